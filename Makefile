@@ -1,0 +1,66 @@
+# Everything needs only Python 3.11 or newer and make: the environment is made when it is first wanted,
+# and brought up to date when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.installed-core
+DEV := $(VENV)/.installed-dev
+# Twice quiet: errors are shown, remarks about the place packages come from are not.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-system lint bench requirements size clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+	  | while IFS='|' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
+
+run: $(CORE)  ## a short demonstration on a memory of its own
+	@$(BIN)/retain demo
+
+test: $(DEV)  ## the tests, and whether they name every requirement that is due
+	@$(BIN)/python -m pytest
+	@$(MAKE) --no-print-directory requirements
+
+test-system: $(DEV)  ## the long tests with real processes and disks; writes docs/test-system.md
+	@$(BIN)/python scripts/system_report.py
+
+lint: $(DEV)  ## style, format, types, import rules, dependencies, sizes
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/deptry src
+	@$(MAKE) --no-print-directory size
+
+bench: $(CORE)  ## the speed of everyday calls, with a ratio against something real
+	@$(BIN)/python -m benchmarks.speed
+
+requirements: $(BIN)/python  ## which requirements the tests name
+	@$(BIN)/python scripts/requirements.py
+
+size: $(BIN)/python  ## how long files and functions are
+	@$(BIN)/python scripts/size_report.py
+
+clean:  ## remove the environment, caches and builds
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests scripts benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A version check first, because the error of a too old Python would come late and say something else.
+# A half-made environment is removed, so that the next call starts afresh.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Retain needs Python 3.11 or newer, and $(PYTHON) is %d.%d: say make PYTHON=python3.11 ..." % v[:2])'
+	@echo "Making $(VENV) (once) ..."
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# Running the product does not need the developer's tools; whoever has them has the core as well.
+$(CORE): pyproject.toml | $(BIN)/python
+	@echo "Installing Retain ..."
+	@$(PIP_INSTALL) .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo "Installing Retain and the developer's tools ..."
+	@$(PIP_INSTALL) '.[dev]'
+	@touch $(CORE) $@

@@ -1,0 +1,104 @@
+"""Run the system tests and write what happened to ``docs/test-system.md``.
+
+The table names the commit and the Python it was made with, and has a row for every group (test file).
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "docs" / "test-system.md"
+OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+
+
+@dataclass(slots=True)
+class Group:
+    """The outcomes of the tests of one file."""
+
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+
+    def row(self) -> str:
+        """Its row of the table."""
+        tests = self.passed + self.failed + self.skipped
+        return f"| {self.name} | {tests} | {self.passed} | {self.failed} | {self.skipped} | {self.seconds:.1f} |"
+
+
+def groups(junit: str) -> list[Group]:
+    """The groups of a JUnit report, by name."""
+    found: dict[str, Group] = {}
+    for case in ET.fromstring(junit).iter("testcase"):  # noqa: S314 - written by our own pytest a moment ago
+        name = case.get("classname", "").removeprefix("tests.")
+        group = found.setdefault(name, Group(name))
+        outcome = next((OUTCOMES[child.tag] for child in case if child.tag in OUTCOMES), "passed")
+        setattr(group, outcome, getattr(group, outcome) + 1)
+        group.seconds += float(case.get("time", "0"))
+    return [found[name] for name in sorted(found)]
+
+
+def markdown(measured: list[Group], commit: str) -> str:
+    """The whole page."""
+    total = Group("**all**")
+    for group in measured:
+        total.passed += group.passed
+        total.failed += group.failed
+        total.skipped += group.skipped
+        total.seconds += group.seconds
+    return "\n".join(
+        [
+            "# System tests",
+            "",
+            "Written by `make test-system`; do not edit.",
+            "",
+            f"Commit {commit}, Python {platform.python_version()}, {platform.system()} {platform.machine()}.",
+            "",
+            "| group | tests | passed | failed | skipped | seconds |",
+            "|---|---:|---:|---:|---:|---:|",
+            *(group.row() for group in [*measured, total]),
+            "",
+        ]
+    )
+
+
+def commit_name() -> str:
+    """The commit that is checked out, and whether files differ from it."""
+    sha = _git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return f"{sha} with local changes" if _git("status", "--porcelain") else sha
+
+
+def _git(*arguments: str) -> str:
+    try:
+        result = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def main() -> int:
+    """Run, write, print; the exit code is that of pytest."""
+    commit = commit_name()
+    with tempfile.TemporaryDirectory() as directory:
+        junit = Path(directory) / "junit.xml"
+        command = [sys.executable, "-m", "pytest", "-m", "system", f"--junitxml={junit}", *sys.argv[1:]]
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+        if not junit.exists():
+            return code or 1
+        page = markdown(groups(junit.read_text(encoding="utf-8")), commit)
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(page, encoding="utf-8")
+    print(page)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""What all tests share: how hypothesis looks for counter-examples."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: a busy machine is not a bug. The examples differ from run to run, so that many runs see much;
+# a failure prints the blob that repeats it.
+settings.register_profile(
+    "default", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
