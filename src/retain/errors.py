@@ -1,0 +1,262 @@
+"""Every error Retain raises on purpose.
+
+::
+
+    RetainError(message, code, hint, retryable)
+    ├─ UsageError(ValueError)        the call was wrong; nothing was written
+    │  ├─ ScopeError                 nobody was named, or an id is malformed
+    │  ├─ InvalidFilter              unknown operator, wrong value for an operator
+    │  ├─ InvalidInput               text, metadata or a date that cannot be stored
+    │  ├─ TooLarge                   longer than a limit allows
+    │  ├─ DimensionMismatch          a vector of the wrong length, or not finite
+    │  ├─ ConfigError                a setting is unknown or out of range
+    │  ├─ NeedsEventLoop             an adapter that only AsyncMemory can use
+    │  └─ MissingExtra(ImportError)  the feature needs a package that is not installed
+    ├─ NotFoundError(KeyError)       no such memory
+    ├─ Conflict                      the same thing is already stored, or changed meanwhile
+    ├─ BackendError(kind, name)      a service Retain was configured to use
+    │  ├─ VectorStoreError
+    │  ├─ BackendUnavailable         (retryable)
+    │  ├─ BackendTimeout(TimeoutError)
+    │  ├─ BackendRejected
+    │  └─ Unsupported                the backend lacks a capability
+    ├─ ModelError                    a language or embedding model
+    │  ├─ LLMError
+    │  ├─ EmbeddingError
+    │  ├─ RateLimited(retry_after)   (retryable)
+    │  └─ AuthenticationFailed
+    └─ StorageError                  the database file itself
+       ├─ SchemaTooNew
+       ├─ MigrationFailed
+       ├─ StorageReadOnly
+       ├─ StorageFull
+       ├─ StorageBusy                (retryable)
+       └─ Corrupted
+
+A class's default ``code`` is stable and is what the command line and the server map to
+exit codes and HTTP statuses. ``MemoryError`` is an alias of the base for callers who come from
+other libraries; it is not exported from ``retain`` because it would shadow the builtin.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RetainError(Exception):
+    """Base of all errors; carries a stable code and a hint that says what to do."""
+
+    code: ClassVar[str] = "retain_error"
+    default_hint: ClassVar[str] = ""
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = self.default_hint if hint is None else hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def as_dict(self) -> dict[str, object]:
+        """The form in which faces report an error."""
+        return {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
+
+
+class UsageError(RetainError, ValueError):
+    """The call was wrong; nothing was written."""
+
+    code = "usage"
+
+
+class ScopeError(UsageError):
+    """Nobody was named, or an id is malformed."""
+
+    code = "scope"
+
+
+class InvalidFilter(UsageError):
+    """A filter that cannot be honoured; it is never ignored."""
+
+    code = "invalid_filter"
+
+
+class InvalidInput(UsageError):
+    """Text, metadata or a date that cannot be stored."""
+
+    code = "invalid_input"
+
+
+class TooLarge(UsageError):
+    """Longer than a limit allows."""
+
+    code = "too_large"
+
+
+class DimensionMismatch(UsageError):
+    """A vector of the wrong length, or one that is not finite."""
+
+    code = "dimension_mismatch"
+
+
+class ConfigError(UsageError):
+    """A setting is unknown or out of range."""
+
+    code = "config"
+
+
+class NeedsEventLoop(UsageError):
+    """An adapter waited for an event loop inside the blocking face."""
+
+    code = "needs_event_loop"
+    default_hint = "use AsyncMemory with this adapter"
+
+
+class MissingExtra(UsageError, ImportError):
+    """The feature needs a package that is not installed."""
+
+    code = "missing_extra"
+
+
+class NotFoundError(RetainError, KeyError):
+    """No memory with that id."""
+
+    code = "not_found"
+    default_hint = "deleted memories keep their history: see history(id)"
+
+    __str__ = RetainError.__str__
+
+
+class Conflict(RetainError):
+    """The same thing is already stored, or the memory changed meanwhile."""
+
+    code = "conflict"
+
+
+class BackendError(RetainError):
+    """A service Retain was configured to use failed."""
+
+    code = "backend"
+
+    def __init__(self, message: str, *, kind: str = "", name: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.kind, self.name = kind, name
+
+
+class VectorStoreError(BackendError):
+    """The vector store failed."""
+
+    code = "vector_store"
+
+
+class BackendUnavailable(BackendError):
+    """The service cannot be reached now."""
+
+    code = "backend_unavailable"
+    retryable = True
+
+
+class BackendTimeout(BackendError, TimeoutError):
+    """The service did not answer in time."""
+
+    code = "backend_timeout"
+    retryable = True
+
+
+class BackendRejected(BackendError):
+    """The service refused the request."""
+
+    code = "backend_rejected"
+
+
+class Unsupported(BackendError):
+    """The backend lacks a capability the call needs."""
+
+    code = "unsupported"
+
+
+class ModelError(RetainError):
+    """A language or embedding model failed."""
+
+    code = "model"
+
+
+class LLMError(ModelError):
+    """The language model failed."""
+
+    code = "llm"
+
+
+class EmbeddingError(ModelError):
+    """The embedding model failed."""
+
+    code = "embedding"
+
+
+class RateLimited(ModelError):
+    """The provider asked us to slow down."""
+
+    code = "rate_limited"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
+class AuthenticationFailed(ModelError):
+    """The provider refused the key."""
+
+    code = "authentication_failed"
+    default_hint = "check the api_key of this provider"
+
+
+class StorageError(RetainError):
+    """The database file itself."""
+
+    code = "storage"
+
+
+class SchemaTooNew(StorageError):
+    """The file was written by a newer Retain."""
+
+    code = "schema_too_new"
+    default_hint = "upgrade Retain, or restore the backup that was made before the upgrade"
+
+
+class MigrationFailed(StorageError):
+    """A schema migration did not apply; the database is unchanged."""
+
+    code = "migration_failed"
+
+
+class StorageReadOnly(StorageError):
+    """The file or its directory cannot be written."""
+
+    code = "storage_read_only"
+    default_hint = "check the permissions of the file and of its directory"
+
+
+class StorageFull(StorageError):
+    """The disk is full; the write was rolled back."""
+
+    code = "storage_full"
+    default_hint = "free some space and try again; nothing that was acknowledged is lost"
+
+
+class StorageBusy(StorageError):
+    """Another process held the write lock for too long."""
+
+    code = "storage_busy"
+    retryable = True
+    default_hint = "try again; if it stays so, look for a process that holds a transaction open"
+
+
+class Corrupted(StorageError):
+    """The file is damaged, or is not a Retain database."""
+
+    code = "corrupted"
+    default_hint = "restore a backup; `retain doctor` shows what is damaged"
+
+
+MemoryError = RetainError  # noqa: A001 - the alias other libraries' callers look for; never exported

@@ -1,0 +1,1 @@
+"""Plain data: what everything else speaks in. Imports nothing but errors."""

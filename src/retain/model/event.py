@@ -1,0 +1,66 @@
+"""What happened to a memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from retain.model.instant import Instant
+from retain.model.scope import Scope
+
+
+class EventType(StrEnum):
+    """The verbs of the history."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    REPLACE = "REPLACE"
+    LINK = "LINK"
+    UNLINK = "UNLINK"
+    DISABLE = "DISABLE"
+    ENABLE = "ENABLE"
+    MERGE = "MERGE"
+    PROMOTE = "PROMOTE"
+    EVICT = "EVICT"
+    SUMMARIZE = "SUMMARIZE"
+    FEEDBACK = "FEEDBACK"
+
+
+@dataclass(slots=True)
+class Event:
+    """One append-only row of the history, written in the transaction of the change it records."""
+
+    id: str
+    memory_id: str
+    event: str
+    scope: Scope
+    created_at: Instant
+    old_text: str | None = None
+    new_text: str | None = None
+    old_id: str | None = None
+    new_id: str | None = None
+    reason: str | None = None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    actor: str = "caller"
+    job_id: str | None = None
+    is_deleted: bool = False
+    seq: int = 0
+
+
+@dataclass(slots=True)
+class Signal:
+    """Something that still has to become memory: a row of the durable inbox."""
+
+    id: str
+    scope: Scope
+    user_text: str
+    occurred_at: Instant
+    created_at: Instant
+    assistant_text: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    status: str = "pending"
+    attempts: int = 0
+    last_error: str | None = None

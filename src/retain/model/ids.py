@@ -1,0 +1,39 @@
+"""Identifiers: what may stand in one, and how new ones are made."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from retain.errors import ScopeError
+
+MAX_ID_CHARS: Final = 256
+
+
+def new_id() -> str:
+    """A random UUID of version 4, as text.
+
+    Formatted by hand because ``uuid.uuid4()`` builds an object only to print it: this is on the
+    path of every write and twice as fast.
+    """
+    raw = bytearray(os.urandom(16))
+    raw[6] = (raw[6] & 0x0F) | 0x40
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def clean_id(value: object, name: str) -> str:
+    """An id as stored: trimmed text without inner white space; ``None`` is '' (not set)."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ScopeError(f"{name} must be text or a whole number, not {type(value).__name__}")
+    text = str(value).strip()
+    if not text:
+        raise ScopeError(f"{name} is blank", hint=f"leave {name} out, or give it a value")
+    if len(text) > MAX_ID_CHARS:
+        raise ScopeError(f"{name} is longer than {MAX_ID_CHARS} characters")
+    if not text.isprintable() or any(char.isspace() for char in text):
+        raise ScopeError(f"{name} holds white space or a control character: {text!r}")
+    return text

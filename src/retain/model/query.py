@@ -1,0 +1,143 @@
+"""Conditions on memories as a typed tree, and what a search is asked and answers.
+
+The tree is the one language for visibility, scope and caller filters: SQL, the reference evaluator
+and every vector store translate the same nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from retain.model.scope import Scope
+
+
+class Op(StrEnum):
+    """What a condition may ask. ``exists`` takes a bool: the field is there and not null."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    IN = "in"
+    NIN = "nin"
+    CONTAINS = "contains"
+    ICONTAINS = "icontains"
+    EXISTS = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``field`` is a name of ``FIELDS`` or ``metadata.<key>`` (everything after the dot is the key)."""
+
+    field: str
+    op: Op
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All parts hold; true when there are none."""
+
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some part holds; false when there are none."""
+
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold. Logic is two-valued: an absent field makes a comparison false."""
+
+    part: Where
+
+
+Where: TypeAlias = Condition | And | Or | Not
+
+METADATA: Final = "metadata."
+
+FieldType: TypeAlias = Literal["text", "number", "instant"]
+
+RECORD_FIELDS: Final[dict[str, FieldType]] = {
+    "id": "text",
+    "seq": "number",
+    "version": "number",
+    "text": "text",
+    "hash": "text",
+    "key": "text",
+    "layer": "text",
+    "kind": "text",
+    "status": "text",
+    "origin": "text",
+    "trust": "number",
+    "source": "text",
+    "source_role": "text",
+    "model": "text",
+    "origin_id": "text",
+    "salience": "number",
+    "tokens": "number",
+    "occurred_at": "instant",
+    "created_at": "instant",
+    "updated_at": "instant",
+    "expires_at": "instant",
+    "valid_from": "instant",
+    "valid_to": "instant",
+}
+"""Fields of the memory itself."""
+
+LINK_FIELDS: Final[dict[str, FieldType]] = {
+    "tenant_id": "text",
+    "user_id": "text",
+    "agent_id": "text",
+    "run_id": "text",
+    "use_count": "number",
+    "last_used_at": "instant",
+}
+"""Fields of the link through which it is seen. '' in an id field counts as absent."""
+
+FIELDS: Final[dict[str, FieldType]] = {**RECORD_FIELDS, **LINK_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens."""
+
+    words: Sequence[str]
+    scope: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """A nearest-neighbour question over one signature.
+
+    ``layers`` empty means any. ``among`` limits the search to these memories; ``also`` asks for the
+    similarity of memories another channel found, whatever their rank.
+    """
+
+    signature: str
+    vector: Any
+    limit: int
+    scope: Scope
+    layers: tuple[str, ...] = ()
+    among: frozenset[int] | None = None
+    also: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class ScoreParts:
+    """What a score is made of; ``None`` where a channel had nothing to say."""
+
+    semantic: float | None = None
+    keyword: float | None = None
+    rrf: float | None = None
+    salience: float | None = None
+    decay: float | None = None
+    rerank: float | None = None

@@ -1,0 +1,44 @@
+"""Whose memory it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from retain.errors import ScopeError
+from retain.model.ids import clean_id
+
+DEFAULT_TENANT: Final = "default"
+NO_SCOPE: Final = "At least one of user_id, agent_id, or run_id must be provided"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Four columns; '' means not set.
+
+    The tenant is the isolation wall and never comes from a request body. The others narrow:
+    every field that is set must match, one that is not set is not constrained.
+    """
+
+    tenant_id: str = DEFAULT_TENANT
+    user_id: str = ""
+    agent_id: str = ""
+    run_id: str = ""
+
+    @classmethod
+    def of(
+        cls, *, user_id: object = None, agent_id: object = None, run_id: object = None, tenant_id: str = DEFAULT_TENANT
+    ) -> Scope:
+        """A scope from what a caller passed; ids are trimmed and checked."""
+        return cls(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))
+
+    @property
+    def is_open(self) -> bool:
+        """True when nobody is named."""
+        return not (self.user_id or self.agent_id or self.run_id)
+
+    def required(self) -> Scope:
+        """This scope, or ``ScopeError`` when nobody is named."""
+        if self.is_open:
+            raise ScopeError(NO_SCOPE, hint="")
+        return self

@@ -1,0 +1,1 @@
+"""Small protocols the engine is written against; each docstring is a contract."""

@@ -1,0 +1,34 @@
+"""The dense channel as the engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from retain.model.query import VectorQuery
+
+
+@dataclass(frozen=True, slots=True)
+class DenseHit:
+    """A memory and its cosine similarity (not clipped); ``extra`` marks one that only ``also`` asked for."""
+
+    seq: int
+    cosine: float
+    extra: bool = False
+
+
+class VectorIndex(Protocol):
+    """Finds the nearest memories of a scope.
+
+    Exact on scope: a hit always belongs to it. What it holds may lag behind the ledger for rows that
+    were just removed; the engine checks every hit against the ledger.
+    """
+
+    async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
+        """Best first; then those of ``also`` that have a vector."""
+        ...
+
+    async def forget(self, tenant_id: str) -> None:
+        """Drop what is held of a tenant."""
+        ...

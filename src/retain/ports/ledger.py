@@ -1,0 +1,327 @@
+"""The truth: memories, links, events and their mirrors, in transactions.
+
+The engine writes units of work as coroutines over a ``Tx`` and hands them to ``Ledger.read`` or
+``Ledger.write``. A unit runs in one transaction, may be run again when the database asks for it, and
+must do nothing but database work: no model or network call is ever made inside one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from retain.model.event import Event, Signal
+from retain.model.instant import Instant
+from retain.model.memory import Found, Link, Record, TextDoc
+from retain.model.query import TextQuery, Where
+from retain.model.scope import Scope
+
+T = TypeVar("T")
+
+
+class Memories(Protocol):
+    """Rows of ``memories``: versions of remembered things."""
+
+    async def insert(self, record: Record) -> int:
+        """Store a new version; gives its ``seq`` (also set on the record)."""
+        ...
+
+    async def close(self, seq: int, status: str, at: Instant) -> bool:
+        """End a current version; false when somebody else ended it before."""
+        ...
+
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+        """Matching memories, each once, newest first."""
+        ...
+
+    async def count(self, where: Where) -> dict[str, int]:
+        """How many match, by kind."""
+        ...
+
+    async def current(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The version that holds now, whatever its status."""
+        ...
+
+    async def at(self, seq: int) -> Record | None:
+        """One version."""
+        ...
+
+    async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
+        """One version by its number."""
+        ...
+
+    async def seqs(self, where: Where) -> list[int]:
+        """The ``seq`` of every match."""
+        ...
+
+    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+        """Those of ``seqs`` that match, in no particular order."""
+        ...
+
+
+class Links(Protocol):
+    """Who may see what."""
+
+    async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
+        """Link a version; a second live holder of a ``dedupe`` raises ``Conflict``."""
+        ...
+
+    async def of(self, tenant_id: str, seq: int) -> list[Link]:
+        """The links of a version."""
+        ...
+
+    async def holder(self, tenant_id: str, dedupe: str) -> int | None:
+        """The current version that holds this dedupe value."""
+        ...
+
+    async def release(self, tenant_id: str, seq: int) -> None:
+        """Give up the dedupe values of a version that is no longer current."""
+        ...
+
+    async def remove(self, seq: int, scope: Scope) -> None:
+        """Remove one link."""
+        ...
+
+
+class Events(Protocol):
+    """The append-only history."""
+
+    async def append(self, events: Iterable[Event]) -> None:
+        """Record events."""
+        ...
+
+    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """The events of one memory, oldest first."""
+        ...
+
+    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
+        """Events with a larger ``seq``, oldest first."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+        """Which of these events of a memory are recorded."""
+        ...
+
+
+class FullText(Protocol):
+    """The analysed mirror; keyed by ``seq``."""
+
+    async def put(self, seq: int, doc: TextDoc) -> None:
+        """Index a version."""
+        ...
+
+    async def drop(self, seqs: Iterable[int]) -> None:
+        """Take versions out."""
+        ...
+
+    async def match(self, query: TextQuery, limit: int) -> list[tuple[int, float]]:
+        """Best first, higher is better. Rows outside the scope tokens are never looked at."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """One vector as one link sees it; ``vector`` is little-endian float32, or None when it is gone."""
+
+    seq: int
+    agent_id: str
+    run_id: str
+    layer: str
+    vector: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """One vector space of a tenant."""
+
+    signature: str
+    dim: int
+    state: str
+    backend: str = "local"
+    quant: str = ""
+
+
+class VectorRows(Protocol):
+    """Vectors by signature, and the change counter that keeps indexes coherent."""
+
+    async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Store vectors of versions."""
+        ...
+
+    async def get(self, tenant_id: str, seq: int, signature: str) -> bytes | None:
+        """The vector of one version."""
+        ...
+
+    async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        """Remove the vectors of versions, in every signature."""
+        ...
+
+    async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        """Say that what an index holds of these versions is out of date."""
+        ...
+
+    async def stamp(self, tenant_id: str, user_id: str) -> int:
+        """Grows with every change of this user's vectors or links."""
+        ...
+
+    async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
+        """All indexed rows of a user (``since=None``), or what became of those that changed later."""
+        ...
+
+    async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
+        """Indexed versions without a vector of this signature, by ``seq``."""
+        ...
+
+    async def missing_count(self, tenant_id: str, signature: str) -> int:
+        """How many there are."""
+        ...
+
+    async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        """Store vectors of versions that are still current; gives how many."""
+        ...
+
+
+class Indexes(Protocol):
+    """Which vector spaces a tenant has."""
+
+    async def all(self, tenant_id: str) -> list[IndexInfo]:
+        """Every signature ever used and not dropped."""
+        ...
+
+    async def put(self, tenant_id: str, info: IndexInfo) -> None:
+        """Register a signature or change its state."""
+        ...
+
+    async def drop(self, tenant_id: str, signature: str) -> int:
+        """Remove a signature and its vectors."""
+        ...
+
+
+class Signals(Protocol):
+    """The durable inbox."""
+
+    async def put(self, signals: Iterable[Signal]) -> None:
+        """Keep something for later."""
+        ...
+
+    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+        """What waits in a scope, oldest first."""
+        ...
+
+    async def mark(self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None) -> None:
+        """Say what became of signals."""
+        ...
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove every signal of a scope, whatever its state."""
+        ...
+
+
+class Suppressed(Protocol):
+    """What a person deleted and must not come back by itself."""
+
+    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant) -> None:
+        """Remember a deletion."""
+        ...
+
+    async def lift(self, tenant_id: str, dedupe: str) -> None:
+        """The person said it again."""
+        ...
+
+    async def has(self, tenant_id: str, dedupe: str) -> bool:
+        """Whether it was deleted by a person."""
+        ...
+
+
+class Idempotency(Protocol):
+    """Answers of batches that must not be carried out twice."""
+
+    async def get(self, tenant_id: str, key: str) -> tuple[str, str] | None:
+        """The hash of the request and the reply that was given."""
+        ...
+
+    async def put(self, tenant_id: str, key: str, request: str, reply: str, at: Instant) -> None:
+        """Keep a reply."""
+        ...
+
+    async def purge(self, before: Instant) -> None:
+        """Forget old replies."""
+        ...
+
+
+class Admin(Protocol):
+    """Whole-tenant questions and acts."""
+
+    async def counts(self, tenant_id: str) -> dict[str, int]:
+        """Rows per mirror: memories, events, fulltext, vectors, pending."""
+        ...
+
+    async def reset(self, tenant_id: str) -> None:
+        """Remove every row of a tenant, in every table."""
+        ...
+
+    async def users_of(self, scope: Scope) -> list[str]:
+        """The users whose links name this agent or run."""
+        ...
+
+
+class Tx(Protocol):
+    """One transaction."""
+
+    @property
+    def memories(self) -> Memories: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def links(self) -> Links: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def events(self) -> Events: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def text(self) -> FullText: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def vectors(self) -> VectorRows: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def indexes(self) -> Indexes: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def signals(self) -> Signals: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def suppressed(self) -> Suppressed: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def idempotency(self) -> Idempotency: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def admin(self) -> Admin: ...  # noqa: D102 - the protocol it names is the contract
+
+
+Work: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
+
+
+class Ledger(Protocol):
+    """Runs units of work."""
+
+    async def open(self) -> None:
+        """Open the store and bring its schema up to date."""
+        ...
+
+    async def read(self, work: Work[T]) -> T:
+        """Run a unit on one consistent snapshot."""
+        ...
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a unit as one transaction; when this returns it survives a crash."""
+        ...
+
+    async def check(self) -> dict[str, Any]:
+        """What a doctor wants to know: location, schema, integrity, size."""
+        ...
+
+    async def close(self) -> None:
+        """Give the store back."""
+        ...
