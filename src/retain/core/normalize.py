@@ -1,0 +1,35 @@
+"""When two texts say the same in the same words: the normal form that deduplication compares."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+from unicodedata import normalize
+
+_UNSEEN: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_SINGLE_QUOTES: Final = re.compile("[\u2018\u2019\u201b\u02bc]")
+_DOUBLE_QUOTES: Final = re.compile("[\u201c\u201d\u201f]")
+_FINAL: Final = ".!\u3002\u0964\u06d4 "
+"""Full stops (also the Chinese, Hindi and Urdu one) and exclamation marks; a question stays a question."""
+
+
+def normal_text(text: str) -> str:
+    """The text without differences that carry no meaning.
+
+    Unicode forms, case, white space, typographic quotes, characters nobody sees, and full stops or
+    exclamation marks at the end do not count. A text of nothing but such marks keeps them.
+    """
+    collapsed = " ".join((text.casefold() if text.isascii() else _fold(text)).split())
+    return collapsed.rstrip(_FINAL) or collapsed
+
+
+def dedupe_hash(text: str) -> str:
+    """SHA-256 of the normal form, as hexadecimal text."""
+    return hashlib.sha256(normal_text(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _fold(text: str) -> str:
+    text = _SINGLE_QUOTES.sub("'", _DOUBLE_QUOTES.sub('"', _UNSEEN.sub("", text)))
+    text = normalize("NFKC", normalize("NFD", text).casefold())
+    return normalize("NFKC", text.casefold())  # folding can undo the form and the form can need folding
