@@ -1,0 +1,77 @@
+"""Rows to records and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, Final
+
+from retain.adapters.ledger.seam import Row
+from retain.model.memory import Link, Record
+from retain.model.scope import Scope
+
+RECORD_COLUMNS: Final = tuple(item.name for item in fields(Record))
+LINK_COLUMNS: Final = (
+    "tenant_id",
+    "user_id",
+    "agent_id",
+    "run_id",
+    "created_at",
+    "dedupe",
+    "origin",
+    "use_count",
+    "last_used_at",
+)
+_INSERTED: Final = tuple(name for name in RECORD_COLUMNS if name != "seq")
+_values: Final = attrgetter(*_INSERTED)
+_DATA, _METADATA = RECORD_COLUMNS.index("data"), RECORD_COLUMNS.index("metadata")
+_WIDTH: Final = len(RECORD_COLUMNS)
+
+INSERT_RECORD: Final = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
+SELECT_RECORD: Final = ", ".join(f"m.{name}" for name in RECORD_COLUMNS)
+SELECT_LINK: Final = ", ".join(f"l.{name}" for name in LINK_COLUMNS)
+_DATA_AT, _METADATA_AT = _INSERTED.index("data"), _INSERTED.index("metadata")
+
+
+def dump(value: Any) -> str:
+    """Compact JSON with stable key order, so that equal values are equal text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if value else "{}"
+
+
+def load(text: str | None) -> dict[str, Any]:
+    """A JSON object; anything else reads as empty, so that one bad row never hides the others."""
+    if not text or text == "{}":
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def record_params(record: Record) -> list[Any]:
+    """The parameters of ``INSERT_RECORD``."""
+    values = list(_values(record))
+    values[_DATA_AT] = dump(record.data)
+    values[_METADATA_AT] = dump(record.metadata)
+    return values
+
+
+def to_record(row: Row) -> Record:
+    """A record from a row that starts with ``SELECT_RECORD``."""
+    values = list(row[:_WIDTH])
+    values[_DATA] = load(values[_DATA])
+    values[_METADATA] = load(values[_METADATA])
+    return Record(*values)
+
+
+def to_link(row: Row) -> Link:
+    """A link from a row of ``SELECT_LINK``."""
+    tenant, user, agent, run, created_at, dedupe, origin, use_count, last_used_at = row
+    return Link(Scope(tenant, user, agent, run), created_at, dedupe, origin, use_count, last_used_at)
+
+
+def link_part(row: Row) -> Row:
+    """What follows the record in a row that has both."""
+    return row[_WIDTH:]

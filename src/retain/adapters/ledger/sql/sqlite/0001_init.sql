@@ -1,0 +1,303 @@
+-- The whole schema. '' in a scope column means "not set". tenant_id leads every key, so that the same
+-- schema can be distributed by tenant. All times are UTC text of one fixed width: text order is time order.
+
+CREATE TABLE memories (
+    seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id    TEXT    NOT NULL,
+    id           TEXT    NOT NULL,
+    version      INTEGER NOT NULL DEFAULT 1 CHECK (version >= 1),
+    valid_from   TEXT    NOT NULL,
+    valid_to     TEXT,
+    origin       TEXT    NOT NULL CHECK (origin IN ('user', 'assistant', 'tool', 'import', 'derived', 'system')),
+    trust        REAL    NOT NULL DEFAULT 1.0,
+    layer        TEXT    NOT NULL CHECK (layer IN ('identity', 'fact', 'episode', 'turn')),
+    kind         TEXT    NOT NULL CHECK (kind IN ('factual', 'episodic', 'procedural', 'semantic',
+                                                  'override', 'derived', 'narrative')),
+    key          TEXT,
+    text         TEXT    NOT NULL,
+    hash         TEXT    NOT NULL,
+    data         TEXT    NOT NULL DEFAULT '{}',
+    metadata     TEXT    NOT NULL DEFAULT '{}',
+    salience     REAL    NOT NULL DEFAULT 0.5 CHECK (salience BETWEEN 0 AND 1),
+    anchor_at    TEXT    NOT NULL,
+    source_count INTEGER NOT NULL DEFAULT 1 CHECK (source_count >= 0),
+    status       TEXT    NOT NULL DEFAULT 'active'
+                 CHECK (status IN ('active', 'disabled', 'superseded', 'evicted', 'quarantined', 'deleted')),
+    source       TEXT    NOT NULL DEFAULT 'manual'
+                 CHECK (source IN ('pattern', 'digest', 'facts', 'manual', 'import', 'summary', 'bootstrap')),
+    source_role  TEXT,
+    model        TEXT,
+    origin_id    TEXT,
+    tokens       INTEGER NOT NULL DEFAULT 0,
+    occurred_at  TEXT    NOT NULL,
+    created_at   TEXT    NOT NULL,
+    updated_at   TEXT    NOT NULL,
+    expires_at   TEXT,
+    UNIQUE (tenant_id, seq)
+);
+-- One current version per id, and no version twice.
+CREATE UNIQUE INDEX memories_current ON memories (tenant_id, id) WHERE valid_to IS NULL;
+CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
+CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
+CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX memories_origin ON memories (tenant_id, origin_id) WHERE origin_id IS NOT NULL;
+
+CREATE TABLE links (
+    tenant_id    TEXT    NOT NULL,
+    memory_seq   INTEGER NOT NULL,
+    user_id      TEXT    NOT NULL DEFAULT '',
+    agent_id     TEXT    NOT NULL DEFAULT '',
+    run_id       TEXT    NOT NULL DEFAULT '',
+    dedupe       TEXT,
+    origin       TEXT    NOT NULL DEFAULT 'direct' CHECK (origin IN ('direct', 'shared', 'mirror')),
+    use_count    INTEGER NOT NULL DEFAULT 0 CHECK (use_count >= 0),
+    last_used_at TEXT,
+    created_at   TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, memory_seq, user_id, agent_id, run_id),
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX links_user ON links (tenant_id, user_id, memory_seq);
+CREATE INDEX links_agent ON links (tenant_id, agent_id, memory_seq) WHERE agent_id <> '';
+CREATE INDEX links_run ON links (tenant_id, run_id, memory_seq) WHERE run_id <> '';
+-- dedupe is set while the version is current and given up when it ends: eight writers, one winner.
+CREATE UNIQUE INDEX links_dedupe ON links (tenant_id, dedupe) WHERE dedupe IS NOT NULL;
+
+CREATE TABLE events (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id  TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    memory_id  TEXT    NOT NULL,
+    event      TEXT    NOT NULL
+               CHECK (event IN ('ADD', 'UPDATE', 'DELETE', 'REPLACE', 'LINK', 'UNLINK', 'DISABLE', 'ENABLE',
+                                'MERGE', 'PROMOTE', 'EVICT', 'SUMMARIZE', 'FEEDBACK')),
+    old_text   TEXT,
+    new_text   TEXT,
+    old_id     TEXT,
+    new_id     TEXT,
+    reason     TEXT,
+    before     TEXT,
+    after      TEXT,
+    actor      TEXT    NOT NULL DEFAULT 'caller',
+    user_id    TEXT    NOT NULL DEFAULT '',
+    agent_id   TEXT    NOT NULL DEFAULT '',
+    run_id     TEXT    NOT NULL DEFAULT '',
+    job_id     TEXT,
+    is_deleted INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT    NOT NULL
+);
+CREATE INDEX events_memory ON events (tenant_id, memory_id, seq);
+CREATE INDEX events_time ON events (tenant_id, created_at);
+
+CREATE TABLE signals (
+    seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id      TEXT    NOT NULL,
+    id             TEXT    NOT NULL,
+    user_id        TEXT    NOT NULL DEFAULT '',
+    agent_id       TEXT    NOT NULL DEFAULT '',
+    run_id         TEXT    NOT NULL DEFAULT '',
+    user_text      TEXT    NOT NULL,
+    assistant_text TEXT,
+    data           TEXT    NOT NULL DEFAULT '{}',
+    status         TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processed', 'dead')),
+    attempts       INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    lease_owner    TEXT,
+    lease_until    TEXT,
+    last_error     TEXT,
+    occurred_at    TEXT    NOT NULL,
+    created_at     TEXT    NOT NULL,
+    UNIQUE (tenant_id, id)
+);
+CREATE INDEX signals_queue ON signals (tenant_id, status, user_id, agent_id, run_id);
+
+CREATE TABLE jobs (
+    seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id     TEXT    NOT NULL,
+    id            TEXT    NOT NULL,
+    task          TEXT    NOT NULL,
+    user_id       TEXT    NOT NULL DEFAULT '',
+    agent_id      TEXT    NOT NULL DEFAULT '',
+    run_id        TEXT    NOT NULL DEFAULT '',
+    model         TEXT,
+    status        TEXT    NOT NULL CHECK (status IN ('success', 'skipped', 'empty', 'error', 'dead_letter')),
+    details       TEXT    NOT NULL DEFAULT '{}',
+    input_tokens  INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    duration_ms   REAL    NOT NULL DEFAULT 0,
+    created_at    TEXT    NOT NULL,
+    UNIQUE (tenant_id, id)
+);
+CREATE INDEX jobs_time ON jobs (tenant_id, task, created_at);
+
+CREATE TABLE settings (
+    tenant_id  TEXT NOT NULL,
+    scope_key  TEXT NOT NULL DEFAULT '',
+    key        TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, scope_key, key)
+) WITHOUT ROWID;
+
+CREATE TABLE vectors (
+    tenant_id  TEXT    NOT NULL,
+    memory_seq INTEGER NOT NULL,
+    signature  TEXT    NOT NULL,
+    vector     BLOB    NOT NULL,
+    PRIMARY KEY (tenant_id, memory_seq, signature),
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+);
+
+CREATE TABLE indexes (
+    tenant_id TEXT    NOT NULL,
+    signature TEXT    NOT NULL,
+    backend   TEXT    NOT NULL DEFAULT 'local',
+    dim       INTEGER NOT NULL CHECK (dim > 0),
+    quant     TEXT    NOT NULL DEFAULT '',
+    state     TEXT    NOT NULL CHECK (state IN ('building', 'active', 'stale')),
+    PRIMARY KEY (tenant_id, signature)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX indexes_active ON indexes (tenant_id) WHERE state = 'active';
+
+-- What an index outside the transaction has to look at again. In-process and external indexes follow it by cursor.
+CREATE TABLE changes (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id  TEXT    NOT NULL,
+    user_id    TEXT    NOT NULL,
+    memory_seq INTEGER NOT NULL
+);
+CREATE INDEX changes_user ON changes (tenant_id, user_id, id, memory_seq);
+
+CREATE TABLE entities (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id   TEXT NOT NULL,
+    id          TEXT NOT NULL,
+    user_id     TEXT NOT NULL DEFAULT '',
+    agent_id    TEXT NOT NULL DEFAULT '',
+    run_id      TEXT NOT NULL DEFAULT '',
+    name        TEXT NOT NULL,
+    norm        TEXT NOT NULL,
+    type        TEXT NOT NULL,
+    description TEXT,
+    updated_at  TEXT NOT NULL,
+    UNIQUE (tenant_id, id),
+    UNIQUE (tenant_id, user_id, agent_id, run_id, norm, type)
+);
+
+CREATE TABLE relations (
+    tenant_id  TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    source_id  TEXT    NOT NULL,
+    target_id  TEXT    NOT NULL,
+    type       TEXT    NOT NULL,
+    confidence REAL    NOT NULL DEFAULT 1.0,
+    valid_from TEXT    NOT NULL,
+    valid_to   TEXT,
+    memory_seq INTEGER NOT NULL,
+    updated_at TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, source_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, target_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX relations_source ON relations (tenant_id, source_id);
+CREATE INDEX relations_target ON relations (tenant_id, target_id);
+CREATE INDEX relations_memory ON relations (tenant_id, memory_seq);
+
+CREATE TABLE mentions (
+    tenant_id  TEXT    NOT NULL,
+    entity_id  TEXT    NOT NULL,
+    memory_seq INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, entity_id, memory_seq),
+    FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX mentions_memory ON mentions (tenant_id, memory_seq);
+
+CREATE TABLE agents (
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    name          TEXT NOT NULL DEFAULT '',
+    model         TEXT,
+    system_prompt TEXT,
+    settings      TEXT NOT NULL DEFAULT '{}',
+    created_at    TEXT NOT NULL,
+    updated_at    TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+
+CREATE TABLE api_keys (
+    tenant_id    TEXT NOT NULL,
+    id           TEXT NOT NULL,
+    hash         TEXT NOT NULL UNIQUE,
+    prefix       TEXT NOT NULL,
+    subjects     TEXT NOT NULL DEFAULT '{}',
+    verbs        TEXT NOT NULL DEFAULT '[]',
+    created_at   TEXT NOT NULL,
+    expires_at   TEXT,
+    revoked_at   TEXT,
+    last_used_at TEXT,
+    PRIMARY KEY (tenant_id, id)
+) WITHOUT ROWID;
+
+CREATE TABLE receipts (
+    tenant_id  TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    user_id    TEXT NOT NULL DEFAULT '',
+    agent_id   TEXT NOT NULL DEFAULT '',
+    run_id     TEXT NOT NULL DEFAULT '',
+    body       TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, id)
+);
+CREATE INDEX receipts_time ON receipts (tenant_id, created_at);
+
+CREATE TABLE suppressed (
+    tenant_id  TEXT NOT NULL,
+    dedupe     TEXT NOT NULL,
+    slot       TEXT,
+    turn_id    TEXT,
+    memory_id  TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, dedupe)
+) WITHOUT ROWID;
+
+CREATE TABLE llm_cache (
+    tenant_id  TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    reply      TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, key)
+);
+
+CREATE TABLE calibration (
+    tenant_id  TEXT NOT NULL,
+    signature  TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, signature)
+) WITHOUT ROWID;
+
+-- The answer of a batch that carried an idempotency key, written in the batch's own transaction.
+CREATE TABLE idempotency (
+    tenant_id  TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    request    TEXT NOT NULL,
+    reply      TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, key)
+);
+CREATE INDEX idempotency_time ON idempotency (created_at);
+
+-- Words come analysed and separated by blanks; every other character is part of a word.
+CREATE VIRTUAL TABLE fulltext USING fts5 (
+    body, key, near1, near2, speaker, day, scope,
+    tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co'"
+);
+
+CREATE VIEW memory_history AS
+SELECT id, memory_id, event, old_text AS old_value, new_text AS new_value, created_at AS timestamp, is_deleted,
+       tenant_id, user_id, agent_id, run_id
+FROM events WHERE event IN ('ADD', 'UPDATE', 'DELETE');
+
+CREATE VIEW memory_updates AS
+SELECT id, tenant_id, user_id, old_id AS old_vector_id, new_id AS new_vector_id, reason, created_at
+FROM events WHERE event IN ('REPLACE', 'UNLINK');

@@ -1,0 +1,106 @@
+"""How a SQLite connection is opened, and how the seam speaks to it."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from retain.adapters.ledger.seam import Params, Row
+from retain.adapters.ledger.sqlite_errors import primary_code
+from retain.adapters.ledger.tx import SqlTx
+from retain.adapters.ledger.where import compile_where
+
+BUSY_SECONDS: Final = 60.0
+_STATEMENTS: Final = 256
+
+
+class SqliteSql:
+    """The seam over one connection: every call answers at once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._execute, self._executemany = connection.execute, connection.executemany
+
+    async def rows(self, query: str, params: Params = ()) -> list[Row]:
+        return self._execute(query, params).fetchall()
+
+    async def one(self, query: str, params: Params = ()) -> Row | None:
+        row: Row | None = self._execute(query, params).fetchone()
+        return row
+
+    async def run(self, query: str, params: Params = ()) -> int:
+        return self._execute(query, params).rowcount
+
+    async def insert(self, query: str, params: Params) -> int:
+        key = self._execute(query, params).lastrowid
+        assert key is not None, "an INSERT gives a row id"  # noqa: S101 - tells the type checker what SQLite promises
+        return key
+
+    async def many(self, query: str, params: Iterable[Params]) -> None:
+        self._executemany(query, params)
+
+
+class Connection:
+    """A connection and the tables over it."""
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+        self.tx = SqlTx(SqliteSql(raw), compile_where)
+
+    def begin(self, kind: str, seconds: float = BUSY_SECONDS) -> None:
+        """Start a transaction; wait with jitter while another process holds the write lock.
+
+        SQLite's own busy handler sleeps in fixed steps, so that many waiting processes wake together;
+        random pauses spread them.
+        """
+        deadline = time.monotonic() + seconds
+        pause = 0.001
+        while True:
+            try:
+                self.raw.execute(kind)
+            except sqlite3.OperationalError as error:
+                if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            else:
+                return
+            time.sleep(random.uniform(0.2, 1.0) * pause)  # noqa: S311 - jitter, not a secret
+            pause = min(pause * 1.5, 0.05)
+
+    def rollback(self) -> None:
+        """End a transaction without its changes; harmless when there is none."""
+        if self.raw.in_transaction:
+            self.raw.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.raw.close()
+
+
+def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connection:
+    """Open a connection. Autocommit: transactions begin and end where the code says so."""
+    raw = sqlite3.connect(
+        target,
+        uri=uri,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_STATEMENTS,
+        timeout=0 if writable else BUSY_SECONDS,
+    )
+    raw.create_function("casefold", 1, _casefold, deterministic=True)
+    for pragma in _pragmas(writable=writable, durable=durable):
+        raw.execute(f"PRAGMA {pragma}")
+    return Connection(raw)
+
+
+def _pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:
+    shared = ("foreign_keys = ON", "cache_size = -8192", "temp_store = MEMORY", "trusted_schema = OFF")
+    if not writable:
+        return (*shared, "query_only = ON")
+    # secure_delete: what is deleted leaves no text behind in free pages.
+    return (*shared, f"synchronous = {'FULL' if durable else 'NORMAL'}", "secure_delete = ON")
+
+
+def _casefold(value: Any) -> Any:
+    return value.casefold() if isinstance(value, str) else value

@@ -1,0 +1,1 @@
+"""The tables of the ledger, one small class each, over the SQL seam."""

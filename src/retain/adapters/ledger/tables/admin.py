@@ -1,0 +1,62 @@
+"""Whole-tenant questions and acts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from retain.adapters.ledger.seam import Sql
+from retain.model.scope import Scope
+
+# Children first, so that no foreign key is in the way. Keys, agents and settings are configuration, not memory.
+_MEMORY_TABLES: Final = (
+    "mentions",
+    "relations",
+    "entities",
+    "vectors",
+    "links",
+    "indexes",
+    "changes",
+    "events",
+    "signals",
+    "jobs",
+    "receipts",
+    "suppressed",
+    "llm_cache",
+    "calibration",
+    "idempotency",
+)
+_COUNTS: Final = """
+SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
+          AND status IN ('active', 'disabled', 'quarantined')),
+       (SELECT count(*) FROM events WHERE tenant_id = :t),
+       (SELECT count(*) FROM fulltext f JOIN memories m ON m.seq = f.rowid WHERE m.tenant_id = :t),
+       (SELECT count(*) FROM vectors v JOIN indexes i ON i.tenant_id = v.tenant_id AND i.signature = v.signature
+         WHERE v.tenant_id = :t AND i.state = 'active'),
+       (SELECT count(*) FROM signals WHERE tenant_id = :t AND status = 'pending')"""
+
+
+class AdminTable:
+    """See ``retain.ports.ledger.Admin``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def counts(self, tenant_id: str) -> dict[str, int]:
+        row = await self._sql.one(_COUNTS.replace(":t", "?"), (tenant_id,) * 5)
+        names = ("memories", "events", "fulltext", "vectors", "pending")
+        return dict(zip(names, row or (0,) * len(names), strict=True))
+
+    async def reset(self, tenant_id: str) -> None:
+        await self._sql.run(
+            "DELETE FROM fulltext WHERE rowid IN (SELECT seq FROM memories WHERE tenant_id = ?)", (tenant_id,)
+        )
+        for table in (*_MEMORY_TABLES, "memories"):
+            await self._sql.run(f"DELETE FROM {table} WHERE tenant_id = ?", (tenant_id,))
+
+    async def users_of(self, scope: Scope) -> list[str]:
+        given = [(name, getattr(scope, name)) for name in ("agent_id", "run_id") if getattr(scope, name)]
+        # "<> ''" repeats the condition of the partial indexes, which the planner needs to see to use them.
+        narrowed = "".join(f" AND {name} = ? AND {name} <> ''" for name, _ in given)
+        query = f"SELECT DISTINCT user_id FROM links WHERE tenant_id = ?{narrowed}"
+        rows = await self._sql.rows(query, (scope.tenant_id, *(value for _, value in given)))
+        return [str(row[0]) for row in rows]

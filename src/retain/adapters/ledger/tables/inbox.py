@@ -1,0 +1,107 @@
+"""Signals that wait, deletions that are remembered, batches that were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retain.adapters.ledger.codec import dump, load
+from retain.adapters.ledger.seam import Row, Sql
+from retain.model.event import Signal
+from retain.model.instant import Instant
+from retain.model.scope import Scope
+
+
+class SignalsTable:
+    """See ``retain.ports.ledger.Signals``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def put(self, signals: Iterable[Signal]) -> None:
+        await self._sql.many(
+            "INSERT INTO signals (tenant_id, id, user_id, agent_id, run_id, user_text, assistant_text, data, status, "
+            "attempts, last_error, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (_params(signal) for signal in signals),
+        )
+
+    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+        narrowed, values = _narrowed(scope)
+        rows = await self._sql.rows(
+            "SELECT id, tenant_id, user_id, agent_id, run_id, user_text, occurred_at, created_at, assistant_text, "
+            f"data, status, attempts, last_error FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed} "
+            "ORDER BY seq LIMIT ?",
+            (scope.tenant_id, *values, limit),
+        )
+        return [_signal(row) for row in rows]
+
+    async def forget(self, scope: Scope) -> None:
+        narrowed, values = _narrowed(scope)
+        await self._sql.run(f"DELETE FROM signals WHERE tenant_id = ?{narrowed}", (scope.tenant_id, *values))
+
+    async def mark(self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None) -> None:
+        await self._sql.many(
+            "UPDATE signals SET status = ?, attempts = attempts + 1, last_error = ? WHERE tenant_id = ? AND id = ?",
+            ((status, error, tenant_id, signal_id) for signal_id in ids),
+        )
+
+
+class SuppressedTable:
+    """See ``retain.ports.ledger.Suppressed``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant) -> None:
+        await self._sql.run(
+            "INSERT INTO suppressed (tenant_id, dedupe, memory_id, created_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (tenant_id, dedupe) DO UPDATE "
+            "SET memory_id = excluded.memory_id, created_at = excluded.created_at",
+            (tenant_id, dedupe, memory_id, at),
+        )
+
+    async def lift(self, tenant_id: str, dedupe: str) -> None:
+        await self._sql.run("DELETE FROM suppressed WHERE tenant_id = ? AND dedupe = ?", (tenant_id, dedupe))
+
+    async def has(self, tenant_id: str, dedupe: str) -> bool:
+        query = "SELECT 1 FROM suppressed WHERE tenant_id = ? AND dedupe = ?"
+        return await self._sql.one(query, (tenant_id, dedupe)) is not None
+
+
+class IdempotencyTable:
+    """See ``retain.ports.ledger.Idempotency``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def get(self, tenant_id: str, key: str) -> tuple[str, str] | None:
+        query = "SELECT request, reply FROM idempotency WHERE tenant_id = ? AND key = ?"
+        row = await self._sql.one(query, (tenant_id, key))
+        return None if row is None else (str(row[0]), str(row[1]))
+
+    async def put(self, tenant_id: str, key: str, request: str, reply: str, at: Instant) -> None:
+        await self._sql.run(
+            "INSERT INTO idempotency (tenant_id, key, request, reply, created_at) VALUES (?, ?, ?, ?, ?)",
+            (tenant_id, key, request, reply, at),
+        )
+
+    async def purge(self, before: Instant) -> None:
+        await self._sql.run("DELETE FROM idempotency WHERE created_at < ?", (before,))
+
+
+def _narrowed(scope: Scope) -> tuple[str, list[str]]:
+    """The part of a condition that says whose signals, and its values."""
+    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
+
+
+def _params(signal: Signal) -> tuple[object, ...]:
+    who = signal.scope
+    scope = (who.tenant_id, signal.id, who.user_id, who.agent_id, who.run_id)
+    state = (signal.status, signal.attempts, signal.last_error, signal.occurred_at, signal.created_at)
+    return (*scope, signal.user_text, signal.assistant_text, dump(signal.data), *state)
+
+
+def _signal(row: Row) -> Signal:
+    id_, tenant, user, agent, run, text, occurred_at, created_at, answer, data, status, attempts, error = row
+    scope = Scope(tenant, user, agent, run)
+    return Signal(id_, scope, text, occurred_at, created_at, answer, load(data), status, attempts, error)

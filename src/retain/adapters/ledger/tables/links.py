@@ -1,0 +1,44 @@
+"""Who may see what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retain.adapters.ledger.codec import LINK_COLUMNS, SELECT_LINK, to_link
+from retain.adapters.ledger.seam import Sql, marks
+from retain.model.memory import Link
+from retain.model.scope import Scope
+
+_INSERT = f"INSERT INTO links ({', '.join(LINK_COLUMNS)}, memory_seq) VALUES ({marks(len(LINK_COLUMNS) + 1)})"
+
+
+class LinksTable:
+    """See ``retain.ports.ledger.Links``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
+        for link in links:
+            who = link.scope
+            values = (tenant_id, who.user_id, who.agent_id, who.run_id, link.created_at, link.dedupe, link.origin)
+            await self._sql.run(_INSERT, (*values, link.use_count, link.last_used_at, seq))
+
+    async def of(self, tenant_id: str, seq: int) -> list[Link]:
+        query = f"SELECT {SELECT_LINK} FROM links l WHERE l.tenant_id = ? AND l.memory_seq = ?"
+        return [to_link(row) for row in await self._sql.rows(query, (tenant_id, seq))]
+
+    async def holder(self, tenant_id: str, dedupe: str) -> int | None:
+        row = await self._sql.one(
+            "SELECT memory_seq FROM links WHERE tenant_id = ? AND dedupe = ?", (tenant_id, dedupe)
+        )
+        return None if row is None else int(row[0])
+
+    async def release(self, tenant_id: str, seq: int) -> None:
+        await self._sql.run("UPDATE links SET dedupe = NULL WHERE tenant_id = ? AND memory_seq = ?", (tenant_id, seq))
+
+    async def remove(self, seq: int, scope: Scope) -> None:
+        await self._sql.run(
+            "DELETE FROM links WHERE tenant_id = ? AND memory_seq = ? AND user_id = ? AND agent_id = ? AND run_id = ?",
+            (scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id),
+        )

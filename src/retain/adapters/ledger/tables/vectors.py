@@ -1,0 +1,116 @@
+"""Vectors by signature, the change counter, and the list of vector spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from retain.adapters.ledger.codec import SELECT_RECORD, to_record
+from retain.adapters.ledger.seam import Sql, chunks, marks
+from retain.model.memory import INDEXED, Record
+from retain.ports.ledger import IndexInfo, VectorRow
+
+_ALL: Final = """
+SELECT l.memory_seq, l.agent_id, l.run_id, m.layer, v.vector
+FROM links l
+JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
+JOIN memories m ON m.seq = l.memory_seq
+WHERE l.tenant_id = ? AND l.user_id = ?
+ORDER BY l.memory_seq"""
+_CHANGED: Final = """
+SELECT t.memory_seq, coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), v.vector
+FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
+LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq AND l.user_id = ?
+LEFT JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
+LEFT JOIN memories m ON m.seq = t.memory_seq
+ORDER BY t.memory_seq"""
+_WITHOUT: Final = f"""
+FROM memories m
+WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({marks(len(INDEXED))})
+  AND NOT EXISTS (SELECT 1 FROM vectors v
+                  WHERE v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = ?)"""
+_FILL: Final = """
+INSERT INTO vectors (tenant_id, memory_seq, signature, vector)
+SELECT tenant_id, seq, ?, ? FROM memories WHERE tenant_id = ? AND seq = ? AND valid_to IS NULL
+ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector"""
+
+
+class VectorsTable:
+    """See ``retain.ports.ledger.VectorRows``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        await self._sql.many(
+            "INSERT INTO vectors (tenant_id, memory_seq, signature, vector) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector",
+            ((tenant_id, seq, signature, vector) for seq, vector in vectors),
+        )
+
+    async def get(self, tenant_id: str, seq: int, signature: str) -> bytes | None:
+        query = "SELECT vector FROM vectors WHERE tenant_id = ? AND memory_seq = ? AND signature = ?"
+        row = await self._sql.one(query, (tenant_id, seq, signature))
+        return None if row is None else bytes(row[0])
+
+    async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        for part in chunks(list(seqs)):
+            await self._sql.run(
+                f"DELETE FROM vectors WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})", (tenant_id, *part)
+            )
+
+    async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        for part in chunks(list(seqs)):
+            await self._sql.run(
+                "INSERT INTO changes (tenant_id, user_id, memory_seq) SELECT DISTINCT tenant_id, user_id, memory_seq "
+                f"FROM links WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})",
+                (tenant_id, *part),
+            )
+
+    async def stamp(self, tenant_id: str, user_id: str) -> int:
+        row = await self._sql.one(
+            "SELECT max(id) FROM changes WHERE tenant_id = ? AND user_id = ?", (tenant_id, user_id)
+        )
+        return int(row[0]) if row and row[0] is not None else 0
+
+    async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
+        if since is None:
+            rows = await self._sql.rows(_ALL, (signature, tenant_id, user_id))
+        else:
+            rows = await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id, signature))
+        return [VectorRow(*row) for row in rows]
+
+    async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
+        query = f"SELECT {SELECT_RECORD} {_WITHOUT} ORDER BY m.seq LIMIT ?"
+        params = (tenant_id, after, *sorted(INDEXED), signature, limit)
+        return [to_record(row) for row in await self._sql.rows(query, params)]
+
+    async def missing_count(self, tenant_id: str, signature: str) -> int:
+        row = await self._sql.one(f"SELECT count(*) {_WITHOUT}", (tenant_id, 0, *sorted(INDEXED), signature))
+        return int(row[0]) if row else 0
+
+    async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        return sum([await self._sql.run(_FILL, (signature, vector, tenant_id, seq)) for seq, vector in vectors])
+
+
+class IndexesTable:
+    """See ``retain.ports.ledger.Indexes``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def all(self, tenant_id: str) -> list[IndexInfo]:
+        query = "SELECT signature, dim, state, backend, quant FROM indexes WHERE tenant_id = ? ORDER BY signature"
+        return [IndexInfo(*row) for row in await self._sql.rows(query, (tenant_id,))]
+
+    async def put(self, tenant_id: str, info: IndexInfo) -> None:
+        await self._sql.run(
+            "INSERT INTO indexes (tenant_id, signature, dim, state, backend, quant) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (tenant_id, signature) DO UPDATE SET state = excluded.state, backend = excluded.backend",
+            (tenant_id, info.signature, info.dim, info.state, info.backend, info.quant),
+        )
+
+    async def drop(self, tenant_id: str, signature: str) -> int:
+        params = (tenant_id, signature)
+        await self._sql.run("DELETE FROM indexes WHERE tenant_id = ? AND signature = ?", params)
+        return await self._sql.run("DELETE FROM vectors WHERE tenant_id = ? AND signature = ?", params)

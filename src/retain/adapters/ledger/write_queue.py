@@ -1,0 +1,132 @@
+"""One write queue per process, with shared commits.
+
+SQLite has one writer at a time. Threads that would only wait for each other hand their unit of work to
+whoever holds the connection; that one runs all that wait in one transaction, each in its own savepoint, and
+commits once. A unit that fails rolls back alone. Nobody is told "done" before the commit is on disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Generic, TypeVar
+
+from retain.adapters.ledger.sqlite_connection import Connection
+from retain.drive import drive
+from retain.ports.ledger import Work
+
+T = TypeVar("T")
+_SHARED: Final = 64
+"""How many units one commit may carry."""
+
+
+class _Job(Generic[T]):
+    """One unit of work and what became of it."""
+
+    def __init__(self, work: Work[T]) -> None:
+        self.work = work
+        self.done = False
+        self.error: BaseException | None = None
+        self.value: Any = None
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        value: T = self.value
+        return value
+
+
+class WriteQueue:
+    """Runs units of work one after the other on the one write connection."""
+
+    def __init__(self, connection: Callable[[], Connection]) -> None:
+        self._connection = connection
+        self._waiting: deque[_Job[Any]] = deque()
+        self._turn = threading.Lock()
+
+    def run(self, work: Work[T]) -> T:
+        """The result of a unit, after its commit."""
+        job = _Job(work)
+        self._waiting.append(job)
+        try:
+            with self._turn:
+                while not job.done:
+                    self._serve(self._taken())
+        except BaseException:
+            self._withdraw(job)
+            raise
+        return job.result()
+
+    def _withdraw(self, job: _Job[Any]) -> None:
+        with suppress(ValueError):
+            self._waiting.remove(job)
+
+    def _taken(self) -> list[_Job[Any]]:
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), _SHARED))]
+
+    def _serve(self, jobs: list[_Job[Any]]) -> None:
+        try:
+            if len(jobs) == 1:
+                _alone(self._connection(), jobs[0])
+            else:
+                _together(self._connection(), jobs)
+        except Exception as error:  # noqa: BLE001 - each caller raises it as the result of its own unit
+            for job in jobs:
+                job.error, job.done = job.error or error, True
+        except BaseException:
+            self._waiting.extendleft(job for job in reversed(jobs))  # Ctrl-C hit this thread; the others go on
+            raise
+
+
+def _alone(connection: Connection, job: _Job[Any]) -> None:
+    connection.begin("BEGIN IMMEDIATE")
+    try:
+        job.value = drive(job.work(connection.tx))
+        connection.raw.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+    job.done = True
+
+
+def _together(connection: Connection, jobs: list[_Job[Any]]) -> None:
+    connection.begin("BEGIN IMMEDIATE")
+    try:
+        for job in jobs:
+            _in_savepoint(connection, job)
+        connection.raw.execute("COMMIT")
+    except _Lost:
+        _one_by_one(connection, jobs)
+    except BaseException:
+        connection.rollback()
+        raise
+    for job in jobs:
+        job.done = True
+
+
+class _Lost(Exception):
+    """SQLite gave up the whole transaction because of one unit (disk full, I/O error)."""
+
+
+def _in_savepoint(connection: Connection, job: _Job[Any]) -> None:
+    connection.raw.execute("SAVEPOINT unit")
+    try:
+        job.value = drive(job.work(connection.tx))
+        connection.raw.execute("RELEASE unit")
+    except Exception as error:
+        if not connection.raw.in_transaction:
+            raise _Lost from error
+        connection.raw.execute("ROLLBACK TO unit")
+        connection.raw.execute("RELEASE unit")
+        job.error = error
+
+
+def _one_by_one(connection: Connection, jobs: list[_Job[Any]]) -> None:
+    for job in jobs:
+        job.error = None
+        try:
+            _alone(connection, job)
+        except Exception as error:  # noqa: BLE001 - belongs to the caller of this unit, who raises it
+            job.error = error
