@@ -1,0 +1,148 @@
+"""One user's vectors as one block of memory.
+
+A partition is never changed in a way a reader could see: additions go behind the rows a reader knows of, and
+everything else makes a new one. So any number of threads search while one brings it up to date.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from retain.model.query import VectorQuery
+from retain.ports.index import DenseHit
+from retain.ports.ledger import VectorRow
+
+_BLAS: Final = threading.Lock()
+"""One multiplication at a time: it already uses every core, and eight at once make each other wait (measured)."""
+
+_SPARE: Final = 64
+_DEAD_SHARE: Final = 0.25
+
+
+@dataclass(slots=True)
+class _Codes:
+    """Texts as small numbers, so that a column of ids is compared at once."""
+
+    numbers: dict[str, int]
+
+    def of(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def known(self, text: str) -> int:
+        return self.numbers.get(text, -1)
+
+
+@dataclass(slots=True)
+class Partition:
+    """``rows`` rows of the block are in use, in the order of ``seq``."""
+
+    stamp: int
+    rows: int
+    block: Any
+    seqs: Any
+    labels: Any
+    codes: _Codes
+    alive: Any = None
+
+    @classmethod
+    def of(cls, rows: list[VectorRow], stamp: int, dim: int) -> Partition:
+        """A partition of all rows that have a vector."""
+        live = [row for row in rows if row.vector is not None]
+        room = len(live) + max(_SPARE, len(live) // 4)
+        empty = cls(
+            stamp,
+            0,
+            np.empty((room, dim), dtype=np.float32),
+            np.empty(room, dtype=np.int64),
+            np.empty((3, room), dtype=np.int32),
+            _Codes({}),
+        )
+        empty._append(live)
+        return empty
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return int(self.block.nbytes + self.seqs.nbytes + self.labels.nbytes)
+
+    def updated(self, rows: list[VectorRow], stamp: int) -> Partition | None:
+        """This partition with what changed, or None when it is better read again."""
+        last = int(self.seqs[self.rows - 1]) if self.rows else -1
+        added = [row for row in rows if row.vector is not None]
+        known = [row.seq for row in rows if row.seq <= last]
+        if any(row.seq <= last for row in added) or self.rows + len(added) > len(self.seqs):
+            return None
+        alive = self._without(known)
+        if alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows:
+            return None
+        grown = Partition(stamp, self.rows, self.block, self.seqs, self.labels, self.codes, alive)
+        grown._append(added)
+        return grown
+
+    def _without(self, seqs: list[int]) -> Any:
+        if not seqs:
+            return self.alive
+        alive = np.ones(self.rows, dtype=bool) if self.alive is None else self.alive.copy()
+        alive[np.isin(self.seqs[: self.rows], seqs)] = False
+        return alive
+
+    def _append(self, rows: list[VectorRow]) -> None:
+        if not rows:
+            return
+        start, end = self.rows, self.rows + len(rows)
+        self.block[start:end] = np.frombuffer(b"".join(row.vector or b"" for row in rows), "<f4").reshape(len(rows), -1)
+        self.seqs[start:end] = [row.seq for row in rows]
+        for column, values in enumerate(zip(*((row.agent_id, row.run_id, row.layer) for row in rows), strict=True)):
+            self.labels[column, start:end] = [self.codes.of(value) for value in values]
+        if self.alive is not None:
+            self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
+        self.rows = end
+
+    def nearest(self, query: VectorQuery) -> list[DenseHit]:
+        """The best rows of the scope, then those of ``also`` that are not among them."""
+        if not self.rows:
+            return []
+        with _BLAS:
+            scores = self.block[: self.rows] @ query.vector
+        allowed = self._allowed(query)
+        hits = [DenseHit(int(self.seqs[at]), float(scores[at])) for at in _top(scores, allowed, query.limit)]
+        hits = list({hit.seq: hit for hit in reversed(hits)}.values())[::-1]  # several links, one memory
+        return hits + self._extra(query, scores, {hit.seq for hit in hits})
+
+    def _allowed(self, query: VectorQuery) -> Any:
+        """Which rows may be found; None means all."""
+        masks = [] if self.alive is None else [self.alive]
+        for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
+            if wanted:
+                masks.append(self.labels[column, : self.rows] == self.codes.known(wanted))
+        if query.layers:
+            masks.append(np.isin(self.labels[2, : self.rows], [self.codes.known(layer) for layer in query.layers]))
+        if query.among is not None:
+            masks.append(np.isin(self.seqs[: self.rows], list(query.among)))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _extra(self, query: VectorQuery, scores: Any, found: set[int]) -> list[DenseHit]:
+        wanted = np.array([seq for seq in query.also if seq not in found], dtype=np.int64)
+        if not len(wanted):
+            return []
+        places = np.minimum(np.searchsorted(self.seqs[: self.rows], wanted), self.rows - 1)
+        return [
+            DenseHit(int(seq), float(scores[place]), extra=True)
+            for seq, place in zip(wanted, places, strict=True)
+            if self.seqs[place] == seq
+        ]
+
+
+def _top(scores: Any, allowed: Any, limit: int) -> Any:
+    """Positions of the best scores, best first; equal scores: the later row first."""
+    places = np.arange(len(scores)) if allowed is None else np.nonzero(allowed)[0]
+    if len(places) > limit:
+        # argpartition alone would cut between equal scores at random; keep all that tie with the last one.
+        bound = np.partition(scores[places], len(places) - limit)[len(places) - limit]
+        places = places[scores[places] >= bound]
+    order = np.lexsort((-places, -scores[places]))
+    return places[order][:limit]

@@ -1,0 +1,287 @@
+"""The asyncio face.
+
+Made from ``memory.py`` by ``scripts/make_async_face.py``: do not edit, change the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from retain.compose import EmbedderLike, LlmLike, compose
+from retain.config import Settings
+from retain.core.filters import Filters
+from retain.core.messages import MessagesInput
+from retain.engine.indexer import Progress
+from retain.engine.listing import ListRequest
+from retain.engine.read import SearchRequest
+from retain.engine.remember import AddRequest
+from retain.engine.revise import UNSET, UpdateRequest
+from retain.model.instant import When
+from retain.ports.clock import Clock
+
+
+class AsyncMemory:
+    """What an application remembers.
+
+    ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
+    ``config`` is a dictionary or ``Settings``. ``embedder`` and ``llm`` may be objects or plain functions
+    (``list[str] -> 2-d array``, ``list[message] -> str``); ``clock`` says what time it is.
+    """
+
+    def __init__(
+        self,
+        config: Settings | Mapping[str, Any] | None = None,
+        *,
+        embedder: EmbedderLike | None = None,
+        llm: LlmLike | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._engine = compose(config, "asyncio", embedder=embedder, llm=llm, clock=clock)
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """A memory whose providers are chosen by the keys in the environment, such as ``OPENAI_API_KEY``.
+
+        Text is then sent to those providers.
+        """
+        return cls(Settings.from_env())
+
+    async def add(
+        self,
+        messages: MessagesInput,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        filters: Filters | None = None,
+        infer: bool = False,
+        kind: str | None = None,
+        key: str | None = None,
+        occurred_at: When | None = None,
+        expires_at: When | None = None,
+    ) -> dict[str, Any]:
+        """Remember messages: text, one message, or a list of them.
+
+        With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
+        in exactly the same scope reports ``NONE``. With a ``key``, a second add replaces the text of the first and
+        keeps its id. ``occurred_at`` is when it was said; after ``expires_at`` it is no longer seen.
+
+        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
+        """
+        request = AddRequest(
+            messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at, expires_at
+        )
+        return await self._engine.add(request)
+
+    async def add_many(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Remember up to 1,000 items in one transaction; each item holds the arguments of ``add``.
+
+        An item that is wrong has its own error and does not hold the others up. With an ``idempotency_key`` the same
+        batch is carried out once, however often it is sent within a day.
+        """
+        return await self._engine.add_many(items, idempotency_key)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        top_k: int | None = None,
+        filters: Filters | None = None,
+        min_score: float | None = None,
+        threshold: float | None = None,
+        layers: Sequence[str] | None = None,
+        as_of: When | None = None,
+        strategy: str | None = None,
+        explain: bool = False,
+        show_expired: bool = False,
+    ) -> dict[str, Any]:
+        """Find memories by words and by meaning, best first.
+
+        The scope may be given by keywords or inside ``filters``. ``top_k`` is another name for ``limit``, ``threshold``
+        for ``min_score``. ``as_of`` searches what was known at that time. ``explain`` adds what each score is made of.
+
+        Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
+        """
+        request = SearchRequest(
+            query,
+            user_id,
+            agent_id,
+            run_id,
+            limit if top_k is None else top_k,
+            filters,
+            threshold if min_score is None else min_score,
+            layers,
+            as_of,
+            strategy,
+            explain,
+            show_expired,
+        )
+        return await self._engine.search(request)
+
+    async def get(self, memory_id: str) -> dict[str, Any] | None:
+        """One memory by its id, or ``None``."""
+        return await self._engine.get(memory_id)
+
+    async def get_all(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        top_k: int | None = None,
+        offset: int | None = None,
+        page: int | None = None,
+        filters: Filters | None = None,
+        layers: Sequence[str] | None = None,
+        kind: str | None = None,
+        q: str | None = None,
+        status: str | None = None,
+        as_of: When | None = None,
+        show_expired: bool = False,
+        counts: bool = False,
+    ) -> dict[str, Any]:
+        """List what a scope sees, most recently written first.
+
+        ``q`` keeps memories whose text or key contains it. ``offset`` wins over ``page``. ``counts`` adds how many
+        match in all and by kind.
+        """
+        request = ListRequest(
+            user_id,
+            agent_id,
+            run_id,
+            limit if top_k is None else top_k,
+            offset,
+            page,
+            filters,
+            layers,
+            kind,
+            q,
+            status,
+            as_of,
+            show_expired,
+            counts,
+        )
+        return await self._engine.get_all(request)
+
+    async def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        kind: str | None = None,
+        key: str | None = UNSET,
+        expires_at: When | None = UNSET,
+        occurred_at: When | None = None,
+    ) -> dict[str, Any]:
+        """Change a memory. Its id and birth stay, the old version stays in the history.
+
+        ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
+        it is now; ``NotFoundError`` when there is none.
+        """
+        request = UpdateRequest(memory_id, text, metadata, kind, key, expires_at, occurred_at)
+        return await self._engine.update(request)
+
+    async def update_many(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
+        return await self._engine.update_many(items, idempotency_key)
+
+    async def delete(self, memory_id: str) -> dict[str, Any]:
+        """Delete a memory; its history stays. ``NotFoundError`` when there is none."""
+        return await self._engine.delete(memory_id)
+
+    async def delete_many(self, ids: Sequence[str], *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Delete up to 1,000 memories in one transaction, with a result for each."""
+        return await self._engine.delete_many(ids, idempotency_key)
+
+    async def delete_all(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        filters: Filters | None = None,
+    ) -> dict[str, Any]:
+        """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.delete_all(given, filters)
+
+    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
+        return await self._engine.history(memory_id)
+
+    async def reset(self) -> None:
+        """Remove every memory, with history and indexes."""
+        await self._engine.reset()
+
+    async def stats(self) -> dict[str, Any]:
+        """Counts: live memories, events, full-text rows, vectors, and what waits to be stored."""
+        return await self._engine.stats()
+
+    async def flush(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """Try again what could not be stored when it was said. Returns ``{"stored": n, "waiting": n}``."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.flush(given)
+
+    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Build the vectors of the configured embedder beside the old ones and switch when all are there.
+
+        ``progress(done, total)`` is called as it goes.
+        """
+        return await self._engine.reindex(progress)
+
+    def export(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Every version, link and event as dictionaries, one per JSON line; of everybody when nobody is named."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return self._engine.export(given)
+
+    async def restore(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Put an export back, ids and history included; what is there already is left alone."""
+        return await self._engine.restore(records)
+
+    async def check(self) -> dict[str, Any]:
+        """The state of the store: location, schema, integrity."""
+        return await self._engine.check()
+
+    async def close(self) -> None:
+        """Give the store back. A closed memory cannot be used again."""
+        await self._engine.close()
+
+    async def __aenter__(self) -> Self:
+        await self._engine.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,113 @@
+"""The composition root: the only place that builds things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from retain.config import Settings, readable, store_path
+from retain.engine.embedding import Embedding, VectorCache
+from retain.engine.engine import Engine
+from retain.engine.parts import Parts
+from retain.errors import ConfigError, MissingExtra
+from retain.ports.clock import Clock
+from retain.ports.embedder import Embedder
+from retain.ports.index import VectorIndex
+from retain.ports.io import Io
+from retain.ports.ledger import Ledger
+from retain.ports.llm import Llm
+from retain.registry import adapter
+from retain.trace import log
+
+EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
+LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str]"
+
+
+def compose(
+    config: Settings | Mapping[str, Any] | None,
+    io_name: str,
+    *,
+    embedder: EmbedderLike | None = None,
+    llm: LlmLike | None = None,
+    clock: Clock | None = None,
+) -> Engine:
+    """An engine from settings, with the ports that were passed as objects in place of configured ones."""
+    settings = Settings.of(config)
+    io: Io = adapter("io", io_name)()
+    ledger = _ledger(settings, io)
+    parts = Parts(
+        ledger=ledger,
+        index=_index(settings, io, ledger),
+        embedding=Embedding(
+            _embedder(settings, io, embedder),
+            VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
+        ),
+        clock=clock or adapter("clock", "system")(),
+        io=io,
+        policy=settings.as_policy(),
+        tenant_id=settings.tenant,
+    )
+    return Engine(parts, _llm(settings, io, llm))
+
+
+def _ledger(settings: Settings, io: Io) -> Ledger:
+    made: Ledger = build("ledger", "sqlite", {"path": store_path(settings), "durable": settings.store.durable}, io)
+    return made
+
+
+def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
+    chosen = settings.vector_store
+    if chosen.provider == "local":
+        local: VectorIndex = build("index", "local", chosen.config, io, ledger)
+        return local
+    from retain.engine.mirror import MirroredIndex
+
+    return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name)
+
+
+def _embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
+    if given is not None:
+        wrapped: Embedder = _port("embedder", given, "embed", io)
+        return wrapped
+    if settings.embedder.provider == "none":
+        return None
+    try:
+        made: Embedder = build("embedder", settings.embedder.provider, settings.embedder.config, io)
+    except MissingExtra as error:
+        if "embedder" in settings.model_fields_set:
+            raise
+        log.warning("the local embedding model is not installed, search is by text only: %s", error)
+        return None
+    return made
+
+
+def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
+    if given is not None:
+        wrapped: Llm = _port("llm", given, "generate", io)
+        return wrapped
+    if settings.llm is None:
+        return None
+    made: Llm = build("llm", settings.llm.provider, settings.llm.config, io)
+    return made
+
+
+def _port(kind: str, given: Any, method: str, io: Io) -> Any:
+    """An object that already is the port, or a plain function wrapped as one."""
+    if callable(getattr(given, method, None)):
+        return given
+    if callable(given):
+        return adapter(kind, "callable")(given, io)
+    raise ConfigError(f"{kind} must have a method {method!r} or be a function, not {type(given).__name__}")
+
+
+def build(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
+    """An adapter from its name and options, checked by the adapter's own model."""
+    cls = adapter(kind, name)
+    model: type[BaseModel] = cls.Config
+    try:
+        config = model.model_validate(dict(options))
+    except ValidationError as error:
+        raise ConfigError(f"{kind} {name}: {readable(error)}", hint="see docs/configuration.md") from None
+    return cls(config, io, *more)

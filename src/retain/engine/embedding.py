@@ -1,0 +1,136 @@
+"""The embedder as the engine uses it: cached, checked, and forgiving one text at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from retain.errors import DimensionMismatch, EmbeddingError, RetainError
+from retain.ports.embedder import Embedder
+
+
+@dataclass(slots=True)
+class CacheStats:
+    """How well the cache serves."""
+
+    hits: int = 0
+    misses: int = 0
+
+
+class VectorCache:
+    """Recently embedded texts. Safe to share between threads: each step is one atomic dictionary operation."""
+
+    def __init__(self, entries: int = 1000, seconds: float = 300.0, now: Callable[[], float] = time.monotonic) -> None:
+        self._entries, self._seconds, self._now = entries, seconds, now
+        self._held: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self.stats = CacheStats()
+
+    def get(self, key: str) -> bytes | None:
+        """The vector under a key, unless it is too old."""
+        held = self._held.get(key)
+        if held is None or held[0] < self._now():
+            self.stats.misses += 1
+            return None
+        self.stats.hits += 1
+        return held[1]
+
+    def put(self, key: str, vector: bytes) -> None:
+        """Keep a vector; the oldest go when there are too many."""
+        self._held[key] = (self._now() + self._seconds, vector)
+        while len(self._held) > self._entries:
+            try:
+                self._held.popitem(last=False)
+            except KeyError:
+                return
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._held.clear()
+
+    def as_dict(self) -> dict[str, int]:
+        """Size, hits and misses."""
+        return {"size": len(self._held), "hits": self.stats.hits, "misses": self.stats.misses}
+
+
+class Embedding:
+    """Vectors as bytes (little-endian float32, length one), by signature."""
+
+    def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None) -> None:
+        self.embedder = embedder
+        self.cache = cache or VectorCache()
+        self._dim = 0
+
+    @property
+    def on(self) -> bool:
+        """False when there is no embedder: search is then by text only."""
+        return self.embedder is not None
+
+    async def dim(self) -> int:
+        """The dimension, asked once."""
+        if not self._dim and self.embedder is not None:
+            self._dim = await self.embedder.dimension()
+        return self._dim
+
+    async def signature(self) -> str:
+        """The name of the vector space: ``provider:model:dim``; '' without an embedder."""
+        if self.embedder is None:
+            return ""
+        return f"{self.embedder.provider}:{self.embedder.model}:{await self.dim()}"
+
+    async def one(self, text: str) -> Any:
+        """The vector of a query, as an array."""
+        vectors = await self.many([text])
+        if isinstance(vectors[0], RetainError):
+            raise vectors[0]
+        return np.frombuffer(vectors[0], dtype="<f4")
+
+    async def many(self, texts: Sequence[str]) -> list[bytes | RetainError]:
+        """One vector per text, or the error that text met; one bad text never costs the others."""
+        keys = [await self._key(text) for text in texts]
+        found: list[bytes | RetainError | None] = [self.cache.get(key) for key in keys]
+        todo = [at for at, vector in enumerate(found) if vector is None]
+        if todo:
+            for at, vector in zip(todo, await self._fresh([texts[at] for at in todo]), strict=True):
+                found[at] = vector
+                if isinstance(vector, bytes):
+                    self.cache.put(keys[at], vector)
+        return [vector for vector in found if vector is not None]
+
+    async def _key(self, text: str) -> str:
+        return f"{await self.signature()}:{hashlib.sha256(text.encode()).hexdigest()}"
+
+    async def _fresh(self, texts: Sequence[str]) -> list[bytes | RetainError]:
+        try:
+            return list(await self._embedded(texts))
+        except RetainError as error:
+            if len(texts) == 1:
+                return [error]
+        return [(await self._fresh([text]))[0] for text in texts]
+
+    async def _embedded(self, texts: Sequence[str]) -> list[bytes]:
+        if self.embedder is None:
+            raise EmbeddingError("no embedder is configured")
+        return checked_vectors(await self.embedder.embed(texts), len(texts), await self.dim())
+
+
+def checked_vectors(vectors: Any, count: int, dim: int) -> list[bytes]:
+    """Rows as bytes, after checking their number, length and values; normalised to length one."""
+    rows = np.asarray(vectors, dtype="<f4")
+    if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
+        raise EmbeddingError(f"the embedder gave {rows.shape} for {count} texts", hint="one row per text is expected")
+    if rows.shape[1] != dim:
+        raise DimensionMismatch(
+            f"the embedder gave {rows.shape[1]} dimensions, its signature says {dim}",
+            hint="another model needs another signature: see reindex",
+        )
+    if not np.isfinite(rows).all():
+        raise DimensionMismatch("the embedder gave a vector with NaN or infinity")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return [row.tobytes() for row in unit]

@@ -1,0 +1,119 @@
+"""One object with every verb; each delegates to the module that knows how."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from retain.core.filters import Filters
+from retain.engine import indexer, lifecycle, listing, pending, read, remember, revise, transfer
+from retain.engine.parts import Parts
+from retain.ports.llm import Llm
+
+
+class Engine:
+    """The memory engine. Opened on first use; the same coroutines serve both faces."""
+
+    def __init__(self, parts: Parts, llm: Llm | None = None) -> None:
+        self.parts, self.llm = parts, llm
+        self._open = False
+
+    async def open(self) -> None:
+        """Open the store; harmless when it is open."""
+        if not self._open:
+            await self.parts.ledger.open()
+            self._open = True
+
+    async def add(self, request: remember.AddRequest) -> dict[str, Any]:
+        """See ``Memory.add``."""
+        await self.open()
+        return await remember.add(self.parts, request)
+
+    async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.add_many``."""
+        await self.open()
+        return await remember.add_many(self.parts, items, idempotency_key)
+
+    async def search(self, request: read.SearchRequest) -> dict[str, Any]:
+        """See ``Memory.search``."""
+        await self.open()
+        return await read.search(self.parts, request)
+
+    async def get(self, memory_id: str) -> dict[str, Any] | None:
+        """See ``Memory.get``."""
+        await self.open()
+        return await listing.get(self.parts, memory_id)
+
+    async def get_all(self, request: listing.ListRequest) -> dict[str, Any]:
+        """See ``Memory.get_all``."""
+        await self.open()
+        return await listing.get_all(self.parts, request)
+
+    async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
+        """See ``Memory.update``."""
+        await self.open()
+        return await revise.update(self.parts, request)
+
+    async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.update_many``."""
+        await self.open()
+        return await revise.update_many(self.parts, items, idempotency_key)
+
+    async def delete(self, memory_id: str) -> dict[str, Any]:
+        """See ``Memory.delete``."""
+        await self.open()
+        return await lifecycle.delete(self.parts, memory_id)
+
+    async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.delete_many``."""
+        await self.open()
+        return await lifecycle.delete_many(self.parts, ids, idempotency_key)
+
+    async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
+        """See ``Memory.delete_all``."""
+        await self.open()
+        return await lifecycle.delete_all(self.parts, given, filters)
+
+    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """See ``Memory.history``."""
+        await self.open()
+        return await listing.history(self.parts, memory_id)
+
+    async def reset(self) -> None:
+        """See ``Memory.reset``."""
+        await self.open()
+        await lifecycle.reset(self.parts)
+
+    async def stats(self) -> dict[str, Any]:
+        """See ``Memory.stats``."""
+        await self.open()
+        return await listing.stats(self.parts)
+
+    async def flush(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``Memory.flush``."""
+        await self.open()
+        return await pending.flush(self.parts, given)
+
+    async def reindex(self, progress: indexer.Progress | None) -> dict[str, Any]:
+        """See ``Memory.reindex``."""
+        await self.open()
+        return await indexer.reindex(self.parts, progress)
+
+    def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """See ``Memory.export``."""
+        return transfer.export(self, given)
+
+    async def restore(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """See ``Memory.restore``."""
+        await self.open()
+        return await transfer.restore(self.parts, records)
+
+    async def check(self) -> dict[str, Any]:
+        """What a doctor wants to know about the store."""
+        await self.open()
+        return await self.parts.ledger.check()
+
+    async def close(self) -> None:
+        """See ``Memory.close``."""
+        await self.parts.ledger.close()
+        await self.parts.io.close()

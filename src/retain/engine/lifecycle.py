@@ -1,0 +1,122 @@
+"""``delete``, ``delete_all``, ``reset``: how memories end.
+
+Delete removes the caller's link; with the last link the memory leaves every index at once, and its row stays, closed,
+for the history. What a person deleted is remembered, so that nothing brings it back by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from retain.core.filters import Filters, split_scope
+from retain.core.visible import current, within
+from retain.engine.batch import Batch, carried_out
+from retain.engine.draft import event_of, text_doc
+from retain.engine.parts import Parts
+from retain.engine.remember import merged_scope
+from retain.engine.revise import checked_id
+from retain.engine.store import leave
+from retain.errors import NotFoundError
+from retain.model.event import EventType
+from retain.model.instant import Instant
+from retain.model.memory import Link, Record, Status
+from retain.model.query import And, Where
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+
+_PAGE: Final = 500
+_ENDED: Final = tuple(status for status in Status if status not in (Status.DELETED, Status.SUPERSEDED))
+
+
+async def delete(parts: Parts, memory_id: str) -> dict[str, Any]:
+    """Delete one memory for everybody who is linked to it."""
+    wanted, now = checked_id(memory_id), parts.now()
+    if not await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now)):
+        raise NotFoundError(f"no memory {wanted}")
+    return {"id": wanted, "event": EventType.DELETE.value}
+
+
+async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
+    """Delete many memories in one transaction; each has its own result."""
+    batch = Batch.of(parts, "delete", ids, idempotency_key)
+    wanted, now = [checked_id(memory_id) for memory_id in ids], parts.now()
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        return [_result(one, await _delete_one(parts, tx, one, now)) for one in wanted]
+
+    return await carried_out(parts, batch, work, now)
+
+
+async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
+    """Delete everything a scope sees, in every layer, by query: no page size can leave something behind."""
+    inside, extra = split_scope(filters)
+    scope = merged_scope(parts, given, inside)
+    everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
+    now = parts.now()
+    return {"deleted": await parts.ledger.write(lambda tx: _delete_where(tx, And(tuple(everything)), scope, now))}
+
+
+async def reset(parts: Parts) -> None:
+    """Remove everything of this tenant: memories, history, signals, indexes."""
+    await parts.ledger.write(lambda tx: tx.admin.reset(parts.tenant_id))
+    await parts.index.forget(parts.tenant_id)
+    parts.embedding.cache.clear()
+
+
+async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> bool:
+    record = await tx.memories.current(parts.tenant_id, memory_id)
+    if record is None:
+        return False
+    await _end(tx, record, await tx.links.of(record.tenant_id, record.seq), now)
+    return True
+
+
+async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
+    deleted = 0
+    while page := await tx.memories.find(where, limit=_PAGE):
+        for found in page:
+            await _unlink(tx, found.record, scope, now)
+        deleted += len(page)
+    await tx.signals.forget(scope)
+    return deleted
+
+
+async def _unlink(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
+    links = await tx.links.of(record.tenant_id, record.seq)
+    mine = [link for link in links if _inside(link.scope, scope)]
+    if len(mine) == len(links):
+        await _end(tx, record, links, now)
+        return
+    await _suppress(tx, record, mine, now)
+    await tx.vectors.touch(record.tenant_id, [record.seq])
+    for link in mine:
+        await tx.links.remove(record.seq, link.scope)
+    kept = [link for link in links if link not in mine]
+    await tx.text.drop([record.seq])
+    await tx.text.put(record.seq, text_doc(record, kept))
+    await tx.events.append([event_of(EventType.UNLINK, record, mine[0].scope, now, before=record)])
+
+
+async def _end(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
+    await _suppress(tx, record, links, now)
+    await leave(tx, record, Status.DELETED, now)
+    event = event_of(EventType.DELETE, record, links[0].scope, now, before=record, ended=True)
+    await tx.events.append([event])
+
+
+async def _suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
+    for link in links:
+        if link.dedupe:
+            await tx.suppressed.put(record.tenant_id, link.dedupe, record.id, now)
+
+
+def _inside(link: Scope, scope: Scope) -> bool:
+    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
+    return all(not wanted or have == wanted for have, wanted in pairs)
+
+
+def _result(memory_id: str, deleted: bool) -> dict[str, Any]:  # noqa: FBT001 - the outcome itself
+    if deleted:
+        return {"id": memory_id, "event": EventType.DELETE.value}
+    return {"id": memory_id, "event": "ERROR", "error": NotFoundError(f"no memory {memory_id}").as_dict()}

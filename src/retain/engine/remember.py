@@ -1,0 +1,147 @@
+"""``add``: one call or a batch, stored as given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from retain.core.check import checked_key, checked_kind, checked_metadata
+from retain.core.filters import Filters, split_scope
+from retain.core.messages import MessagesInput, read_messages, stored_messages
+from retain.engine import shape
+from retain.engine.batch import Batch, carried_out
+from retain.engine.draft import Details, Draft, verbatim_draft
+from retain.engine.parts import Parts
+from retain.engine.write import Outcome, commit, prepare
+from retain.errors import InvalidInput, RetainError, Unsupported
+from retain.model.instant import When, parse_when
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class AddRequest:
+    """One call of ``add``."""
+
+    messages: MessagesInput
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    metadata: Mapping[str, Any] | None = None
+    filters: Filters | None = None
+    infer: bool = False
+    kind: str | None = None
+    key: str | None = None
+    occurred_at: When | None = None
+    expires_at: When | None = None
+
+
+@dataclass(slots=True)
+class Drafted:
+    """A request that passed all checks."""
+
+    drafts: list[Draft]
+    warnings: list[str] = field(default_factory=list)
+
+
+async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    """Store what one request says."""
+    drafted = draft_request(parts, request)
+    prepared = await prepare(parts, drafted.drafts)
+    now = parts.now()
+    outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now))
+    return _answer(outcomes, drafted.warnings)
+
+
+async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+    """Store many requests in one transaction; each has its own result."""
+    batch = Batch.of(parts, "add", items, idempotency_key)
+    drafted = [_drafted_or_error(parts, item) for item in items]
+    drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
+    for at, draft in enumerate(drafts):
+        draft.item = at
+    prepared = await prepare(parts, drafts)
+    now = parts.now()
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        outcomes = iter(await commit(parts, tx, prepared, now))
+        return [_item_answer(one, outcomes) for one in drafted]
+
+    return await carried_out(parts, batch, work, now)
+
+
+def draft_request(parts: Parts, request: AddRequest) -> Drafted:
+    """Check a request and cut it into drafts; raises before anything is written."""
+    if request.infer:
+        raise Unsupported("infer=True needs a curator", hint="pass infer=False to store what you give as it is")
+    limits = parts.policy.limits
+    scope = _scope(parts, request)
+    now = parts.now()
+    metadata, warnings = checked_metadata(request.metadata, limits)
+    kind, key = checked_kind(request.kind), checked_key(request.key, limits)
+    occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
+    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
+    messages = stored_messages(read_messages(request.messages, limits))
+    if key and len(messages) > 1:
+        raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
+    details = Details(kind, occurred_at, key, expires_at, metadata)
+    fields = parts.policy.dedupe_scope
+    drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(messages)]
+    return Drafted(drafts, warnings)
+
+
+def _scope(parts: Parts, request: AddRequest) -> Scope:
+    inside, rest = split_scope(request.filters)
+    if rest is not None:
+        raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint="use metadata for the rest")
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    return merged_scope(parts, given, inside)
+
+
+def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
+    """The scope of a call: keywords first, then what stands in its filters. Both at once must agree."""
+    merged = Scope.of(**given, tenant_id=parts.tenant_id)
+    for name, value in inside.items():
+        named = getattr(merged, name)
+        if named and named != value:
+            raise InvalidInput(f"{name} is {named!r} in the call and {value!r} in its filters")
+    together = {name: getattr(merged, name) or inside.get(name) or None for name in given}
+    return Scope.of(**together, tenant_id=parts.tenant_id).required()
+
+
+def _drafted_or_error(parts: Parts, item: Mapping[str, Any]) -> Drafted | RetainError:
+    try:
+        if not isinstance(item, Mapping):
+            raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}")
+        return draft_request(parts, _request(item))
+    except RetainError as error:
+        return error
+
+
+def _request(item: Mapping[str, Any]) -> AddRequest:
+    try:
+        return AddRequest(**item)
+    except TypeError as error:
+        raise InvalidInput(f"a batch item is not a call of add: {error}") from error
+
+
+def _item_answer(drafted: Drafted | RetainError, outcomes: Any) -> dict[str, Any]:
+    if isinstance(drafted, RetainError):
+        return {"results": [], "status": "error", "error": drafted.as_dict()}
+    return _answer([next(outcomes) for _ in drafted.drafts], drafted.warnings)
+
+
+def _answer(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
+    """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``)."""
+    waiting = [outcome for outcome in outcomes if outcome.error is not None]
+    status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
+    answer: dict[str, Any] = {
+        "results": [shape.change(outcome) for outcome in outcomes if outcome.error is None],
+        "status": status,
+    }
+    if waiting:
+        answer["deferred"] = [shape.change(outcome) for outcome in waiting]
+    if warnings:
+        answer["warnings"] = list(warnings)
+    return answer

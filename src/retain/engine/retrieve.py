@@ -1,0 +1,86 @@
+"""The channels: who might be meant, before anybody decides who is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from retain.core.analyze import query_terms
+from retain.engine.draft import scope_tokens
+from retain.engine.parts import Parts
+from retain.errors import RetainError
+from retain.model.query import TextQuery, VectorQuery
+from retain.model.scope import Scope
+
+
+@dataclass(slots=True)
+class Question:
+    """What is looked for, ready for every channel."""
+
+    scope: Scope
+    words: list[str]
+    layers: tuple[str, ...]
+    vector: Any = None
+    signature: str = ""
+    degraded: list[dict[str, object]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What the channels found. ``cosines`` covers every candidate that has a vector."""
+
+    text: list[tuple[int, float]]
+    cosines: dict[int, float]
+    near: frozenset[int]
+    exhausted: bool
+
+
+async def ask(parts: Parts, query: str, scope: Scope, layers: tuple[str, ...], strategy: str) -> Question:
+    """Analyse and embed a query; a dense channel that cannot serve is left out, and the answer says why."""
+    question = Question(scope, query_terms(query) if strategy != "vector" else [], layers)
+    if strategy != "text" and parts.embedding.on:
+        try:
+            await _embed(parts, query, question)
+        except RetainError as error:
+            question.degraded.append({"channel": "dense", **error.as_dict()})
+    return question
+
+
+async def _embed(parts: Parts, query: str, question: Question) -> None:
+    signature = await parts.embedding.signature()
+    spaces = {
+        info.signature: info.state for info in await parts.ledger.read(lambda tx: tx.indexes.all(parts.tenant_id))
+    }
+    if not spaces:
+        return  # nothing has a vector yet
+    if spaces.get(signature) != "active":
+        built = next((name for name, state in spaces.items() if state == "active"), "none")
+        message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
+        question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
+        return
+    question.vector, question.signature = await parts.embedding.one(query), signature
+
+
+async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
+    """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
+    text = await _text(parts, question, depth, among)
+    if question.vector is None:
+        return Candidates(text, {}, frozenset(), exhausted=len(text) < depth)
+    found = tuple(seq for seq, _ in text)
+    hits = await parts.index.search(
+        VectorQuery(question.signature, question.vector, depth, question.scope, question.layers, among, found)
+    )
+    near = frozenset(hit.seq for hit in hits[:depth] if not hit.extra)
+    cosines = {hit.seq: hit.cosine for hit in hits}
+    return Candidates(text, cosines, near, exhausted=len(text) < depth and len(near) < depth)
+
+
+async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> list[tuple[int, float]]:
+    if not question.words:
+        return []
+    asked = TextQuery(question.words, scope_tokens(question.scope))
+    if among is None:
+        return await parts.ledger.read(lambda tx: tx.text.match(asked, depth))
+    # A filter may choose few of many matches, so all matches of the scope are looked at.
+    everything = await parts.ledger.read(lambda tx: tx.text.match(asked, -1))
+    return [(seq, score) for seq, score in everything if seq in among][:depth]

@@ -1,0 +1,202 @@
+"""``update``: the next version of a memory, under the same id.
+
+The new text is embedded before the transaction. If somebody else changed the memory meanwhile, the change is applied
+to what they left, so that both stand in the history and neither is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from retain.core.check import checked_key, checked_kind, checked_metadata, checked_text
+from retain.core.tokens import estimate_tokens
+from retain.engine import shape
+from retain.engine.batch import Batch, carried_out
+from retain.engine.draft import dedupe_value, event_of, text_hash
+from retain.engine.parts import Parts
+from retain.engine.store import Space, supersede
+from retain.engine.write import current_space
+from retain.errors import Conflict, InvalidInput, NotFoundError, RetainError
+from retain.model.event import EventType
+from retain.model.instant import Instant, When, parse_when
+from retain.model.memory import Found, Link, Record
+from retain.ports.ledger import Tx
+
+
+class _Unset:
+    """Marks an argument that was not given, where ``None`` means something."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final[Any] = _Unset()
+
+
+@dataclass(slots=True)
+class UpdateRequest:
+    """One call of ``update``; what is not given stays as it is."""
+
+    memory_id: str
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    kind: str | None = None
+    key: str | _Unset | None = UNSET
+    expires_at: When | _Unset | None = UNSET
+    occurred_at: When | None = None
+
+
+@dataclass(slots=True)
+class Revision:
+    """A checked update with the vector of its text."""
+
+    memory_id: str
+    changes: dict[str, Any]
+    warnings: list[str]
+    vector: bytes | None = None
+    space: Space | None = None
+
+
+async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
+    """Change a memory; gives it as it is now."""
+    revision = (await _prepared(parts, [check_update(parts, request)]))[0]
+    now = parts.now()
+    found = await parts.ledger.write(lambda tx: revise(parts, tx, revision, now))
+    return _answer(found, revision)
+
+
+async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+    """Change many memories in one transaction; each has its own result."""
+    batch = Batch.of(parts, "update", items, idempotency_key)
+    checked = [_checked_or_error(parts, item) for item in items]
+    revisions = await _prepared(parts, [one for one in checked if isinstance(one, Revision)])
+    now = parts.now()
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        ready = iter(revisions)
+        return [
+            _error(one) if isinstance(one, RetainError) else await _revised(parts, tx, next(ready), now)
+            for one in checked
+        ]
+
+    return await carried_out(parts, batch, work, now)
+
+
+def check_update(parts: Parts, request: UpdateRequest) -> Revision:
+    """Check an update before anything is embedded or written."""
+    limits = parts.policy.limits
+    changes: dict[str, Any] = {}
+    warnings: list[str] = []
+    if request.text is not None:
+        changes["text"] = checked_text(request.text, "text", limits.text_chars)
+    if request.metadata is not None:
+        changes["metadata"], warnings = checked_metadata(request.metadata, limits)
+    if request.kind is not None:
+        changes["kind"] = checked_kind(request.kind)
+    if not isinstance(request.key, _Unset):
+        changes["key"] = checked_key(request.key, limits)
+    if not isinstance(request.expires_at, _Unset):
+        changes["expires_at"] = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
+    if request.occurred_at is not None:
+        changes["occurred_at"] = parse_when(request.occurred_at, "occurred_at")
+    if not changes:
+        raise InvalidInput("nothing to update", hint="give text, metadata, kind, key, occurred_at or expires_at")
+    return Revision(checked_id(request.memory_id), changes, warnings)
+
+
+def checked_id(memory_id: object) -> str:
+    """The id of a memory as callers give it."""
+    if not isinstance(memory_id, str) or not memory_id.strip():
+        raise InvalidInput(f"memory_id must be the id of a memory, not {memory_id!r}")
+    return memory_id.strip()
+
+
+async def _prepared(parts: Parts, revisions: list[Revision]) -> list[Revision]:
+    texts = [revision for revision in revisions if "text" in revision.changes]
+    if not parts.embedding.on or not texts:
+        return revisions
+    space = await current_space(parts)
+    vectors = await parts.embedding.many([revision.changes["text"] for revision in texts])
+    for revision, vector in zip(texts, vectors, strict=True):
+        if isinstance(vector, RetainError):
+            raise vector  # an update is all or nothing: the caller still has the text
+        revision.vector, revision.space = vector, space
+    return revisions
+
+
+async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
+    """Apply a revision to whatever version is current inside this transaction."""
+    old = await tx.memories.current(parts.tenant_id, revision.memory_id)
+    if old is None:
+        raise NotFoundError(f"no memory {revision.memory_id}")
+    links = await tx.links.of(old.tenant_id, old.seq)
+    new = next_version(old, revision.changes, now)
+    relinked = [replace(link, dedupe=_dedupe(parts, link, new)) for link in links]
+    await _refuse_twins(tx, new, relinked, old.seq)
+    vector, space = revision.vector, revision.space
+    if "text" not in revision.changes:
+        vector, space = await _kept_vector(parts, tx, old)
+    await supersede(tx, old, new, relinked, vector, space)
+    scope = relinked[0].scope
+    await tx.events.append([event_of(EventType.UPDATE, new, scope, now, before=old)])
+    return Found(new, relinked[0])
+
+
+def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Record:
+    """The version that follows; birth, origin and everything not named stay."""
+    began = max(old.valid_from, str(changes.get("occurred_at") or now))
+    new = replace(old, seq=0, version=old.version + 1, valid_from=began, valid_to=None, updated_at=now)
+    for name, value in changes.items():
+        setattr(new, name, value)
+    new.hash, new.tokens = text_hash(new.text), estimate_tokens(new.text)
+    return new
+
+
+def _dedupe(parts: Parts, link: Link, record: Record) -> str:
+    speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
+    fields = parts.policy.dedupe_scope
+    return dedupe_value(link.scope, fields, speaker=speaker, key=record.key, text=record.text)
+
+
+async def _refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:
+    for link in links:
+        holder = await tx.links.holder(new.tenant_id, link.dedupe or "")
+        if holder is not None and holder != own:
+            twin = await tx.memories.at(holder)
+            other = twin.id if twin else "another memory"
+            raise Conflict(f"{other} already says this in the same scope", hint="delete one of the two")
+
+
+async def _kept_vector(parts: Parts, tx: Tx, old: Record) -> tuple[bytes | None, Space | None]:
+    """The vector of an unchanged text moves along, so that changing metadata costs no embedding."""
+    if not parts.embedding.on:
+        return None, None
+    space = await current_space(parts)
+    return await tx.vectors.get(old.tenant_id, old.seq, space.signature), space
+
+
+async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
+    try:
+        return {**_answer(await revise(parts, tx, revision, now), revision), "event": "UPDATE"}
+    except (NotFoundError, Conflict) as error:  # both are raised before the first write of the item
+        return _error(error)
+
+
+def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | RetainError:
+    try:
+        return check_update(parts, UpdateRequest(**item))
+    except TypeError as error:
+        return InvalidInput(f"a batch item is not a call of update: {error}")
+    except RetainError as error:
+        return error
+
+
+def _answer(found: Found, revision: Revision) -> dict[str, Any]:
+    warned = {"warnings": revision.warnings} if revision.warnings else {}
+    return {**shape.item(found), **warned}
+
+
+def _error(error: RetainError) -> dict[str, Any]:
+    return {"event": "ERROR", "error": error.as_dict()}

@@ -1,0 +1,138 @@
+"""From what was said to what is stored: check, embed, commit.
+
+Nothing is written before everything was checked, and no transaction is open while a model works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from retain.core.tokens import estimate_tokens
+from retain.engine.draft import Draft, event_of, new_record, text_hash
+from retain.engine.parts import Parts
+from retain.engine.store import Space, enter, supersede
+from retain.errors import RetainError
+from retain.model.event import EventType, Signal
+from retain.model.ids import new_id
+from retain.model.instant import Instant
+from retain.model.memory import Link, Record
+from retain.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one draft."""
+
+    event: str
+    record: Record | None
+    draft: Draft
+    old_text: str | None = None
+    reason: str | None = None
+    error: RetainError | None = None
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Drafts with their vectors, and those that could not be embedded."""
+
+    drafts: list[Draft]
+    failed: list[Outcome] = field(default_factory=list)
+    space: Space | None = None
+
+
+async def prepare(parts: Parts, drafts: Sequence[Draft]) -> Prepared:
+    """Embed all drafts; one that fails is set aside and costs the others nothing."""
+    if not parts.embedding.on:
+        return Prepared(list(drafts))
+    try:
+        space = await current_space(parts)
+        vectors = await parts.embedding.many([draft.text for draft in drafts])
+    except RetainError as error:  # the model cannot even be asked
+        return Prepared([], [Outcome("DEFERRED", None, draft, error=error) for draft in drafts])
+    ready = Prepared([], space=space)
+    for draft, vector in zip(drafts, vectors, strict=True):
+        if isinstance(vector, RetainError):
+            ready.failed.append(Outcome("DEFERRED", None, draft, error=vector))
+        else:
+            draft.vector = vector
+            ready.drafts.append(draft)
+    return ready
+
+
+async def current_space(parts: Parts) -> Space:
+    """The vector space of the configured embedder."""
+    return Space(await parts.embedding.signature(), await parts.embedding.dim())
+
+
+async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list[Outcome]:
+    """Store drafts in an open transaction; what is already known is reported, not stored again."""
+    outcomes = [await _commit_one(parts, tx, draft, prepared.space, now) for draft in prepared.drafts]
+    if prepared.failed:
+        await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
+    return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
+
+
+async def _commit_one(parts: Parts, tx: Tx, draft: Draft, space: Space | None, now: Instant) -> Outcome:
+    tenant = parts.tenant_id
+    await tx.suppressed.lift(tenant, draft.dedupe)
+    holder = await tx.links.holder(tenant, draft.dedupe)
+    known = await tx.memories.at(holder) if holder is not None else None
+    if known is None:
+        return await _add(tx, draft, space, now, tenant)
+    expired = known.expires_at is not None and known.expires_at <= now
+    if expired or (draft.key and _differs(known, draft)):
+        return await _upsert(tx, known, draft, space, now, "it had expired" if expired else "same key, new content")
+    return Outcome("NONE", known, draft, known.text, "already known")
+
+
+async def _add(tx: Tx, draft: Draft, space: Space | None, now: Instant, tenant_id: str) -> Outcome:
+    record = new_record(draft, tenant_id, now)
+    await enter(tx, record, [Link(draft.scope, now, draft.dedupe)], draft.vector, space)
+    await tx.events.append([event_of(EventType.ADD, record, draft.scope, now)])
+    return Outcome(EventType.ADD, record, draft)
+
+
+def _differs(known: Record, draft: Draft) -> bool:
+    same_text = known.text == draft.text and known.kind == draft.kind and known.expires_at == draft.expires_at
+    return not same_text or {**known.metadata, **(draft.metadata or {})} != known.metadata
+
+
+async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now: Instant, reason: str) -> Outcome:
+    """Same owner and key: the memory keeps its id and birth, gets the new content, and merges the metadata."""
+    new = replace(
+        known,
+        seq=0,
+        version=known.version + 1,
+        text=draft.text,
+        hash=text_hash(draft.text),
+        kind=draft.kind,
+        tokens=estimate_tokens(draft.text),
+        metadata={**known.metadata, **(draft.metadata or {})},
+        data={**known.data, **(draft.data or {})},
+        occurred_at=draft.occurred_at,
+        valid_from=max(draft.occurred_at, known.valid_from),
+        expires_at=draft.expires_at,
+        updated_at=now,
+    )
+    links = await tx.links.of(known.tenant_id, known.seq)
+    moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in links]
+    await supersede(tx, known, new, moved, draft.vector, space)
+    await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
+    return Outcome(EventType.UPDATE, new, draft, known.text, reason)
+
+
+def _signal(outcome: Outcome, now: Instant) -> Signal:
+    """What could not be embedded is kept, with all it takes to try again."""
+    draft = outcome.draft
+    again = {
+        "verbatim": True,
+        "role": draft.role,
+        "name": draft.speaker,
+        "kind": draft.kind,
+        "key": draft.key,
+        "metadata": draft.metadata or {},
+        "expires_at": draft.expires_at,
+    }
+    error = str(outcome.error) if outcome.error else None
+    return Signal(new_id(), draft.scope, draft.text, draft.occurred_at, now, data=again, last_error=error)

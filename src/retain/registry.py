@@ -1,0 +1,65 @@
+"""Adapters by name.
+
+Built-in names come from a table, so that nothing is scanned or imported before it is used. A name that is not in it is
+looked for among installed entry points (group ``retain.<kind>``); ``package.module:Class`` always works.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from retain.errors import ConfigError, MissingExtra
+
+BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("ledger", "sqlite"): ("retain.adapters.ledger.sqlite:SqliteLedger", ""),
+    ("index", "local"): ("retain.adapters.vectors.local:LocalVectors", ""),
+    ("vectors", "memory"): ("retain.adapters.vectors.memory:MemoryVectors", ""),
+    ("embedder", "local"): ("retain.adapters.embed.local:LocalEmbedder", ""),
+    ("embedder", "openai"): ("retain.adapters.embed.openai:OpenAiEmbedder", ""),
+    ("embedder", "ollama"): ("retain.adapters.embed.ollama:OllamaEmbedder", ""),
+    ("embedder", "hash"): ("retain.adapters.embed.hashing:HashEmbedder", ""),
+    ("embedder", "callable"): ("retain.adapters.embed.callable:CallableEmbedder", ""),
+    ("llm", "callable"): ("retain.adapters.llm.callable:CallableLlm", ""),
+    ("io", "blocking"): ("retain.adapters.io.blocking:BlockingIo", ""),
+    ("io", "asyncio"): ("retain.adapters.io.aio:AsyncIo", ""),
+    ("clock", "system"): ("retain.adapters.clock:SystemClock", ""),
+}
+"""(kind, name) -> where the class is, and the extra that brings what it needs."""
+
+
+def names(kind: str) -> list[str]:
+    """The built-in names of a kind."""
+    return sorted(name for of_kind, name in BUILT_IN if of_kind == kind)
+
+
+def adapter(kind: str, name: str) -> Any:
+    """The class of an adapter."""
+    if (kind, name) in BUILT_IN:
+        return _loaded(kind, name, *BUILT_IN[kind, name])
+    if ":" in name:
+        return _loaded(kind, name, name, "")
+    found = _entry_point(kind, name)
+    if found is None:
+        raise ConfigError(f"unknown {kind} {name!r}", hint="known: " + ", ".join(names(kind)))
+    return found
+
+
+def _loaded(kind: str, name: str, target: str, extra: str) -> Any:
+    module, _, attribute = target.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except AttributeError as error:
+        raise ConfigError(f"{module} has no {attribute}") from error
+    except ImportError as error:
+        hint = f"pip install 'retain[{extra}]'" if extra else f"install the package that provides {error.name}"
+        raise MissingExtra(f"{kind} {name!r} cannot be loaded: {error}", hint=hint) from error
+
+
+def _entry_point(kind: str, name: str) -> Any:
+    # Importing importlib.metadata and scanning takes longer than everything else here: only on a miss.
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=f"retain.{kind}", name=name):
+        return entry.load()
+    return None
