@@ -34,7 +34,7 @@ async def enter(tx: Tx, record: Record, links: Sequence[Link], vector: bytes | N
         if vector is not None and space is not None:
             await ensure_space(tx, tenant, space)
             await tx.vectors.put(tenant, space.signature, [(seq, vector)])
-    await tx.vectors.touch(tenant, [seq])
+    await tx.vectors.note(tenant, seq, {link.scope.user_id for link in links})
 
 
 async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:

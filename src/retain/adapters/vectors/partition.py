@@ -6,7 +6,6 @@ everything else makes a new one. So any number of threads search while one bring
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,9 +14,6 @@ import numpy as np
 from retain.model.query import VectorQuery
 from retain.ports.index import DenseHit
 from retain.ports.ledger import VectorRow
-
-_BLAS: Final = threading.Lock()
-"""One multiplication at a time: it already uses every core, and eight at once make each other wait (measured)."""
 
 _SPARE: Final = 64
 _DEAD_SHARE: Final = 0.25
@@ -106,8 +102,9 @@ class Partition:
         """The best rows of the scope, then those of ``also`` that are not among them."""
         if not self.rows:
             return []
-        with _BLAS:
-            scores = self.block[: self.rows] @ query.vector
+        # Row by row on one core. The threads of a matrix product wait for each other as soon as several searches or
+        # anything else run: 0.3 ms against 8 ms for 10,000 rows on a busy machine of two cores.
+        scores = np.vecdot(self.block[: self.rows], query.vector)
         allowed = self._allowed(query)
         hits = [DenseHit(int(self.seqs[at]), float(scores[at])) for at in _top(scores, allowed, query.limit)]
         hits = list({hit.seq: hit for hit in reversed(hits)}.values())[::-1]  # several links, one memory
