@@ -17,7 +17,7 @@ class HttpRequest:
     method: str
     url: str
     json: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 30.0
 
 
@@ -54,7 +54,7 @@ class Io(Protocol):
         ...
 
     def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
-        """Send a request and yield the lines of the answer as they come."""
+        """Send a request and yield the lines of the answer as they come; ``BackendRejected`` unless the status is 2xx."""
         ...
 
     def lock(self) -> AbstractAsyncContextManager[Any]:

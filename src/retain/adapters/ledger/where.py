@@ -283,7 +283,7 @@ def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> Sql:
 
 
 def _json_number(value: float) -> Sql:
-    """A float goes through the same reader as the stored one, which in SQLite is off by a bit for one in some 10,000."""
+    """A float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return Sql("json_extract(?, '$')", (repr(float(value)),))
     return _bound(value)

@@ -1,0 +1,82 @@
+"""Embeddings from OpenAI, or from any server that speaks its dialect (Mistral, vLLM, llama.cpp, ...)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from retain.adapters.embed.remote import MAX_TIMEOUT_SECONDS, RemoteEmbedder
+from retain.errors import EmbeddingError
+from retain.ports.io import HttpRequest, Io
+
+KNOWN_DIMENSIONS: Final = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+    "mistral-embed": 1024,
+}
+
+
+class OpenAiEmbedderConfig(BaseModel):
+    """``dimensions`` is sent only when it is set: not every model and server can shorten its vectors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(default="text-embedding-3-small", min_length=1)
+    api_key: SecretStr | None = None
+    base_url: str = Field(default="https://api.openai.com/v1", pattern=r"^https?://[^/]")
+    dimensions: int | None = Field(default=None, ge=1)
+    batch_size: int = Field(default=128, ge=1, le=2048)
+    timeout: float = Field(default=30.0, gt=0, le=MAX_TIMEOUT_SECONDS)
+    retries: int = Field(default=3, ge=0, le=10)
+
+
+class OpenAiEmbedder(RemoteEmbedder):
+    """``POST {base_url}/embeddings`` with many texts at once."""
+
+    Config: ClassVar = OpenAiEmbedderConfig
+    provider = "openai"
+
+    def __init__(self, config: OpenAiEmbedderConfig, io: Io) -> None:
+        known = config.dimensions or KNOWN_DIMENSIONS.get(config.model)
+        super().__init__(io, model=config.model, base_url=config.base_url, dimension=known)
+        self._config = config
+        self._batch_size = config.batch_size
+        self._retries = config.retries
+
+    async def _fetch(self, texts: Sequence[str]) -> list[Any]:
+        body = await self._post(self._request(texts))
+        # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
+        vectors = await self._io.run(lambda: _vectors(body, len(texts)))
+        if vectors is not None:
+            return vectors
+        if len(texts) > 1:
+            return await self._in_batches(texts, 1)
+        raise EmbeddingError(f"{self._source} did not answer with one embedding per text")
+
+    def _request(self, texts: Sequence[str]) -> HttpRequest:
+        payload: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        if self._config.dimensions is not None:
+            payload["dimensions"] = self._config.dimensions
+        return HttpRequest(
+            "POST", f"{self._base_url}/embeddings", payload, self._headers(), timeout=self._config.timeout
+        )
+
+    def _headers(self) -> dict[str, str]:
+        key = self._config.api_key.get_secret_value().strip() if self._config.api_key else ""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _vectors(body: bytes, count: int) -> list[Any] | None:
+    """The embeddings in the order of the texts; None when there is not exactly one for each."""
+    try:
+        rows = json.loads(body)["data"]
+        by_index = {int(row.get("index", place)): row["embedding"] for place, row in enumerate(rows)}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    if len(rows) != count or sorted(by_index) != list(range(count)):
+        return None
+    return [by_index[place] for place in range(count)]
