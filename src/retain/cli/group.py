@@ -1,0 +1,57 @@
+"""The program and its commands."""
+
+from __future__ import annotations
+
+import click
+
+from retain import __version__
+from retain.cli import moving, reading, upkeep, writing
+from retain.cli.demo import demo
+from retain.cli.given import everywhere
+
+_EXAMPLES = """\b
+Examples:
+  retain demo
+  retain add "I live in Oslo" --user alice
+  retain search "Where does she live?" --user alice --explain
+  retain list --user alice
+  retain export --output backup.jsonl
+
+\b
+Exit codes:
+  0    done
+  1    nothing found, or not everything could be done
+  2    the command was wrong
+  3    the store, a model or a service failed
+  130  interrupted
+"""
+
+
+class _InOrder(click.Group):
+    """Commands are listed as they are added: what one needs first comes first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click names it so
+        """The names, in that order."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder,
+    invoke_without_command=True,
+    epilog=_EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="retain", message="%(prog)s %(version)s")
+@everywhere
+@click.pass_context
+def retain(context: click.Context) -> None:
+    """Retain is a memory for AI applications: one file, on this machine.
+
+    The options below may stand before a command or after it.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for command in (*writing.COMMANDS, *reading.COMMANDS, *moving.COMMANDS, *upkeep.COMMANDS, demo):
+    retain.add_command(command)

@@ -1,0 +1,241 @@
+"""``search``, ``list``, ``get``, ``history``, ``stats``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from retain.cli import parse
+from retain.cli.fail import NOTHING, OK
+from retain.cli.given import Given, for_scope, for_store
+from retain.cli.output import day_time, event_style, note, say, show, show_pairs
+from retain.cli.parse import KINDS, LAYERS
+from retain.cli.table import Column, Table
+from retain.errors import NotFoundError
+
+_FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; all that are given must hold.'
+_AS_OF: Final = "What was known at that time, in ISO 8601."
+_LAYER: Final = "Where to look; facts if not given. May be repeated."
+_EXPIRED: Final = "Also what has expired."
+
+
+@click.command()
+@click.argument("query")
+@click.option("--limit", "-n", type=int, default=10, show_default=True, help="At most so many.")
+@click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
+@click.option("--min-score", metavar="SCORE", type=float, help="How near in meaning a hit must be, from 0 to 1.")
+@click.option("--as-of", metavar="TIME", help=_AS_OF)
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
+@click.option("--strategy", type=click.Choice(["hybrid", "vector", "text"]), help="By words and meaning, or by one.")
+@click.option("--expired", is_flag=True, help=_EXPIRED)
+@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@for_scope
+def search(
+    given: Given,
+    query: str,
+    *,
+    limit: int,
+    conditions: Sequence[str],
+    min_score: float | None,
+    as_of: str | None,
+    layers: Sequence[str],
+    strategy: str | None,
+    expired: bool,
+    explain: bool,
+) -> int:
+    """Find memories by words and by meaning, best first.
+
+    QUERY may be `-` for standard input.
+    """
+    wanted, filters = parse.text(query), parse.filters(conditions)
+    with given.memory() as memory:
+        answer = memory.search(
+            wanted,
+            **given.scope(),
+            limit=limit,
+            filters=filters,
+            min_score=min_score,
+            as_of=as_of,
+            layers=layers or None,
+            strategy=strategy,
+            show_expired=expired,
+            explain=explain,
+        )
+    if not given.answered(answer):
+        _show_hits(answer, explain=explain)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
+    for one in answer.get("degraded", ()):
+        note(f"warning: searched without {one['channel']} vectors: {one['message']}", "warn")
+    if not answer["results"]:
+        note("nothing found")
+        return
+    parts = sorted({name for hit in answer["results"] for name in hit.get("score_parts", ())}) if explain else []
+    table = Table(
+        [
+            Column("SCORE", right=True),
+            *(Column(name.upper(), right=True) for name in parts),
+            Column("ID"),
+            Column("SAID", spare=1),
+            Column("SPEAKER", spare=2),
+            Column("MEMORY", grows=True),
+        ]
+    )
+    for hit in answer["results"]:
+        shown = [_number(hit["score_parts"].get(name)) for name in parts]
+        when, who = day_time(hit["occurred_at"]), hit.get("actor")
+        table.add(_number(hit["score"]), *shown, hit["id"], when, who, hit["memory"])
+    show(table)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+@click.command("list")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, help="Leave so many out; wins over --page.")
+@click.option("--page", type=int, help="Which page of --limit memories, from 1.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
+@click.option("--q", metavar="TEXT", help="Only those whose text or key contains this.")
+@click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
+@click.option(
+    "--status", type=click.Choice(["active", "disabled", "evicted", "quarantined"]), help="Only in this state."
+)
+@click.option("--as-of", metavar="TIME", help=_AS_OF)
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
+@click.option("--expired", is_flag=True, help=_EXPIRED)
+@for_scope
+def list_(
+    given: Given,
+    *,
+    limit: int,
+    offset: int | None,
+    page: int | None,
+    kind: str | None,
+    q: str | None,
+    conditions: Sequence[str],
+    status: str | None,
+    as_of: str | None,
+    layers: Sequence[str],
+    expired: bool,
+) -> int:
+    """List what a --user, --agent or --run sees, newest first."""
+    filters = parse.filters(conditions)
+    with given.memory() as memory:
+        answer = memory.get_all(
+            **given.scope(),
+            limit=limit,
+            offset=offset,
+            page=page,
+            kind=kind,
+            q=q,
+            filters=filters,
+            status=status,
+            as_of=as_of,
+            layers=layers or None,
+            show_expired=expired,
+            counts=True,
+        )
+    if not given.answered(answer):
+        _show_list(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_list(answer: dict[str, Any]) -> None:
+    if answer["results"]:
+        _show_memories(answer["results"])
+        say()
+    first, shown = answer["offset"] + 1, len(answer["results"])
+    part = f"{first:,} to {first + shown - 1:,} of {answer['total']:,}" if shown < answer["total"] and shown else None
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_kind"].items()))
+    total = f"{answer['total']:,} in all" + (f" ({kinds})" if kinds else "")
+    say(f"{part}; {kinds}" if part else total)
+
+
+def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
+    table = Table(
+        [
+            Column("ID"),
+            Column("SAID", spare=1),
+            Column("SPEAKER", spare=2),
+            Column("KIND", spare=3),
+            Column("MEMORY", grows=True),
+        ]
+    )
+    for one in memories:
+        table.add(one["id"], day_time(one["occurred_at"]), one.get("actor"), one["kind"], one["memory"])
+    show(table)
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@for_store
+def get(given: Given, memory_id: str) -> int:
+    """Show one memory and all that is kept with it."""
+    with given.memory() as memory:
+        found = memory.get(memory_id)
+    if found is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    if not given.answered(found):
+        show_memory(found)
+    return OK
+
+
+def show_memory(memory: dict[str, Any]) -> None:
+    """Everything about one memory."""
+    for warning in memory.get("warnings", ()):
+        note(f"warning: {warning}", "warn")
+    shown = {name: value for name, value in memory.items() if name not in ("hash", "warnings")}
+    shown["metadata"] = ", ".join(f"{name}={_plain(value)}" for name, value in memory["metadata"].items())
+    show_pairs((name, day_time(value) if name.endswith("_at") else value) for name, value in shown.items())
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@for_store
+def history(given: Given, memory_id: str) -> int:
+    """Show what happened to a memory, also to a deleted one."""
+    with given.memory() as memory:
+        events = memory.history(memory_id)
+    if not events:
+        raise NotFoundError(f"no memory {memory_id}", hint="`retain list` shows ids")
+    if not given.answered(events):
+        table = Table(
+            [
+                Column("WHEN"),
+                Column("EVENT", style=event_style),
+                Column("BEFORE", grows=True),
+                Column("AFTER", grows=True),
+                Column("WHY", spare=1),
+            ]
+        )
+        for one in events:
+            table.add(day_time(one["timestamp"]), one["event"], one["old_value"], one["new_value"], one["reason"])
+        show(table)
+    return OK
+
+
+@click.command()
+@for_store
+def stats(given: Given) -> int:
+    """Count memories, events, index rows, and what waits."""
+    with given.memory() as memory:
+        counts = memory.stats()
+    if not given.answered(counts):
+        shown = [(name, f"{counts[name]:,}") for name in ("memories", "events", "fulltext", "vectors", "pending")]
+        spaces = [(f"{one['state']} index", f"{one['signature']}") for one in counts["indexes"]]
+        show_pairs([*shown, *spaces])
+    return OK
+
+
+COMMANDS: Final = (search, list_, get, history, stats)

@@ -1,0 +1,179 @@
+"""``add``, ``update``, ``delete``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from retain.cli import parse
+from retain.cli.fail import FAILED, NOTHING, OK
+from retain.cli.given import Given, for_scope, for_store
+from retain.cli.output import event_style, note, say, show
+from retain.cli.parse import KINDS
+from retain.cli.reading import show_memory
+from retain.cli.table import Column, Table
+from retain.errors import NotFoundError, UsageError
+
+_METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
+
+
+@click.command()
+@click.argument("text")
+@click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
+@click.option("--kind", type=click.Choice(KINDS), help="What sort of knowledge it is.")
+@click.option("--key", metavar="KEY", help="A stable name: adding again under it replaces the text and keeps the id.")
+@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601; now if not given.")
+@click.option("--expires", metavar="TIME", help="From when on it is no longer seen.")
+@click.option(
+    "--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True, help="Who said it."
+)
+@click.option("--name", metavar="NAME", help="The speaker's name.")
+@for_scope
+def add(
+    given: Given,
+    text: str,
+    *,
+    pairs: Sequence[str],
+    kind: str | None,
+    key: str | None,
+    at: str | None,
+    expires: str | None,
+    role: str,
+    name: str | None,
+) -> int:
+    """Remember TEXT, or what standard input says for `-`.
+
+    It is stored as it is, and once: the same text by the same speaker is not stored again. Needs at least one of
+    --user, --agent and --run.
+    """
+    message = {"role": role, "content": parse.text(text), **({"name": name} if name else {})}
+    metadata = parse.metadata(pairs)
+    with given.memory(create=True) as memory:
+        answer = memory.add(
+            message, **given.scope(), metadata=metadata, kind=kind, key=key, occurred_at=at, expires_at=expires
+        )
+    if not given.answered(answer):
+        _show_changes(answer)
+    return OK if answer["status"] == "ok" else FAILED
+
+
+def _show_changes(answer: dict[str, Any]) -> None:
+    table = Table([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
+    for one in answer["results"]:
+        table.add(one["event"], one["id"], one["memory"])
+    if table.rows:
+        show(table)
+    for one in answer.get("deferred", ()):
+        note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
+        note("hint: `retain flush` tries again when the embedder works", "note")
+    for warning in answer.get("warnings", ()):
+        note(f"warning: {warning}", "warn")
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.argument("text", required=False)
+@click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help="Replaces all metadata it has.")
+@click.option("--kind", type=click.Choice(KINDS), help="What sort of knowledge it is.")
+@click.option("--key", metavar="KEY", help="A new stable name; an empty one removes it.")
+@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601.")
+@click.option("--expires", metavar="TIME", help="From when on it is no longer seen; `never` removes the date.")
+@for_store
+def update(
+    given: Given,
+    memory_id: str,
+    text: str | None,
+    *,
+    pairs: Sequence[str],
+    kind: str | None,
+    key: str | None,
+    at: str | None,
+    expires: str | None,
+) -> int:
+    """Change a memory; the old version stays in its history.
+
+    TEXT may be `-` for standard input, or be left out to change only what the options name.
+    """
+    new_text = None if text is None else parse.text(text)
+    changes: dict[str, Any] = {"metadata": parse.metadata(pairs), "kind": kind, "occurred_at": at}
+    if key is not None:
+        changes["key"] = key or None
+    if expires is not None:
+        changes["expires_at"] = None if expires == "never" else expires
+    with given.memory() as memory:
+        changed = memory.update(memory_id, new_text, **changes)
+    if not given.answered(changed):
+        show_memory(changed)
+    return OK
+
+
+@click.command()
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Everything the scope sees, in every layer.")
+@click.option("--filter", "conditions", metavar="FILTER", multiple=True, help="With --all: only what this matches.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@for_scope
+def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Sequence[str], yes: bool) -> int:
+    """Delete memories by ID, or all of a scope.
+
+    With --all it is everything of the --user, --agent or --run. Their history stays: see `retain history ID`.
+    """
+    _check_choice(given, ids, everything=everything, filtered=bool(conditions))
+    if not everything:
+        return _delete_ids(given, ids)
+    filters = parse.filters(conditions)
+    with given.memory() as memory:
+        if not (yes or _agreed(given)):
+            note("nothing was deleted")
+            return NOTHING
+        answer = memory.delete_all(**given.scope(), filters=filters)
+    if not given.answered(answer):
+        say(f"{answer['deleted']:,} deleted")
+    return OK if answer["deleted"] else NOTHING
+
+
+def _check_choice(given: Given, ids: Sequence[str], *, everything: bool, filtered: bool) -> None:
+    if everything and ids:
+        raise click.UsageError("give IDs or --all, not both")
+    if not everything and not ids:
+        raise UsageError("no memory is named", hint="give IDs, or --all with --user, --agent or --run")
+    if not everything and (filtered or any(given.scope().values())):
+        raise click.UsageError(
+            "--user, --agent, --run and --filter choose what --all deletes; an ID needs none of them"
+        )
+
+
+def _agreed(given: Given) -> bool:
+    named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in given.scope().items() if value)
+    if not named:
+        return True  # nobody is named, which the library refuses with its own words
+    try:
+        return click.confirm(f"Delete everything of {named}?", err=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        raise UsageError("there is nobody to ask", hint="--yes deletes without asking") from None
+
+
+def _delete_ids(given: Given, ids: Sequence[str]) -> int:
+    with given.memory() as memory:
+        if len(ids) == 1:
+            answer: dict[str, Any] = {"results": [memory.delete(ids[0])]}
+        else:
+            answer = memory.delete_many(list(ids))
+    if not given.answered(answer):
+        _show_deleted(answer["results"])
+    return OK if all("error" not in one for one in answer["results"]) else NOTHING
+
+
+def _show_deleted(results: Sequence[dict[str, Any]]) -> None:
+    table = Table([Column("EVENT", style=event_style), Column("ID"), Column("REMARK", grows=True)])
+    for one in results:
+        missing = one.get("error", {}).get("code") == NotFoundError.code
+        table.add("NONE" if missing else one["event"], one["id"], "there is no such memory" if missing else "")
+    show(table)
+
+
+COMMANDS: Final = (add, update, delete)

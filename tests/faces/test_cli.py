@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faces.cli_runner import ROOT, Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--version"], [], ["search", "--help"]])
+def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
+    code = (
+        "import sys; from retain.cli.run import run; code = run(sys.argv[1:]);"
+        "print(sorted({'numpy', 'pydantic', 'httpx2', 'onnxruntime', 'sqlite3', 'asyncio'} & set(sys.modules)), code)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)  # noqa: S603
+    assert ran.stdout.splitlines()[-1] == "[] 0"
+
+
+def test_it_is_also_a_module() -> None:
+    ran = subprocess.run([sys.executable, "-m", "retain.cli", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout == "retain 0.1.0\n"
+
+
+def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
+    added = cli("add", "I live in Oslo", "--user", "alice")
+    assert added.code == 0
+    assert added.out.split()[:4] == ["EVENT", "ID", "MEMORY", "ADD"]
+    found = cli("search", "Oslo", "--user", "alice")
+    assert found.code == 0
+    assert "I live in Oslo" in found.out
+    assert cli("list", "--user", "alice").out.endswith("\n1 in all (1 factual)\n")
+
+
+def test_the_same_text_again_is_reported_and_not_stored(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    assert "NONE" in cli("add", "I live in Oslo", "--user", "alice").out
+    assert cli("stats", "--json").json["memories"] == 1
+
+
+def test_shared_options_may_stand_before_or_after_the_command_and_after_wins(cli: Cli) -> None:
+    store = ["--db", str(cli.home / "own.db")]
+    assert cli(*store, "--user", "alice", "--json", "add", "one").json["status"] == "ok"
+    assert cli.texts("list", *store, "--user", "alice") == ["one"]
+    assert cli.texts("--user", "bob", *store, "list", "--user", "alice") == ["one"]
+    assert not cli.db.exists()
+
+
+def test_the_store_and_settings_come_from_options_then_environment_then_file(cli: Cli) -> None:
+    (cli.home / "retain.toml").write_text(f'[store]\nurl = "sqlite:///{cli.home}/file.db"\n[history]\n')
+    cli.environ("RETAIN_CONFIG", str(cli.home / "retain.toml"))
+    cli.added("from the file")
+    cli.environ("RETAIN_STORE__URL", f"sqlite:///{cli.home}/environment.db")
+    cli.added("from the environment")
+    cli.added("from the option", "--db", cli.home / "option.db")
+    assert {path.name for path in cli.home.glob("*.db")} == {"file.db", "environment.db", "option.db"}
+
+
+def test_db_wins_over_any_other_place_the_settings_name(cli: Cli) -> None:
+    cli.environ("RETAIN_HISTORY__DB_PATH", str(cli.home / "history.db"))
+    cli.added("here", "--db", cli.home / "here.db")
+    assert [path.name for path in cli.home.glob("*.db")] == ["here.db"]
+
+
+def test_a_store_in_memory_is_gone_afterwards(cli: Cli) -> None:
+    assert cli("add", "x", "--user", "alice", "--db", "memory:").code == 0
+    assert cli("list", "--user", "alice", "--db", "memory:").code == 1
+
+
+def test_add_keeps_everything_it_is_told(cli: Cli) -> None:
+    options = ["--kind", "procedural", "--key", "standup", "--at", "2026-03-02T09:00:00Z", "--expires", "2099-01-01"]
+    metadata = ["-m", "project=harbour", "-m", "size=3", "-m", "open=true", "-m", 'tags=["a"]', "-m", "zip=0150"]
+    memory_id = cli.added("Standup is at 9", *options, *metadata, "--role", "assistant", "--name", "Iris")
+    kept = cli("get", memory_id, "--json").json
+    assert kept["metadata"] == {"project": "harbour", "size": 3, "open": True, "tags": ["a"], "zip": "0150"}
+    assert (kept["kind"], kept["key"], kept["role"], kept["actor"]) == ("procedural", "standup", "assistant", "Iris")
+    assert kept["occurred_at"] == "2026-03-02T09:00:00.000000Z"
+    assert kept["expires_at"] == "2099-01-01T00:00:00.000000Z"
+
+
+def test_metadata_may_be_a_json_object(cli: Cli) -> None:
+    memory_id = cli.added("x", "--metadata", '{"a": {"b": 1}}', "--metadata", "c=NaN")
+    assert cli("get", memory_id, "--json").json["metadata"] == {"a": {"b": 1}, "c": "NaN"}
+
+
+def test_a_dash_reads_standard_input(cli: Cli) -> None:
+    text = "first line\nsecond line, with ä and 日本"
+    cli("add", "-", "--user", "alice", stdin=f"{text}\n".encode())
+    assert cli.texts("list", "--user", "alice") == [text]
+    assert cli("search", "-", "--user", "alice", "--strategy", "text", stdin=b"second").code == 0
+
+
+def test_a_key_revises_and_history_tells(cli: Cli) -> None:
+    first = cli.added("Standup is at 9:30", "--key", "standup")
+    assert cli.added("Standup is at 10:15", "--key", "standup") == first
+    told = cli("history", first)
+    assert [line.split()[2] for line in told.out.splitlines()[1:]] == ["ADD", "UPDATE"]
+    assert "same key, new content" in told.out
+
+
+@pytest.mark.req("N-37")
+def test_explain_shows_the_parts_of_a_score_as_columns(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    plain = cli("search", "Oslo", "--user", "alice").out
+    explained = cli("search", "Oslo", "--user", "alice", "--explain").out
+    assert plain.split()[:2] == ["SCORE", "ID"]
+    assert explained.split()[:4] == ["SCORE", "KEYWORD", "SEMANTIC", "ID"]
+    assert explained.splitlines()[1].split()[1] == "1.000"
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("city=Oslo", ["in Oslo"]),
+        ("city!=Oslo", ["no city", "in Bergen"]),
+        ("size>=3", ["in Oslo"]),
+        ("size > 1", ["in Oslo"]),
+        ("size<3", ["in Bergen"]),
+        ("size<=3", ["in Bergen", "in Oslo"]),
+        ("city=*", ["in Bergen", "in Oslo"]),
+        ('{"city": {"in": ["Oslo", "Rome"]}}', ["in Oslo"]),
+        ("text=in Oslo", ["in Oslo"]),
+    ],
+)
+@pytest.mark.req("C-38")
+def test_filters_are_written_shortly_or_as_json(cli: Cli, condition: str, expected: list[str]) -> None:
+    cli.added("in Oslo", "-m", "city=Oslo", "-m", "size=3")
+    cli.added("in Bergen", "-m", "city=Bergen", "-m", "size=1")
+    cli.added("no city")
+    assert cli.texts("list", "--user", "alice", "--filter", condition) == expected
+    assert sorted(cli.texts("search", "in", "--user", "alice", "--filter", condition)) == sorted(expected)
+
+
+def test_several_filters_must_all_hold(cli: Cli) -> None:
+    cli.added("in Oslo", "-m", "city=Oslo", "-m", "size=3")
+    assert cli("list", "--user", "alice", "-f", "city=Oslo", "-f", "size>3").code == 1
+
+
+def test_search_takes_limit_min_score_strategy_and_layer(cli: Cli) -> None:
+    for number in range(3):
+        cli.added(f"harbour number {number}")
+    assert len(cli.texts("search", "harbour", "--user", "alice", "--limit", 2)) == 2
+    assert cli("search", "elephants", "--user", "alice", "--strategy", "text").code == 1
+    assert cli("search", "elephants", "--user", "alice", "--min-score", 0.9).code == 1
+    assert cli("search", "harbour", "--user", "alice", "--layer", "turn").code == 1
+
+
+@pytest.mark.req("N-38", "X-10")
+def test_as_of_and_expired_look_past_what_is_seen_now(cli: Cli) -> None:
+    cli.added("Standup is at 9:30", "--key", "standup", "--at", "2026-03-02")
+    cli.added("Standup is at 10:15", "--key", "standup", "--at", "2026-03-05")
+    cli.added("The code is 4711", "--expires", "2026-03-04", "--at", "2026-03-01")
+    assert cli.texts("list", "--user", "alice") == ["Standup is at 10:15"]
+    assert cli.texts("search", "standup", "--user", "alice", "--as-of", "2026-03-03", "-n", 1) == ["Standup is at 9:30"]
+    assert "Standup is at 9:30" in cli.texts("list", "--user", "alice", "--as-of", "2026-03-03")
+    assert "The code is 4711" in cli.texts("list", "--user", "alice", "--expired")
+    assert "The code is 4711" in cli.texts("search", "code", "--user", "alice", "--expired")
+
+
+@pytest.mark.req("O-13")
+def test_list_pages_and_counts(cli: Cli) -> None:
+    for number in range(5):
+        cli.added(f"note {number}", "--kind", "episodic" if number else "factual")
+    assert cli.texts("list", "--user", "alice", "--limit", 2, "--page", 2) == ["note 2", "note 1"]
+    assert cli.texts("list", "--user", "alice", "--limit", 2, "--offset", 4) == ["note 0"]
+    assert cli.texts("list", "--user", "alice", "--kind", "factual") == ["note 0"]
+    assert cli.texts("list", "--user", "alice", "--q", "TE 3") == ["note 3"]
+    assert cli("list", "--user", "alice", "--status", "disabled").code == 1
+    last = cli("list", "--user", "alice", "--limit", 2, "--page", 2).out.splitlines()[-1]
+    assert last == "3 to 4 of 5; 4 episodic, 1 factual"
+
+
+def test_update_changes_what_is_named_and_nothing_else(cli: Cli) -> None:
+    memory_id = cli.added("I live in Oslo", "-m", "city=Oslo", "--key", "home", "--expires", "2099-01-01")
+    changed = cli("update", memory_id, "I live in Bergen", "--json").json
+    assert (changed["memory"], changed["version"], changed["metadata"]) == ("I live in Bergen", 2, {"city": "Oslo"})
+    changed = cli("update", memory_id, "-m", "city=Bergen", "--key", "", "--expires", "never", "--json").json
+    assert (changed["memory"], changed["metadata"]) == ("I live in Bergen", {"city": "Bergen"})
+    assert (changed["key"], changed["expires_at"]) == (None, None)
+    assert cli("update", memory_id, "-", stdin=b"I live in Rome").out.splitlines()[1] == "memory       I live in Rome"
+
+
+def test_delete_takes_one_id_or_several_and_keeps_the_history(cli: Cli) -> None:
+    one, two, three = (cli.added(text) for text in ("one", "two", "three"))
+    assert cli("delete", one).code == 0
+    ran = cli("delete", two, "missing", three)
+    assert ran.code == 1
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["EVENT", "DELETE", "NONE", "DELETE"]
+    assert cli("list", "--user", "alice").code == 1
+    assert "DELETE" in cli("history", one).out
+
+
+@pytest.mark.req("R-7")
+def test_delete_all_asks_first_and_takes_only_the_scope(cli: Cli) -> None:
+    cli.added("one", "-m", "a=1")
+    cli.added("two")
+    cli("add", "bob's", "--user", "bob")
+    assert cli("delete", "--all", "--user", "alice", stdin=b"n\n").code == 1
+    assert len(cli.texts("list", "--user", "alice")) == 2
+    assert cli("delete", "--all", "--user", "alice", "--filter", "a=1", "--yes", "--json").json == {"deleted": 1}
+    assert cli("delete", "--all", "--user", "alice", stdin=b"y\n").out == "1 deleted\n"
+    assert cli.texts("list", "--user", "bob") == ["bob's"]
+
+
+def test_get_shows_a_text_with_its_own_lines(cli: Cli) -> None:
+    memory_id = cli.added("first\nsecond", "-m", "n=[1]")
+    assert cli("get", memory_id).out.splitlines()[1:4] == [
+        "memory       first",
+        "             second",
+        "metadata     n=[1]",
+    ]
+
+
+def test_every_command_answers_with_exactly_one_json_document(cli: Cli) -> None:
+    memory_id = cli.added("I live in Oslo")
+    (cli.home / "lines.jsonl").write_text('{"text": "x", "user_id": "alice"}\n')
+    commands: list[list[object]] = [
+        ["add", "another", "--user", "alice"],
+        ["search", "Oslo", "--user", "alice", "--explain"],
+        ["list", "--user", "alice"],
+        ["get", memory_id],
+        ["history", memory_id],
+        ["stats"],
+        ["update", memory_id, "I live in Bergen"],
+        ["reindex"],
+        ["flush"],
+        ["doctor"],
+        ["export", "--output", cli.home / "out.jsonl"],
+        ["import", cli.home / "lines.jsonl"],
+        ["delete", memory_id],
+        ["delete", "--all", "--yes", "--user", "alice"],
+    ]
+    for command in commands:
+        ran = cli(*command, "--json")
+        assert (ran.code, ran.err) == (0, ""), ran
+        assert isinstance(ran.json, dict | list)
+
+
+def test_reindex_moves_to_another_embedder(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    cli.environ("RETAIN_EMBEDDER__CONFIG__DIM", "64")
+    warned = cli("search", "Oslo", "--user", "alice")
+    assert warned.err.startswith("warning: searched without dense vectors")
+    assert cli("reindex").out == "1 vectors made for hash:bow-v1:64, 1 others dropped\n"
+    assert cli("search", "Oslo", "--user", "alice").err == ""
+
+
+def test_the_reference_says_what_the_program_says() -> None:
+    script = str(ROOT / "scripts" / "cli_reference.py")
+    ran = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
+    import click
+
+    from scripts.cli_reference import filled, missing
+
+    @click.command()
+    @click.option("--secret", help="Nobody knows.")
+    def hidden(secret: str) -> None:
+        """Do something."""
+
+    group = click.Group(commands={"hidden": hidden})
+    assert missing("# nothing", group) == ["docs/cli.md has no place for retain hidden"]
+    assert "`--secret TEXT` | Nobody knows." in filled("<!-- retain hidden -->\nold\n<!-- end -->", group)
+
+
+def test_json_in_a_pipe_is_one_line_and_not_escaped(cli: Cli) -> None:
+    cli.added("Käse")
+    out = cli("list", "--user", "alice", "--json").out
+    assert out.count("\n") == 1
+    assert "Käse" in out
+    assert json.loads(out)["total"] == 1

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import re
+import sqlite3
+import tomllib
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from retain.cli.doctor import PACKAGES
+from tests.faces.cli_runner import ROOT, Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+def found(cli: Cli, section: str, name: str, *options: object, code: int = 0) -> tuple[str, str]:
+    """The state and detail of one check."""
+    ran = cli("doctor", "--json", *options)
+    assert ran.code == code, ran
+    assert ran.json["ok"] is (code == 0)
+    (check,) = [one for one in ran.json["checks"] if (one["section"], one["name"]) == (section, name)]
+    return check["state"], check["detail"]
+
+
+def change(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+def test_a_healthy_store_has_only_ok_lines(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    ran = cli("doctor")
+    states = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ")]
+    assert (ran.code, set(states), ran.err) == (0, {"ok"}, "")
+    for heading in ("installed", "configured", "store", "embedder", "where text goes"):
+        assert heading in ran.out.splitlines()
+
+
+@pytest.mark.req("X-38")
+def test_it_says_that_text_stays_here_by_default(cli: Cli) -> None:
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
+    assert found(cli, "where text goes", "embedder") == ("ok", "this machine")
+    assert found(cli, "where text goes", "llm") == ("ok", "nowhere: none is configured")
+    assert found(cli, "embedder", "model")[1] == "local:all-minilm-l6-v2-int8:384 gives a vector of 384"
+
+
+@pytest.mark.req("X-38")
+def test_without_an_embedder_text_goes_nowhere(cli: Cli) -> None:
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "none")
+    cli.added("x")
+    assert found(cli, "where text goes", "embedder") == ("ok", "nowhere")
+    assert found(cli, "embedder", "model")[0] == "warn"
+
+
+def test_every_dependency_is_looked_at() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert sorted(PACKAGES) == sorted(re.split(r"[><=~!\[; ]", line)[0] for line in project["dependencies"])
+
+
+def test_a_store_that_is_not_there_is_a_warning_and_is_not_made(cli: Cli) -> None:
+    assert found(cli, "store", "file") == ("warn", f"there is no store at {cli.db}")
+    assert not cli.db.exists()
+
+
+def test_a_file_that_is_no_database_is_a_failure_and_not_a_crash(cli: Cli) -> None:
+    broken = cli.home / "broken.db"
+    broken.write_bytes(b"garbage" * 1000)
+    state, detail = found(cli, "store", "file", "--db", broken, code=3)
+    assert state == "fail"
+    assert "not a database" in detail
+
+
+def test_a_database_from_the_future_is_a_failure(cli: Cli) -> None:
+    cli.added("x")
+    change(cli.db, "PRAGMA user_version = 99")
+    assert found(cli, "store", "file", code=3)[0] == "fail"
+
+
+def test_damage_inside_the_file_is_found(cli: Cli) -> None:
+    for number in range(3):
+        cli.added(f"fact {number} " + "with some length " * 20)
+    size = cli.db.stat().st_size
+    with cli.db.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * 8192)
+    ran = cli("doctor", "--json")
+    assert ran.code == 3
+    assert [one["section"] for one in ran.json["checks"] if one["state"] == "fail"] == ["store"]
+
+
+def test_a_full_text_that_lost_a_row_is_a_failure(cli: Cli) -> None:
+    cli.added("x")
+    change(cli.db, "DELETE FROM fulltext")
+    assert found(cli, "store", "full text", code=3) == ("fail", "0 rows for 1 memories")
+
+
+def test_missing_vectors_are_a_warning_with_the_way_out(cli: Cli) -> None:
+    cli.added("x")
+    change(cli.db, "DELETE FROM vectors")
+    assert found(cli, "store", "vectors") == ("warn", "0 vectors for 1 memories")
+    cli("reindex")
+    assert found(cli, "store", "vectors") == ("ok", "agree with the ledger")
+
+
+def test_another_embedder_than_the_index_has_is_a_warning(cli: Cli) -> None:
+    cli.added("x")
+    cli.environ("RETAIN_EMBEDDER__CONFIG__DIM", "64")
+    assert found(cli, "store", "index") == ("warn", "built with hash:bow-v1:256, but the embedder is hash:bow-v1:64")
+
+
+def test_what_waits_is_a_warning(cli: Cli) -> None:
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
+    cli.environ("RETAIN_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
+    assert cli("add", "x", "--user", "alice").code == 3
+    assert found(cli, "store", "waiting", code=3) == ("warn", "1 texts could not be stored yet")
+    assert found(cli, "embedder", "model", code=3)[0] == "fail"
+
+
+def test_a_broken_setting_is_a_failure_and_the_rest_is_still_said(cli: Cli) -> None:
+    cli.environ("RETAIN_BOGUS", "1")
+    state, detail = found(cli, "configured", "settings", code=3)
+    assert (state, "bogus" in detail) == ("fail", True)
+    assert found(cli, "installed", "sqlite", code=3)[0] == "ok"
+
+
+def test_a_store_url_with_a_password_is_refused_without_showing_it(cli: Cli) -> None:
+    cli.environ("RETAIN_STORE__URL", "postgres://me:secret@host/db")
+    ran = cli("doctor")
+    assert ran.code == 3
+    assert "secret" not in ran.out + ran.err
+
+
+def test_unknown_providers_are_failures(cli: Cli) -> None:
+    cli.environ("RETAIN_LLM__PROVIDER", "nobody")
+    assert found(cli, "where text goes", "llm", code=3)[0] == "fail"
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "nobody")
+    assert found(cli, "embedder", "model", code=3)[0] == "fail"

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from retain.memory import Memory
+from tests.faces.cli_runner import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["bogus"], "No such command 'bogus'.", "see `retain --help`"),
+        (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `retain list --help`"),
+        (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", ""),
+        (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `retain list --help`"),
+        (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `retain list --help`"),
+        (["list", "--user", "a", "-f", "{"], "not JSON", "see `retain list --help`"),
+        (["list", "--user", "a", "-f", '{"a": {"odd": 1}}'], "unknown operator 'odd'", "known operators"),
+        (["add", "x", "--user", "a", "-m", "nonsense"], "'nonsense' is not name=value", "see `retain add --help`"),
+        (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' is given twice", "see `retain add --help`"),
+        (["add", "x", "--user", "a", "--at", "yesterday"], "occurred_at is not a date", "ISO 8601"),
+        (["add", "x", "--user", "a b"], "user_id holds white space", ""),
+        (["add", "  ", "--user", "a"], "content is empty", ""),
+        (["add", "x", "y", "--user", "a"], "unexpected extra argument", "see `retain add --help`"),
+        (["search", "x", "--user", "a", "--min-score", "7"], "min_score must be a number from 0 to 1", ""),
+        (["update", "some-id"], "nothing to update", "give text"),
+        (["delete"], "no memory is named", "give IDs, or --all"),
+        (["delete", "x", "--all", "--user", "a"], "not both", "see `retain delete --help`"),
+        (["delete", "x", "--user", "a"], "an ID needs none of them", "see `retain delete --help`"),
+        (["get", "x", "--user", "a"], "No such option", "see `retain get --help`"),
+        (["--user", "a", "get", "x"], "get takes no --user", "see `retain get --help`"),
+        (["import", "missing.jsonl"], "does not exist", "see `retain import --help`"),
+        (["list", "--user", "a", "--config", "missing.toml"], "No such file", "must be readable TOML"),
+    ],
+)
+def test_a_wrong_command_is_two_lines_and_code_2(cli: Cli, args: list[str], message: str, hint: str) -> None:
+    cli.added("something")
+    ran = cli(*args)
+    lines = ran.err.splitlines()
+    assert (ran.code, ran.out) == (2, "")
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+    assert lines[1:] == [] if not hint else hint in lines[1].removeprefix("hint: ")
+    assert cli(*args, "--json").error["message"] in ran.err
+
+
+@pytest.mark.parametrize(
+    "args", [["add", "x"], ["search", "x"], ["list"], ["delete", "--all", "--yes"], ["delete", "--all"]]
+)
+@pytest.mark.req("C-5")
+def test_without_a_scope_the_fixed_sentence_and_the_options_are_said(cli: Cli, args: list[str]) -> None:
+    cli.added("something")
+    ran = cli(*args)
+    assert ran.code == 2
+    assert ran.err.splitlines() == [
+        "error: At least one of user_id, agent_id, or run_id must be provided",
+        "hint: say whose memory it is: --user, --agent or --run",
+    ]
+
+
+@pytest.mark.parametrize("args", [["get", "nope"], ["history", "nope"], ["update", "nope", "x"], ["delete", "nope"]])
+def test_an_unknown_id_is_code_1(cli: Cli, args: list[str]) -> None:
+    cli.added("something")
+    ran = cli(*args)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("error: no memory nope\nhint: `retain list` shows ids")
+    assert cli(*args, "--json").error["code"] == "not_found"
+
+
+@pytest.mark.parametrize("args", [["list", "--user", "a"], ["stats"], ["get", "x"], ["export"], ["reindex"]])
+def test_a_store_that_is_not_there_is_not_made_by_reading(cli: Cli, args: list[str]) -> None:
+    ran = cli(*args)
+    assert ran.code == 1
+    assert ran.err.startswith(f"error: there is no store at {cli.db}\nhint: the first `retain add` makes it")
+    assert not cli.db.exists()
+
+
+def test_a_file_that_is_no_database_is_code_3(cli: Cli) -> None:
+    broken = cli.home / "broken.db"
+    broken.write_text("not a database, but long enough to look like something\n" * 100)
+    ran = cli("list", "--user", "a", "--db", broken, "--json")
+    assert (ran.code, ran.error["code"]) == (3, "corrupted")
+
+
+def test_a_database_of_somebody_else_is_left_alone(cli: Cli) -> None:
+    foreign = cli.home / "foreign.db"
+    with closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE theirs (a)")
+    ran = cli("add", "x", "--user", "a", "--db", foreign)
+    assert ran.code == 3
+    assert ran.err.startswith("error: this SQLite file was not made by Retain")
+
+
+def test_a_database_from_the_future_is_refused(cli: Cli) -> None:
+    cli.added("x")
+    with closing(sqlite3.connect(cli.db)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    assert cli("list", "--user", "alice", "--json").error["code"] == "schema_too_new"
+
+
+def test_a_directory_is_no_store(cli: Cli) -> None:
+    ran = cli("add", "x", "--user", "a", "--db", cli.home)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("error: ")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions do not bind this user")
+def test_a_store_that_cannot_be_written_says_so(cli: Cli) -> None:
+    cli.added("x")
+    cli.db.chmod(0o444)
+    cli.db.parent.chmod(0o555)
+    try:
+        assert cli("add", "y", "--user", "alice", "--json").error["code"] == "storage_read_only"
+    finally:
+        cli.db.parent.chmod(0o755)
+
+
+@pytest.mark.req("C-55")
+def test_what_cannot_be_embedded_is_kept_and_code_3(cli: Cli) -> None:
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
+    cli.environ("RETAIN_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
+    ran = cli("add", "x", "--user", "alice")
+    assert ran.code == 3, ran
+    assert ran.err.startswith("error: kept, but not stored yet: ")
+    assert "`retain flush` tries again" in ran.err
+    assert cli("flush").code == 3
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "hash")
+    cli.environ("RETAIN_EMBEDDER__CONFIG", "{}")
+    assert cli("flush").out == "1 stored, 0 still waiting\n"
+    assert cli.texts("list", "--user", "alice") == ["x"]
+
+
+def test_asking_nobody_is_a_usage_error(cli: Cli) -> None:
+    cli.added("x")
+    ran = cli("delete", "--all", "--user", "alice", stdin=b"")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == "hint: --yes deletes without asking"
+
+
+def test_an_unexpected_error_is_a_message_and_with_verbose_a_traceback(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(memory: Memory) -> None:
+        raise RuntimeError("a bolt came loose")
+
+    cli.added("x")
+    monkeypatch.setattr(Memory, "stats", broken)
+    ran = cli("stats")
+    assert ran.code == 3
+    assert ran.err.startswith("error: RuntimeError: a bolt came loose\nhint: this is a fault of Retain")
+    assert "Traceback" not in ran.err
+    assert "Traceback" in cli("stats", "--verbose").err
+
+
+def test_warnings_of_the_library_reach_the_screen(cli: Cli) -> None:
+    ran = cli("add", "x", "--user", "alice", "-m", "user_id=bob")
+    assert ran.code == 0
+    assert ran.err.startswith("warning: metadata.user_id was ignored")
+
+
+def test_text_that_is_no_utf_8_is_refused(cli: Cli) -> None:
+    assert cli("add", "-", "--user", "alice", stdin=b"\xff\xfe").code == 2
+
+
+def test_control_characters_are_shown_and_not_obeyed(cli: Cli) -> None:
+    memory_id = cli.added("red \x1b[31malert\x07 \u202etxt.exe \x9b0m")
+    for command in (["list", "--user", "alice"], ["get", memory_id], ["history", memory_id]):
+        out = cli(*command).out
+        assert r"red \x1b[31malert\x07 \u202etxt.exe \x9b0m" in out
+        assert not set(out) & {"\x1b", "\x07", "\u202e", "\x9b"}
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
+    cli.added("x" * 40_000)
+    program = subprocess.Popen(
+        [sys.executable, "-m", "retain.cli", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    program.stdout.close()
+    complaint = program.stderr.read()
+    program.stderr.close()
+    assert (program.wait(), complaint) == (141, b"")
+
+
+def test_ctrl_c_is_code_130_and_no_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(memory: Memory) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    cli.added("x")
+    monkeypatch.setattr(Memory, "stats", interrupted)
+    ran = cli("stats")
+    assert (ran.code, ran.err) == (130, "error: interrupted\n")
+
+
+def test_ctrl_c_while_the_program_loads_is_code_130_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    from retain.cli import main
+
+    def interrupted(args: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("retain.cli.run.run", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main([])
+    assert left.value.code == 130

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retain.cli.table import Column, Table
+from retain.cli.text import harmless, width, wrapped
+
+pty = pytest.importorskip("pty")
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def plain(text: str, style: str) -> str:
+    return text
+
+
+def on_terminal(home: Path, *args: str, both: bool = False, environ: dict[str, str] | None = None) -> str:
+    """What a command writes to a terminal of 60 columns; ``both``: with standard error."""
+    reader, writer = pty.openpty()
+    known = {
+        "HOME": str(home),
+        "RETAIN_EMBEDDER__PROVIDER": "hash",
+        "COLUMNS": "60",
+        "TERM": "xterm",
+        **(environ or {}),
+    }
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR" and not name.startswith("RETAIN_")}
+    command = [sys.executable, "-m", "retain.cli", *args]
+    errors = writer if both else subprocess.DEVNULL
+    program = subprocess.Popen(command, stdout=writer, stderr=errors, env=kept | known)  # noqa: S603
+    os.close(writer)
+    seen = b""
+    try:
+        while part := os.read(reader, 65536):
+            seen += part
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    finally:
+        os.close(reader)
+        program.wait()
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_there_are_colours_and_no_line_is_too_long(tmp_path: Path) -> None:
+    shown = on_terminal(tmp_path, "add", "a rather long text about the harbour project " * 3, "--user", "alice")
+    assert "\x1b[32mADD" in shown
+    assert max(len(ANSI.sub("", line)) for line in shown.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colours_for_those_who_want_none(tmp_path: Path, environ: dict[str, str]) -> None:
+    assert "\x1b" not in on_terminal(tmp_path, "add", "x", "--user", "alice", environ=environ)
+
+
+def test_json_on_a_terminal_is_indented(tmp_path: Path) -> None:
+    assert on_terminal(tmp_path, "add", "x", "--user", "alice", "--json").startswith('{\n  "results": [\n')
+
+
+def test_progress_is_drawn_and_taken_away_again(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "x", "user_id": "alice"}\n')
+    shown = on_terminal(tmp_path, "import", str(tmp_path / "in.jsonl"), both=True)
+    assert "importing ████" in shown
+    assert shown.rsplit("\x1b[K", 1)[1] == "1 added\n"
+
+
+def test_columns_give_way_before_the_text_gets_too_narrow() -> None:
+    table = Table([Column("ID"), Column("SAID", spare=1), Column("KIND", spare=2), Column("MEMORY", grows=True)])
+    table.add("x" * 20, "2026-03-02", "factual", "a text of some length that has to be wrapped")
+    titles = {wide: next(iter(table.lines(wide, plain))).split() for wide in (100, 70, 60, 46)}
+    assert titles == {
+        100: ["ID", "SAID", "KIND", "MEMORY"],
+        70: ["ID", "SAID", "KIND", "MEMORY"],
+        60: ["ID", "SAID", "MEMORY"],
+        46: ["ID", "MEMORY"],
+    }
+
+
+@pytest.mark.parametrize("wide", [30, 41, 60, 100])
+def test_a_table_is_never_wider_than_asked_whatever_the_script(wide: int) -> None:
+    table = Table([Column("N", right=True), Column("BEFORE", grows=True), Column("AFTER", grows=True)])
+    table.add(1, None, "日本語のテキストはとても長いことがあります " * 3)
+    table.add(20, "combining e\u0301 and emoji 👩‍👧 here", "x" * 200)
+    assert max(width(line) for line in table.lines(wide, plain)) <= wide
+
+
+def test_a_long_cell_ends_with_an_ellipsis_only_where_the_width_is_limited() -> None:
+    table = Table([Column("MEMORY", grows=True)])
+    table.add("word " * 100)
+    assert len(list(table.lines(20, plain))) == 5
+    assert list(table.lines(20, plain))[-1].endswith("…")
+    assert list(table.lines(None, plain))[1] == " ".join(["word"] * 100)
+
+
+def test_wrapping_keeps_every_character() -> None:
+    text = "a bb ccc dddd eeeee ffffff ggggggg hhhhhhhh " + "z" * 25
+    assert "".join(wrapped(text, 10)).replace(" ", "") == text.replace(" ", "")
+    assert all(width(line) <= 10 for line in wrapped(text, 10))
+    assert wrapped("", 10) == [""]
+
+
+def test_harmless_text_stays_and_harmful_characters_are_shown() -> None:
+    assert harmless("Grüße aus 東京 👩‍👧") == "Grüße aus 東京 👩‍👧"
+    assert harmless("a\tb\nc\u2028d") == "a b c d"
+    assert harmless("\x1b]0;title\x07") == r"\x1b]0;title\x07"

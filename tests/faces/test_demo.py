@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.faces.cli_runner import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+def steps(out: str) -> list[str]:
+    """The text of each step."""
+    return re.split(r"\n\n\d  ", out.partition("\nTry next\n")[0])[1:]
+
+
+def test_the_demo_tells_its_story(cli: Cli) -> None:
+    ran = cli("demo")
+    assert (ran.code, ran.err) == (0, "")
+    store, find, revise, look_back, apart, expire, delete, stats = steps(ran.out)
+    assert (store.count("ADD  "), store.count("NONE  ")) == (7, 1)
+    words, meaning = find.split("memory.search(")[1:]
+    assert "1.00  ██████░░ 0.81  I'm allergic to hazelnuts." in words
+    assert "░░░░░░░░ 0.00" in meaning.splitlines()[2]
+    assert "I booked a table for two" in meaning.splitlines()[2]
+    assert [line.split()[0] for line in revise.splitlines()[-4:] if line[3:4].isalpha()] == ["ADD", "UPDATE"]
+    now, then = look_back.split("memory.search(")[1:]
+    assert ("10:15" in now, "9:30" in now) == (True, False)
+    assert ("10:15" in then, "9:30" in then) == (False, True)
+    maya, jonas = apart.split("memory.search(")[1:]
+    assert "I am planning a surprise party" in maya
+    assert jonas.splitlines()[-1].strip() == "nothing"
+    friday, saturday = expire.split("memory.search(")[1:]
+    assert "4711" in friday
+    assert saturday.splitlines()[-1].strip() == "nothing"
+    history, left = delete.split("memory.get_all(")
+    assert "DELETE  Sun 11:00  I am planning a surprise party" in history
+    assert ("party" in left, "standup moved to 10:15" in left) == (False, True)
+    assert "memories  6" in stats
+    assert ran.out.split("Try next\n")[1].count("retain ") == 3
+
+
+def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = cli.home / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    first = cli("demo", "--slow")  # nobody looks, so there are no pauses
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "nobody")  # nor does any setting change it
+    assert cli("demo").out == first.out
+    assert "\x1b" not in first.out
+    assert list(folder.iterdir()) == []
+    assert not cli.db.exists()
+
+
+def test_the_demo_may_be_kept_but_never_in_a_file_that_is_there(cli: Cli) -> None:
+    kept = cli.home / "kept.db"
+    assert f"retain list --user maya --db {kept}" in cli("demo", "--db", kept).out
+    assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 5
+    again = cli("demo", "--db", kept)
+    assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} is there already")
+
+
+def test_the_demo_as_json_is_one_document(cli: Cli) -> None:
+    told = cli("demo", "--json").json["steps"]
+    assert len(told) == 8
+    assert told[-1]["calls"][0]["result"]["memories"] == 6
+
+
+def test_the_demo_takes_no_configuration(cli: Cli) -> None:
+    assert cli("demo", "--config", "some.toml").code == 2
