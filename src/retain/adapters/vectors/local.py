@@ -68,6 +68,9 @@ class LocalVectors:
             stamp, rows = await self._ledger.read(lambda tx: _changed(tx, name, held.stamp if held else _RELOAD))  # noqa: B023
             if held is not None and rows is None:
                 return self._used(name, held)
+            if held is not None and stamp < held.stamp:  # the log was emptied: the tenant was reset elsewhere
+                self._let_go(name, held)
+                continue
             if held is None:
                 return self._keep(name, Partition.of(rows or [], stamp, _dimension(name)))
             grown = self._grow(name, held, rows or [], stamp)
@@ -78,6 +81,11 @@ class LocalVectors:
         with suppress(KeyError):
             self._held.move_to_end(name)
         return partition
+
+    def _let_go(self, name: _Name, held: Partition) -> None:
+        with self._guard:
+            if self._held.get(name) is held:
+                del self._held[name]
 
     def _grow(self, name: _Name, held: Partition, rows: list[VectorRow], stamp: int) -> Partition | None:
         """Additions share the block of the partition they extend, so only one may extend it; None: look again."""
