@@ -285,7 +285,7 @@ def find(filters: Any) -> set[int]:
     return found
 
 
-@pytest.mark.req("C-37", "C-38", "C-58", "R-26")
+@pytest.mark.req("C-37", "C-38", "C-58.27", "C-58.28", "C-58.29", "C-58.30", "C-58.31", "C-58.32", "R-26")
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
