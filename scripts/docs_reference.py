@@ -1,0 +1,220 @@
+"""Write the tables of the reference pages from the code they describe.
+
+A page holds a pair of marks for each table; what stands between them is replaced. Run without arguments to write the
+pages, with ``--check`` to learn whether they are up to date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+
+from retain.config import Settings
+from retain.errors import RetainError
+from retain.registry import adapter
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
+
+MEANING: Final = {
+    "store.url": "where the memory lives; none: `~/.retain/retain.db`",
+    "store.durable": "wait for the disk on every write",
+    "embedder.provider": "who turns text into vectors: a name below, `none`, or `package.module:Class`",
+    "embedder.config": "the provider's own options, see below",
+    "llm.provider": "a language model: `package.module:Class`. Nothing asks it yet",
+    "llm.config": "the provider's own options",
+    "vector_store.provider": "where nearest neighbours are looked for: `local`, or `memory` for tests",
+    "vector_store.config": "the provider's own options, see below",
+    "vector_store.collection_name": "how collections in a vector store of its own are named; `local` has none",
+    "history.db_path": "another way to say where the store is: the history lives in it",
+    "embedding_cache.entries": "how many embedded texts are kept in memory",
+    "embedding_cache.seconds": "for how long",
+    "limits.text_chars": "characters of one text",
+    "limits.key_chars": "characters of a key",
+    "limits.metadata_bytes": "bytes of one memory's metadata, as JSON",
+    "limits.messages": "messages of one `add`",
+    "limits.batch": "items of one `add_many`, `update_many` or `delete_many`",
+    "limits.page": "results of one `search` or `get_all`",
+    "policy.strategy": "how a search looks for things when the call does not say",
+    "policy.min_score": "how near in meaning a hit must be when the call does not say",
+    "tenant": "the isolation wall: one memory never sees another tenant's rows",
+    "embedder local.model_dir": "a directory with a `model.onnx` and `vocab.txt` of your own",
+    "embedder local.model_name": "names the vector space of that model; required with `model_dir`",
+    "embedder local.model_sha256": "the expected checksum of `model.onnx`",
+    "embedder local.vocab_sha256": "the expected checksum of `vocab.txt`",
+    "embedder local.threads": "threads of one run; never more than the machine has",
+    "embedder local.batch_size": "texts of one run",
+    "embedder openai.model": "the model's name",
+    "embedder openai.api_key": "sent as a bearer token; never logged",
+    "embedder openai.base_url": "any server that speaks the same dialect",
+    "embedder openai.dimensions": "asks for shorter vectors; sent only when set",
+    "embedder openai.batch_size": "texts of one request",
+    "embedder openai.timeout": "seconds",
+    "embedder openai.retries": "after a rate limit, a time-out or a service that is down",
+    "embedder ollama.model": "the model's name",
+    "embedder ollama.base_url": "where Ollama listens",
+    "embedder ollama.dimensions": "the length of the vectors, if you know it; never sent",
+    "embedder ollama.timeout": "seconds; the first request loads the model",
+    "embedder ollama.retries": "after a time-out or a service that is down",
+    "embedder hash.dim": "the length of the vectors",
+    "index local.memory_mb": "how much memory held vectors may take; the least recently used users go first",
+}
+"""What each setting is for. A setting without a line here, or a line without a setting, is an error."""
+
+PROVIDERS: Final = (
+    ("embedder", "local"),
+    ("embedder", "openai"),
+    ("embedder", "ollama"),
+    ("embedder", "hash"),
+    ("index", "local"),
+)
+HEADINGS: Final = {"embedder": "embedder.config", "index": "vector_store.config"}
+
+
+def settings_table() -> str:
+    """Every setting with its type, default and meaning."""
+    return _table(("setting", "value", "default", "meaning"), _rows(Settings, ""))
+
+
+def providers_tables() -> str:
+    """The options of every built-in provider."""
+    return "\n\n".join(_provider(kind, name) for kind, name in PROVIDERS)
+
+
+def _provider(kind: str, name: str) -> str:
+    rows = [
+        (f"`{row[0].strip('`').partition('.')[2]}`", *row[1:])
+        for row in _rows(adapter(kind, name).Config, f"{kind} {name}.")
+    ]
+    return f"### `{HEADINGS[kind]}` of `{name}`\n\n" + _table(("option", "value", "default", "meaning"), rows)
+
+
+def errors_table() -> str:
+    """Every error with its code."""
+    return _table(
+        ("error", "code", "when", "what to do"), (_error_row(cls, depth) for cls, depth in _tree(RetainError, 0))
+    )
+
+
+def _tree(cls: type[RetainError], depth: int) -> Iterator[tuple[type[RetainError], int]]:
+    yield cls, depth
+    for child in cls.__subclasses__():
+        if child.__module__ == cls.__module__:
+            yield from _tree(child, depth + 1)
+
+
+def _error_row(cls: type[RetainError], depth: int) -> tuple[str, ...]:
+    builtin = [base.__name__ for base in cls.__bases__ if not issubclass(base, RetainError) and base is not Exception]
+    name = "&emsp;" * depth + f"`{cls.__name__}`" + (f" (and `{builtin[0]}`)" if builtin else "")
+    when = (cls.__doc__ or "").partition("\n")[0].rstrip(".")
+    todo = cls.default_hint or ("may be tried again" if cls.retryable else "")
+    return name, f"`{cls.code}`", when, todo
+
+
+def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        inner = next((part for part in _parts(field.annotation) if _is_model(part)), None)
+        if inner is not None:
+            yield from _rows(inner, f"{prefix}{name}.")
+        else:
+            yield f"`{prefix}{name}`", _value(field), _default(field), MEANING[prefix + name]
+
+
+def _parts(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def _is_model(part: Any) -> bool:
+    return isinstance(part, type) and issubclass(part, BaseModel)
+
+
+def _value(field: FieldInfo) -> str:
+    kinds = [_kind(part) for part in _parts(field.annotation) if part is not NoneType]
+    return ", ".join([*kinds, *_bounds(field)])
+
+
+def _kind(part: Any) -> str:
+    if get_origin(part) is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(part))
+    names = {
+        str: "text",
+        bool: "`true`, `false`",
+        int: "whole number",
+        float: "number",
+        Path: "path",
+        SecretStr: "secret text",
+    }
+    return names.get(part, "table")
+
+
+def _bounds(field: FieldInfo) -> Iterator[str]:
+    signs = {"ge": "≥", "gt": ">", "le": "≤"}
+    for rule in field.metadata:
+        for name, sign in signs.items():
+            if getattr(rule, name, None) is not None:
+                yield f"{sign} {getattr(rule, name):,}"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value in (None, {}):
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+TABLES: Final[dict[str, Callable[[], str]]] = {
+    "settings": settings_table,
+    "providers": providers_tables,
+    "errors": errors_table,
+}
+PAGES: Final = ("configuration.md", "reference/errors.md")
+
+
+def filled(text: str) -> str:
+    """A page with its tables as the code has them now."""
+    return re.sub(r"(<!-- (\w+): made by [^>]*-->\n).*?(<!-- end -->)", _filled_mark, text, flags=re.DOTALL)
+
+
+def _filled_mark(mark: re.Match[str]) -> str:
+    return f"{mark[1]}\n{TABLES[mark[2]]()}\n\n{mark[3]}"
+
+
+def unused_meanings() -> set[str]:
+    """Lines of ``MEANING`` whose setting is gone."""
+    shown = settings_table() + "".join(
+        f"`{kind} {name}.{option}`" for kind, name in PROVIDERS for option in adapter(kind, name).Config.model_fields
+    )
+    return {name for name in MEANING if f"`{name}`" not in shown}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or say which are out of date."""
+    if unused_meanings():
+        print(f"scripts/docs_reference.py speaks of settings that are gone: {sorted(unused_meanings())}")
+        return 1
+    late = [page for page in PAGES if filled((DOCS / page).read_text("utf-8")) != (DOCS / page).read_text("utf-8")]
+    for page in late:
+        if "--check" in arguments:
+            print(f"docs/{page} is out of date: run python scripts/docs_reference.py")
+        else:
+            (DOCS / page).write_text(filled((DOCS / page).read_text("utf-8")), "utf-8")
+    return 1 if late and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
