@@ -34,9 +34,12 @@ SELECT_LINK: Final = ", ".join(f"l.{name}" for name in LINK_COLUMNS)
 _DATA_AT, _METADATA_AT = _INSERTED.index("data"), _INSERTED.index("metadata")
 
 
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+
 def dump(value: Any) -> str:
     """Compact JSON with stable key order, so that equal values are equal text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True) if value else "{}"
+    return _encode(value) if value else "{}"
 
 
 def load(text: str | None) -> dict[str, Any]:

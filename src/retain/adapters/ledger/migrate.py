@@ -6,8 +6,10 @@ copied aside before it is changed.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -61,8 +63,9 @@ def migrate(connection: Connection, path: Path | None) -> int:
 def _refuse_foreign(connection: Connection, version: int) -> None:
     if version > latest():
         raise SchemaTooNew(f"the database has schema {version}, this Retain knows {latest()}")
-    mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
+    # The mark is read last: another process may make the schema, and the mark with it, between the two.
     used = connection.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
     if used and mark != APPLICATION_ID:
         raise Corrupted("this SQLite file was not made by Retain", hint="choose another path for store.url")
 
@@ -71,9 +74,12 @@ def _copy_aside(connection: Connection, path: Path) -> None:
     target = path.with_name(f"{path.name}.before-{latest():04d}")
     if target.exists():
         return
-    with sqlite3.connect(target) as copy:
+    # Under another name until it is whole: a copy that a crash cut short must not pass for one.
+    unfinished = path.with_name(f"{target.name}.{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    with closing(sqlite3.connect(unfinished)) as copy:
         connection.raw.backup(copy)
-    copy.close()
+    unfinished.replace(target)
 
 
 def _apply(connection: Connection, step: Migration) -> None:

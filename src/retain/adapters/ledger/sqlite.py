@@ -6,18 +6,18 @@ blocking face runs a unit inline, the asyncio face as one piece of work on a poo
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
-from collections import deque
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from retain.adapters.ledger.migrate import latest, migrate, version_of
 from retain.adapters.ledger.sqlite_connection import Connection, connect
 from retain.adapters.ledger.sqlite_errors import translating
+from retain.adapters.ledger.sqlite_fork import PATIENCE, watch
+from retain.adapters.ledger.sqlite_readers import Readers
 from retain.adapters.ledger.write_queue import WriteQueue
 from retain.drive import drive
 from retain.errors import RetainError, StorageError
@@ -25,7 +25,6 @@ from retain.ports.io import Io
 from retain.ports.ledger import Work
 
 T = TypeVar("T")
-_IDLE_READERS: Final = 16
 
 
 class SqliteConfig(BaseModel):
@@ -49,16 +48,17 @@ class SqliteLedger:
     def __init__(self, config: SqliteConfig, io: Io) -> None:
         self._config, self._io = config, io
         self._where = str(config.path) if config.path else "memory:"
-        self._queue = WriteQueue(self._open_writer)
-        self._guard = threading.Lock()
-        self._forget()
-
-    def _forget(self) -> None:
-        """Start without connections: at first, and in a forked child, which must not use its parent's."""
-        self._pid = os.getpid()
         self._writer: Connection | None = None
-        self._readers: deque[Connection] = deque()
-        self._closed = False
+        self._closed = ""
+        self._start()
+        watch(self)
+
+    def _start(self) -> None:
+        """Locks and queues nobody holds: at first, and in a forked child."""
+        self._guard = threading.Lock()
+        self._queue = WriteQueue(self._open_writer)
+        self._readers = Readers(self._fresh_reader)
+        self._held: tuple[bool, bool] = (False, False)
 
     async def open(self) -> None:
         """Open the file and bring its schema up to date."""
@@ -85,80 +85,94 @@ class SqliteLedger:
         await self._io.run(self._close)
 
     def _write(self, work: Work[T]) -> T:
-        self._reopen_after_fork()
         with translating(self._where):
             return self._queue.run(work)
 
     def _read(self, work: Work[T]) -> T:
         if self._config.path is None:  # one connection is the whole store, so reads take their turn
             return self._write(work)
-        self._reopen_after_fork()
-        with translating(self._where):
-            connection = self._reader()
-            try:
-                connection.raw.execute("BEGIN")
-                value = drive(work(connection.tx))
-                connection.raw.execute("COMMIT")
-            except BaseException:
-                connection.close()
-                raise
-            self._give_back(connection)
+
+        def read(connection: Connection) -> T:
+            connection.raw.execute("BEGIN")
+            value = drive(work(connection.tx))
+            connection.raw.execute("COMMIT")
             return value
 
-    def _reader(self) -> Connection:
-        try:
-            return self._readers.pop()
-        except IndexError:
-            self._open_writer()
-            return connect(str(self._config.path), uri=False, writable=False, durable=True)
+        with translating(self._where):
+            return self._readers.use(read)
 
-    def _give_back(self, connection: Connection) -> None:
-        if self._closed or len(self._readers) >= _IDLE_READERS:
-            connection.close()
-        else:
-            self._readers.append(connection)
+    def _fresh_reader(self) -> Connection:
+        self._open_writer()
+        return connect(str(self._config.path), uri=False, writable=False, durable=True)
 
     def _open_writer(self) -> Connection:
-        if self._writer is not None:
+        if self._writer is not None and not self._closed:
             return self._writer
         with self._guard:
             if self._closed:
-                raise StorageError("this memory is closed", hint="make a new one")
+                raise StorageError(self._closed, hint="make a new one")
             if self._writer is None:
                 self._writer = _fresh_writer(self._config)
             return self._writer
 
-    def _reopen_after_fork(self) -> None:
-        if self._pid != os.getpid():
-            self._guard = threading.Lock()
-            self._queue = WriteQueue(self._open_writer)
-            self._abandoned = (self._writer, self._readers)  # kept, so that nothing of the parent's is closed here
-            self._forget()
-
     def _check(self) -> dict[str, Any]:
         with translating(self._where):
-            connection = self._open_writer()
-            return {
-                "location": self._where,
-                "sqlite": sqlite3.sqlite_version,
-                "schema": version_of(connection),
-                "latest_schema": latest(),
-                "journal": _ask(connection, "journal_mode")[0][0],
-                "integrity": [row[0] for row in _ask(connection, "integrity_check(5)")],
-                "foreign_keys": len(_ask(connection, "foreign_key_check")),
-                "bytes": self._config.path.stat().st_size if self._config.path else 0,
-            }
+            if self._config.path is not None:
+                return self._readers.use(self._report)
+            with self._queue.turn:
+                return self._report(self._open_writer())
+
+    def _report(self, connection: Connection) -> dict[str, Any]:
+        return {
+            "location": self._where,
+            "sqlite": sqlite3.sqlite_version,
+            "schema": version_of(connection),
+            "latest_schema": latest(),
+            "journal": _ask(connection, "journal_mode")[0][0],
+            "integrity": [row[0] for row in _ask(connection, "integrity_check(5)")],
+            "foreign_keys": len(_ask(connection, "foreign_key_check")),
+            "bytes": self._config.path.stat().st_size if self._config.path else 0,
+        }
 
     def _close(self) -> None:
-        if self._pid != os.getpid():
+        self._closed = self._closed or "this memory is closed"
+        self._readers.close()
+        # SQLite does not survive a connection that is closed under a running statement. A commit that takes too long
+        # (another process holds the lock) keeps its connection, which goes with the ledger.
+        if self._queue.turn.acquire(timeout=PATIENCE):
+            try:
+                with self._guard:
+                    self._close_writer()
+            finally:
+                self._queue.turn.release()
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def before_fork(self) -> None:
+        """Close the file, so that the child inherits nothing of it; see ``sqlite_fork``."""
+        turn = self._queue.turn.acquire(timeout=PATIENCE)
+        quiet = self._readers.rest(PATIENCE)
+        guard = self._guard.acquire(timeout=PATIENCE)
+        self._held = (turn, guard)
+        self._rested = turn and quiet and guard
+        if self._rested and self._config.path is not None:
+            self._close_writer()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Go on; a child has only the forking thread, so what others held or waited for is gone."""
+        if child:
+            self._start()
+            if not self._rested:
+                self._inherited, self._writer = self._writer, None  # kept, because closing it would disturb the parent
+                self._closed = self._closed or "this memory was at work when its process was forked"
             return
-        with self._guard:
-            self._closed = True
-            while self._readers:
-                self._readers.pop().close()
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+        self._readers.resume()
+        for lock, held in zip((self._queue.turn, self._guard), self._held, strict=True):
+            if held:
+                lock.release()
 
 
 def _ask(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
@@ -174,6 +188,7 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
     try:
         _use_wal(connection, config)
         migrate(connection, config.path)
+        connection.wait_with_jitter()
     except (sqlite3.Error, RetainError):
         connection.close()
         raise

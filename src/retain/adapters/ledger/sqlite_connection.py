@@ -49,6 +49,10 @@ class Connection:
         self.raw = raw
         self.tx = SqlTx(SqliteSql(raw), compile_where)
 
+    def wait_with_jitter(self) -> None:
+        """Leave the waiting to ``begin``, once the file is open: opening it waits in many places."""
+        self.raw.execute("PRAGMA busy_timeout = 0")
+
     def begin(self, kind: str, seconds: float = BUSY_SECONDS) -> None:
         """Start a transaction; wait with jitter while another process holds the write lock.
 
@@ -86,11 +90,15 @@ def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connect
         isolation_level=None,
         check_same_thread=False,
         cached_statements=_STATEMENTS,
-        timeout=0 if writable else BUSY_SECONDS,
+        timeout=BUSY_SECONDS,
     )
-    raw.create_function("casefold", 1, _casefold, deterministic=True)
-    for pragma in _pragmas(writable=writable, durable=durable):
-        raw.execute(f"PRAGMA {pragma}")
+    try:
+        raw.create_function("casefold", 1, _casefold, deterministic=True)
+        for pragma in _pragmas(writable=writable, durable=durable):
+            raw.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        raw.close()
+        raise
     return Connection(raw)
 
 

@@ -22,6 +22,8 @@ SIGNS: Final = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 EMPTY_IS_ABSENT: Final = frozenset({"tenant_id", "user_id", "agent_id", "run_id"})
 JSON_WORDS: Final = ((None, "null"), (True, "true"), (False, "false"))
 CHAIN: Final = 30
+_READABLE: Final = "iif(json_valid(m.metadata), m.metadata, '{}')"
+"""One row whose metadata is damaged must not fail the filter for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +268,7 @@ class _JsonKey:
         return self._some(Sql(text, (*part.params, *equal.params), equal.stack + 15))
 
     def _some(self, test: Sql) -> Sql:
-        entries = f"SELECT 1 FROM json_each(m.metadata) AS e WHERE e.key = ? AND ({test.text})"
+        entries = f"SELECT 1 FROM json_each({_READABLE}) AS e WHERE e.key = ? AND ({test.text})"
         return Sql(f"EXISTS ({entries})", (self.key, *test.params), test.stack + 12)
 
 

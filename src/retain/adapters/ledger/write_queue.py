@@ -26,15 +26,19 @@ class _Job(Generic[T]):
     """One unit of work and what became of it."""
 
     def __init__(self, work: Work[T]) -> None:
-        self.work = work
+        self._work = work
         self.done = False
-        self.error: BaseException | None = None
-        self.value: Any = None
+        self.error: Exception | None = None
+        self._value: Any = None
+
+    def run(self, connection: Connection) -> None:
+        self.error = None
+        self._value = drive(self._work(connection.tx))
 
     def result(self) -> T:
         if self.error is not None:
             raise self.error
-        value: T = self.value
+        value: T = self._value
         return value
 
 
@@ -44,16 +48,18 @@ class WriteQueue:
     def __init__(self, connection: Callable[[], Connection]) -> None:
         self._connection = connection
         self._waiting: deque[_Job[Any]] = deque()
-        self._turn = threading.Lock()
+        self.turn = threading.Lock()
+        """Whoever holds it may use the write connection."""
 
     def run(self, work: Work[T]) -> T:
         """The result of a unit, after its commit."""
         job = _Job(work)
         self._waiting.append(job)
         try:
-            with self._turn:
+            with self.turn:
                 while not job.done:
-                    self._serve(self._taken())
+                    # A thread that was interrupted leaves the units it had taken; then each owner runs its own.
+                    self._serve(self._taken() or [job])
         except BaseException:
             self._withdraw(job)
             raise
@@ -68,40 +74,54 @@ class WriteQueue:
 
     def _serve(self, jobs: list[_Job[Any]]) -> None:
         try:
+            connection = self._connection()
+            connection.rollback()  # whatever an interrupted thread left open
             if len(jobs) == 1:
-                _alone(self._connection(), jobs[0])
+                _alone(connection, jobs[0])
             else:
-                _together(self._connection(), jobs)
+                _together(connection, jobs)
         except Exception as error:  # noqa: BLE001 - each caller raises it as the result of its own unit
             for job in jobs:
                 job.error, job.done = job.error or error, True
-        except BaseException:
-            self._waiting.extendleft(job for job in reversed(jobs))  # Ctrl-C hit this thread; the others go on
-            raise
 
 
 def _alone(connection: Connection, job: _Job[Any]) -> None:
-    connection.begin("BEGIN IMMEDIATE")
     try:
-        job.value = drive(job.work(connection.tx))
-        connection.raw.execute("COMMIT")
+        connection.begin("BEGIN IMMEDIATE")
+        job.run(connection)
+        _commit(connection, [job])
     except BaseException:
         connection.rollback()
         raise
-    job.done = True
 
 
 def _together(connection: Connection, jobs: list[_Job[Any]]) -> None:
-    connection.begin("BEGIN IMMEDIATE")
     try:
+        connection.begin("BEGIN IMMEDIATE")
         for job in jobs:
             _in_savepoint(connection, job)
-        connection.raw.execute("COMMIT")
+        _commit(connection, jobs)
     except _Lost:
         _one_by_one(connection, jobs)
     except BaseException:
         connection.rollback()
         raise
+
+
+def _commit(connection: Connection, jobs: list[_Job[Any]]) -> None:
+    try:
+        connection.raw.execute("COMMIT")
+        _mark_done(jobs)
+    except Exception:
+        raise
+    except BaseException:
+        # Ctrl-C during COMMIT is raised after it. What is on disk must not run a second time.
+        if not connection.raw.in_transaction:
+            _mark_done(jobs)
+        raise
+
+
+def _mark_done(jobs: list[_Job[Any]]) -> None:
     for job in jobs:
         job.done = True
 
@@ -113,7 +133,7 @@ class _Lost(Exception):
 def _in_savepoint(connection: Connection, job: _Job[Any]) -> None:
     connection.raw.execute("SAVEPOINT unit")
     try:
-        job.value = drive(job.work(connection.tx))
+        job.run(connection)
         connection.raw.execute("RELEASE unit")
     except Exception as error:
         if not connection.raw.in_transaction:
@@ -125,8 +145,7 @@ def _in_savepoint(connection: Connection, job: _Job[Any]) -> None:
 
 def _one_by_one(connection: Connection, jobs: list[_Job[Any]]) -> None:
     for job in jobs:
-        job.error = None
         try:
             _alone(connection, job)
         except Exception as error:  # noqa: BLE001 - belongs to the caller of this unit, who raises it
-            job.error = error
+            job.error, job.done = error, True

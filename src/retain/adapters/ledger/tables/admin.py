@@ -53,6 +53,10 @@ class AdminTable:
         for table in (*_MEMORY_TABLES, "memories"):
             await self._sql.run(f"DELETE FROM {table} WHERE tenant_id = ?", (tenant_id,))
 
+    async def cursor(self) -> int:
+        row = await self._sql.one("SELECT max(seq) FROM memories")
+        return int(row[0]) if row and row[0] is not None else 0
+
     async def users_of(self, scope: Scope) -> list[str]:
         given = [(name, getattr(scope, name)) for name in ("agent_id", "run_id") if getattr(scope, name)]
         # "<> ''" repeats the condition of the partial indexes, which the planner needs to see to use them.

@@ -23,6 +23,7 @@ Compile: TypeAlias = Callable[[Where], tuple[str, list[Any]]]
 
 _JOIN = "memories m JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq"
 _FOUND = f"SELECT {SELECT_RECORD}, {SELECT_LINK} FROM {_JOIN} WHERE "
+_SEEN = f"{_FOUND}m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"
 _CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL"
 
 
@@ -44,6 +45,12 @@ class MemoriesTable:
         )
         return changed == 1
 
+    async def bury(self, tenant_id: str, memory_id: str) -> None:
+        await self._sql.run(
+            "UPDATE memories SET status = 'deleted' WHERE tenant_id = ? AND id = ? AND status = 'superseded'",
+            (tenant_id, memory_id),
+        )
+
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         condition, params = self._where(where)
         order = "ASC" if oldest_first else "DESC"
@@ -59,6 +66,10 @@ class MemoriesTable:
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
         row = await self._sql.one(_CURRENT, (tenant_id, memory_id))
         return None if row is None else to_record(row)
+
+    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+        row = await self._sql.one(_SEEN, (tenant_id, memory_id))
+        return None if row is None else _found(row)
 
     async def at(self, seq: int) -> Record | None:
         row = await self._sql.one(f"SELECT {SELECT_RECORD} FROM memories m WHERE m.seq = ?", (seq,))

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from retain.adapters.ledger.codec import SELECT_RECORD, to_record
-from retain.adapters.ledger.seam import Sql, chunks, marks
+from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.memory import INDEXED, Record
-from retain.ports.ledger import IndexInfo, VectorRow
+from retain.ports.ledger import IndexInfo, LinkedVector, VectorRow
 
 _ALL: Final = """
 SELECT l.memory_seq, l.agent_id, l.run_id, m.layer, v.vector
@@ -24,6 +24,15 @@ LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq A
 LEFT JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
 LEFT JOIN memories m ON m.seq = t.memory_seq
 ORDER BY t.memory_seq"""
+# tenant_id is hidden from the planner: by the index it would read the whole log of the tenant and sort it, by the
+# primary key it begins at the cursor.
+_LOG: Final = "SELECT id, memory_seq FROM changes WHERE id > ? AND tenant_id || '' = ? ORDER BY id LIMIT ?"
+_LINKED: Final = """
+SELECT l.memory_seq, m.id, l.user_id, l.agent_id, l.run_id, m.layer, m.status, v.vector
+FROM links l
+JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
+JOIN memories m ON m.seq = l.memory_seq
+WHERE l.tenant_id = ? AND l.memory_seq IN"""
 _WITHOUT: Final = f"""
 FROM memories m
 WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({marks(len(INDEXED))})
@@ -59,6 +68,12 @@ class VectorsTable:
                 f"DELETE FROM vectors WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})", (tenant_id, *part)
             )
 
+    async def note(self, tenant_id: str, seq: int, users: Iterable[str]) -> None:
+        for user in users:
+            await self._sql.run(
+                "INSERT INTO changes (tenant_id, user_id, memory_seq) VALUES (?, ?, ?)", (tenant_id, user, seq)
+            )
+
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
         for part in chunks(list(seqs)):
             await self._sql.run(
@@ -79,6 +94,15 @@ class VectorsTable:
         else:
             rows = await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id, signature))
         return [VectorRow(*row) for row in rows]
+
+    async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
+        return [(change, seq) for change, seq in await self._sql.rows(_LOG, (cursor, tenant_id, limit))]
+
+    async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
+        rows: list[Row] = []
+        for part in chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_LINKED} ({marks(len(part))})", (signature, tenant_id, *part))
+        return [LinkedVector(*row) for row in rows]
 
     async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
         query = f"SELECT {SELECT_RECORD} {_WITHOUT} ORDER BY m.seq LIMIT ?"
