@@ -1,0 +1,1 @@
+"""Measurements of Retain beside something real; nothing here is shipped."""
