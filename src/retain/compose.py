@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +23,9 @@ from retain.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
 LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str]"
+
+
+_NEEDED: Final = {"embedder": ("provider", "model", "destination", "dimension"), "llm": ("model", "destination")}
 
 
 def compose(
@@ -64,7 +67,7 @@ def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
         return local
     from retain.engine.mirror import MirroredIndex
 
-    return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name)
+    return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io)
 
 
 def _embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
@@ -96,6 +99,9 @@ def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
 def _port(kind: str, given: Any, method: str, io: Io) -> Any:
     """An object that already is the port, or a plain function wrapped as one."""
     if callable(getattr(given, method, None)):
+        missing = [name for name in _NEEDED[kind] if not hasattr(given, name)]
+        if missing:
+            raise ConfigError(f"this {kind} lacks {', '.join(missing)}", hint=f"see retain.ports.{kind}")
         return given
     if callable(given):
         return adapter(kind, "callable")(given, io)

@@ -38,7 +38,7 @@ class Provider(_Part):
     """A provider by name, and its own options, which the provider checks."""
 
     provider: str
-    config: dict[str, Any] = Field(default_factory=dict)
+    config: dict[str, Any] = Field(default_factory=dict, repr=False)  # it may hold a key
 
 
 class EmbedderSettings(Provider):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from retain.adapters.forks import ForkSafeLock
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_intact, texts
 
@@ -52,3 +55,25 @@ def test_a_memory_without_a_file_goes_to_the_child_as_a_copy() -> None:
 
 def test_a_closed_memory_is_closed_in_the_child_as_well(tmp_path: Path) -> None:
     assert _report("closed", path=str(tmp_path / "retain.db")) == "refused"
+
+
+def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
+    lock, held, done = ForkSafeLock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(30)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # a lock that is not free hangs the child; then it dies of this
+        with lock:
+            os._exit(0)
+    done.set()
+    holder.join()
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -13,7 +13,9 @@ from retain.errors import InvalidFilter
 from retain.model.memory import Found, Link, Record
 from retain.model.query import And, Condition, Op, Or
 from retain.model.scope import Scope
-from tests.conformance.filter_world import EARLY, LATE, (
+from tests.conformance.filter_world import (
+    EARLY,
+    LATE,
     SELECT,
     expected,
     select,

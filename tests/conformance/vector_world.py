@@ -13,7 +13,7 @@ import numpy as np
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from retain.engine.mirror import MirroredIndex
-from retain.engine.store import Space, enter, leave
+from retain.engine.store import Space, ensure_space, enter, leave
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.query import VectorQuery
@@ -76,7 +76,7 @@ class World:
         chosen = self.vector() if vector is None else np.asarray(vector, dtype="<f4")
         record = Record(new_id(), "text", "hash", NOW, NOW, NOW, NOW, NOW, tenant_id=self.tenant, layer=layer)
         made = [Link(replace(link, tenant_id=self.tenant), NOW) for link in links]
-        await self.ledger.write(lambda tx: enter(tx, replace(record), made, [(SPACE, chosen.tobytes())]))
+        await self.ledger.write(lambda tx: _enter(tx, replace(record), made, chosen.tobytes()))
         seq = await self.ledger.read(lambda tx: _seq(tx, record))
         self.held[seq] = Held(replace(record, seq=seq), chosen, {link.scope for link in made})
         return seq
@@ -163,6 +163,11 @@ class World:
 def clipped(hits: Sequence[DenseHit]) -> list[float]:
     """The cosines as scores."""
     return [max(0.0, hit.cosine) for hit in hits]
+
+
+async def _enter(tx: Tx, record: Record, links: Sequence[Link], vector: bytes) -> None:
+    await ensure_space(tx, record.tenant_id, SPACE)
+    await enter(tx, record, links, [(SPACE, vector)])
 
 
 async def _seq(tx: Tx, record: Record) -> int:

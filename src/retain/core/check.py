@@ -17,14 +17,14 @@ IDENTITY_KEYS: Final = frozenset({"tenant_id", "user_id", "agent_id", "run_id"})
 CALLER_KINDS: Final = (Kind.FACTUAL, Kind.EPISODIC, Kind.PROCEDURAL, Kind.SEMANTIC)
 
 
-def checked_text(value: object, name: str, limit: int) -> str:
-    """Text that can be stored as it is."""
+def checked_text(value: object, name: str, limit: int, setting: str = "") -> str:
+    """Text that can be stored as it is; ``setting`` is what raises the limit, if anything does."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
     if len(value) > limit:
         raise TooLarge(
             f"{name} has {len(value):,} characters, the limit is {limit:,}",
-            hint="split it, or raise limits.text_chars",
+            hint=f"split it, or raise {setting}" if setting else "make it shorter",
         )
     if not value.strip():
         raise InvalidInput(f"{name} is empty")
@@ -43,7 +43,7 @@ def checked_key(value: str | None, limits: Limits) -> str | None:
     """A stable key, or None for a blank one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    return checked_text(value, "key", limits.key_chars).strip()
+    return checked_text(value, "key", limits.key_chars, "limits.key_chars").strip()
 
 
 def checked_kind(value: str | None) -> str:
@@ -56,17 +56,22 @@ def checked_kind(value: str | None) -> str:
 
 
 def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[dict[str, Any], list[str]]:
-    """A copy of the caller's metadata without identity keys, and warnings about what was left out."""
+    """A copy of the caller's metadata as it is stored, without identity keys; and warnings about what was left out."""
     if value is None:
         return {}, []
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(value).__name__}")
     kept = {key: item for key, item in value.items() if key not in IDENTITY_KEYS}
     left_out = sorted(set(value) - set(kept))
-    size = len(_as_json(kept).encode())
+    written = _as_json(kept)
+    size = len(written.encode())
     if size > limits.metadata_bytes:
-        raise TooLarge(f"metadata has {size:,} bytes, the limit is {limits.metadata_bytes:,}")
-    return kept, [f"metadata.{key} was ignored: whose memory it is comes from the call" for key in left_out]
+        raise TooLarge(
+            f"metadata has {size:,} bytes, the limit is {limits.metadata_bytes:,}",
+            hint="keep large things elsewhere and refer to them, or raise limits.metadata_bytes",
+        )
+    copy: dict[str, Any] = json.loads(written)
+    return copy, [f"metadata.{key} was ignored: whose memory it is comes from the call" for key in left_out]
 
 
 def _as_json(value: dict[str, Any]) -> str:

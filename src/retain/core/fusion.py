@@ -41,8 +41,8 @@ def fuse(
     chosen = set(keyword) | {seq for seq in near if min_score is None or max(0.0, dense[seq]) >= min_score}
     channels = (1 if keyword else 0) + (1 if dense else 0)
     scored = [_scored(seq, keyword.get(seq), dense.get(seq), channels) for seq in chosen]
-    # Ties go to what was written last.
-    scored.sort(key=lambda item: (-item.score, -item.seq))
+    # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
+    scored.sort(key=lambda item: (-item.score, -dense.get(item.seq, 0.0), -item.seq))
     return scored
 
 

@@ -38,7 +38,9 @@ def read_messages(given: MessagesInput, limits: Limits) -> list[Message]:
     if not items:
         raise InvalidInput("messages is empty")
     if len(items) > limits.messages:
-        raise TooLarge(f"{len(items)} messages at once, the limit is {limits.messages}")
+        raise TooLarge(
+            f"{len(items)} messages at once, the limit is {limits.messages}", hint="add them in several calls"
+        )
     return [_message(item, f"messages[{at}]", limits) for at, item in enumerate(items)]
 
 
@@ -49,7 +51,7 @@ def stored_messages(messages: Sequence[Message]) -> list[Message]:
 
 def _message(item: object, where: str, limits: Limits) -> Message:
     if isinstance(item, str):
-        return Message("user", checked_text(item, where, limits.text_chars))
+        return Message("user", checked_text(item, where, limits.text_chars, "limits.text_chars"))
     if not isinstance(item, Mapping):
         raise InvalidInput(f"{where} must be a message, not {type(item).__name__}")
     unknown = set(item) - _FIELDS - _PROTOCOL_FIELDS
@@ -63,11 +65,13 @@ def _message(item: object, where: str, limits: Limits) -> Message:
 
 def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits) -> str:
     content = item.get("content")
-    if content is None and (role not in STORED_ROLES or set(item) & _PROTOCOL_FIELDS):
+    if role not in STORED_ROLES:
+        return ""  # never stored, so it is neither too long nor unfit
+    if content in (None, "") and set(item) & _PROTOCOL_FIELDS:
         return ""  # a tool call has no words of its own
     if isinstance(content, (list, tuple)):
         content = "\n".join(_part(part, f"{where}.content[{at}]") for at, part in enumerate(content))
-    return checked_text(content, f"{where}.content", limits.text_chars)
+    return checked_text(content, f"{where}.content", limits.text_chars, "limits.text_chars")
 
 
 def _part(part: object, where: str) -> str:

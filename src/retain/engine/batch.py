@@ -62,4 +62,8 @@ def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:
 
 
 def _digest(verb: str, items: Sequence[Any]) -> str:
-    return hashlib.sha256(json.dumps([verb, items], default=str, sort_keys=True).encode()).hexdigest()
+    try:
+        written = json.dumps([verb, items], default=str, sort_keys=True)
+    except (TypeError, ValueError) as error:  # keys that are not text, or a structure that holds itself
+        raise InvalidInput(f"a batch with an idempotency key must be JSON: {error}") from error
+    return hashlib.sha256(written.encode()).hexdigest()

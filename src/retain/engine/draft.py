@@ -13,7 +13,7 @@ from retain.core.tokens import estimate_tokens
 from retain.model.event import Event
 from retain.model.ids import new_id
 from retain.model.instant import Instant
-from retain.model.memory import Link, Origin, Record, TextDoc
+from retain.model.memory import Layer, Link, Origin, Record, TextDoc
 from retain.model.message import Message
 from retain.model.scope import Scope
 
@@ -33,6 +33,7 @@ class Draft:
     trust: float
     occurred_at: Instant
     role: str
+    dated: bool = True
     speaker: str = ""
     key: str | None = None
     expires_at: Instant | None = None
@@ -40,17 +41,22 @@ class Draft:
     data: dict[str, Any] | None = None
     vector: bytes | None = None
     item: int = 0
+    layer: str = Layer.FACT
+    source: str = "manual"
+    salience: float = 0.5
+    origin_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a caller said about messages besides their words."""
+    """What a caller said about messages besides their words; ``dated`` is false when the clock gave the time."""
 
     kind: str
     occurred_at: Instant
     key: str | None = None
     expires_at: Instant | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    dated: bool = True
 
 
 def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Sequence[str], item: int) -> Draft:
@@ -65,6 +71,7 @@ def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Seq
         trust=TRUST[origin],
         occurred_at=details.occurred_at,
         role=message.role,
+        dated=details.dated,
         speaker=speaker,
         key=details.key,
         expires_at=details.expires_at,
@@ -111,6 +118,10 @@ def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
         metadata=draft.metadata or {},
         source_role=draft.role,
         tokens=estimate_tokens(draft.text),
+        layer=draft.layer,
+        source=draft.source,
+        salience=draft.salience,
+        origin_id=draft.origin_id,
     )
 
 

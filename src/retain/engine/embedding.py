@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from retain.errors import DimensionMismatch, EmbeddingError, RetainError
+from retain.errors import AuthenticationFailed, DimensionMismatch, EmbeddingError, RetainError
 from retain.ports.embedder import Embedder
 
 
@@ -109,14 +109,24 @@ class Embedding:
         try:
             return list(await self._embedded(texts))
         except RetainError as error:
-            if len(texts) == 1:
-                return [error]
+            if len(texts) == 1 or is_outage(error):
+                return [error] * len(texts)
         return [(await self._fresh([text]))[0] for text in texts]
 
     async def _embedded(self, texts: Sequence[str]) -> list[bytes]:
         if self.embedder is None:
             raise EmbeddingError("no embedder is configured")
-        return checked_vectors(await self.embedder.embed(texts), len(texts), await self.dim())
+        try:
+            return checked_vectors(await self.embedder.embed(texts), len(texts), await self.dim())
+        except RetainError:
+            raise
+        except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
+            raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}") from error
+
+
+def is_outage(error: RetainError) -> bool:
+    """Whether the model itself is out of reach, so that other texts would meet the same error."""
+    return error.retryable or isinstance(error, AuthenticationFailed)
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[bytes]:

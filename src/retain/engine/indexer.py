@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from retain.engine.embedding import is_outage
 from retain.engine.parts import Parts
 from retain.engine.store import Space, ensure_space
 from retain.engine.write import current_space
-from retain.errors import ConfigError, RetainError
+from retain.errors import ConfigError, EmbeddingError, RetainError
 from retain.model.memory import Record
 from retain.ports.ledger import IndexInfo, Tx, Work
 
@@ -22,18 +23,21 @@ async def reindex(parts: Parts, progress: Progress | None = None) -> dict[str, A
     """Give every memory a vector of the configured embedder, beside the old ones, and switch when complete.
 
     Search goes on with the old index until then. A text that cannot be embedded is counted and stays findable by its
-    words; it does not hold the others up. Interrupted, it goes on where it stopped.
+    words; it does not hold the others up. When the model itself is out of reach its error is raised and nothing is
+    switched. Interrupted, it goes on where it stopped.
     """
     if not parts.embedding.on:
         raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
     space = await current_space(parts)
     done, failed = await fill_missing(parts, progress)
+    if done and done == failed and not await parts.ledger.read(lambda tx: _is_active(parts, tx, space)):
+        raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index is as it was before")
     dropped = await parts.ledger.write(lambda tx: _switch(parts, tx, space))
     return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped}
 
 
 async def fill_missing(parts: Parts, progress: Progress | None = None) -> tuple[int, int]:
-    """Embed what has no vector yet; gives how many were looked at and how many failed."""
+    """Embed what has no vector yet; gives how many were looked at and how many failed. An outage is raised."""
     space = await current_space(parts)
     total = await parts.ledger.write(lambda tx: _begin(parts, tx, space))
     done = failed = after = 0
@@ -49,6 +53,10 @@ def _missing_after(parts: Parts, space: Space, after: int) -> Work[list[Record]]
     return lambda tx: tx.vectors.missing(parts.tenant_id, space.signature, after, _AT_ONCE)
 
 
+async def _is_active(parts: Parts, tx: Tx, space: Space) -> bool:
+    return IndexInfo(space.signature, space.dim, "active") in await tx.indexes.all(parts.tenant_id)
+
+
 async def _begin(parts: Parts, tx: Tx, space: Space) -> int:
     await ensure_space(tx, parts.tenant_id, space)
     return await tx.vectors.missing_count(parts.tenant_id, space.signature)
@@ -56,6 +64,9 @@ async def _begin(parts: Parts, tx: Tx, space: Space) -> int:
 
 async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
     vectors = await parts.embedding.many([row.text for row in rows])
+    for vector in vectors:
+        if isinstance(vector, RetainError) and is_outage(vector):
+            raise vector
     pairs = zip(rows, vectors, strict=True)
     ready = [(row.seq, vector) for row, vector in pairs if not isinstance(vector, RetainError)]
 

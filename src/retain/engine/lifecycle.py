@@ -17,11 +17,11 @@ from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
 from retain.engine.store import leave
-from retain.errors import NotFoundError
+from retain.errors import InvalidInput, NotFoundError
 from retain.model.event import EventType
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record, Status
-from retain.model.query import And, Where
+from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
@@ -32,18 +32,17 @@ _ENDED: Final = tuple(status for status in Status if status not in (Status.DELET
 async def delete(parts: Parts, memory_id: str) -> dict[str, Any]:
     """Delete one memory for everybody who is linked to it."""
     wanted, now = checked_id(memory_id), parts.now()
-    if not await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now)):
-        raise NotFoundError(f"no memory {wanted}")
+    await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now))
     return {"id": wanted, "event": EventType.DELETE.value}
 
 
 async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
     """Delete many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "delete", ids, idempotency_key)
-    wanted, now = [checked_id(memory_id) for memory_id in ids], parts.now()
+    now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        return [_result(one, await _delete_one(parts, tx, one, now)) for one in wanted]
+        return [await _result(parts, tx, memory_id, now) for memory_id in ids]
 
     return await carried_out(parts, batch, work, now)
 
@@ -54,7 +53,13 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     scope = merged_scope(parts, given, inside)
     everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
     now = parts.now()
-    return {"deleted": await parts.ledger.write(lambda tx: _delete_where(tx, And(tuple(everything)), scope, now))}
+
+    async def work(tx: Tx) -> int:
+        if extra is None:  # what still waits to be stored has no fields that a filter could choose by
+            await tx.signals.forget(scope)
+        return await _delete_where(tx, And(tuple(everything)), scope, now)
+
+    return {"deleted": await parts.ledger.write(work)}
 
 
 async def reset(parts: Parts) -> None:
@@ -64,12 +69,11 @@ async def reset(parts: Parts) -> None:
     parts.embedding.cache.clear()
 
 
-async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> bool:
+async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> None:
     record = await tx.memories.current(parts.tenant_id, memory_id)
     if record is None:
-        return False
+        raise NotFoundError(f"no memory {memory_id}")
     await _end(tx, record, await tx.links.of(record.tenant_id, record.seq), now)
-    return True
 
 
 async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
@@ -78,7 +82,6 @@ async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int
         for found in page:
             await _unlink(tx, found.record, scope, now)
         deleted += len(page)
-    await tx.signals.forget(scope)
     return deleted
 
 
@@ -90,17 +93,22 @@ async def _unlink(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
         return
     await _suppress(tx, record, mine, now)
     await tx.vectors.touch(record.tenant_id, [record.seq])
-    for link in mine:
-        await tx.links.remove(record.seq, link.scope)
+    same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
+    for seq in await tx.memories.seqs(same):  # earlier versions too, or a look at the past would still show them
+        for link in mine:
+            await tx.links.remove(seq, link.scope)
     kept = [link for link in links if link not in mine]
     await tx.text.drop([record.seq])
     await tx.text.put(record.seq, text_doc(record, kept))
-    await tx.events.append([event_of(EventType.UNLINK, record, mine[0].scope, now, before=record)])
+    event = event_of(EventType.UNLINK, record, mine[0].scope, now, before=record)
+    event.old_id = record.id
+    await tx.events.append([event])
 
 
 async def _end(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
     await _suppress(tx, record, links, now)
     await leave(tx, record, Status.DELETED, now)
+    await tx.memories.bury(record.tenant_id, record.id)
     event = event_of(EventType.DELETE, record, links[0].scope, now, before=record, ended=True)
     await tx.events.append([event])
 
@@ -116,7 +124,9 @@ def _inside(link: Scope, scope: Scope) -> bool:
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-def _result(memory_id: str, deleted: bool) -> dict[str, Any]:  # noqa: FBT001 - the outcome itself
-    if deleted:
-        return {"id": memory_id, "event": EventType.DELETE.value}
-    return {"id": memory_id, "event": "ERROR", "error": NotFoundError(f"no memory {memory_id}").as_dict()}
+async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:
+    try:
+        await _delete_one(parts, tx, checked_id(memory_id), now)
+    except (InvalidInput, NotFoundError) as error:  # both are raised before the first write of the item
+        return {"id": memory_id, "event": "ERROR", "error": error.as_dict()}
+    return {"id": memory_id, "event": EventType.DELETE.value}

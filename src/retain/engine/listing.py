@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from retain.core.check import checked_kind, checked_text
-from retain.core.evaluate import found_fields, matches
 from retain.core.filters import Filters, split_scope
-from retain.core.visible import unexpired, visible
+from retain.core.visible import visible
 from retain.engine import shape
 from retain.engine.parts import Parts
 from retain.engine.read import checked_layers, checked_limit
@@ -17,9 +16,8 @@ from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
 from retain.errors import InvalidInput
 from retain.model.instant import When, parse_when
-from retain.model.memory import Found, Link, Status
+from retain.model.memory import Found, Status
 from retain.model.query import And, Condition, Op, Or, Where
-from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 
@@ -47,18 +45,11 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     """One live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
-    found = await parts.ledger.read(lambda tx: _current(tx, parts.tenant_id, memory_id.strip()))
+    found = await parts.ledger.read(lambda tx: tx.memories.seen(parts.tenant_id, memory_id.strip()))
     if found is None or found.record.status != Status.ACTIVE:
         return None
-    return shape.item(found) if matches(unexpired(parts.now()), found_fields(found)) else None
-
-
-async def _current(tx: Tx, tenant_id: str, memory_id: str) -> Found | None:
-    record = await tx.memories.current(tenant_id, memory_id)
-    if record is None:
-        return None
-    links = await tx.links.of(tenant_id, record.seq)
-    return Found(record, links[0] if links else Link(Scope(tenant_id), record.created_at))
+    expires = found.record.expires_at
+    return shape.item(found) if expires is None or expires > parts.now() else None
 
 
 async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
@@ -83,6 +74,8 @@ def _where(parts: Parts, request: ListRequest) -> And:
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     more: list[Where] = [extra] if extra is not None else []
+    if request.as_of is not None and request.status is not None:
+        raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active then")
     if request.kind is not None:
         more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
     if request.q is not None:

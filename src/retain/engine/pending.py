@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from retain.engine.draft import Details, Draft, verbatim_draft
@@ -19,21 +19,32 @@ _AT_ONCE: Final = 500
 async def flush(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """Store what waits in a scope (or everywhere); what fails again keeps waiting."""
     scope = Scope.of(**given, tenant_id=parts.tenant_id)
-    waiting = await parts.ledger.read(lambda tx: tx.signals.pending(scope, _AT_ONCE))
-    drafts = [_draft(parts, signal, at) for at, signal in enumerate(waiting)]
-    prepared = await prepare(parts, drafts)
-    failed = {outcome.draft.item: str(outcome.error) for outcome in prepared.failed}
+    stored, failed = 0, set[str]()
+    while waiting := await _waiting(parts, scope, failed):
+        ended, again = await _try_again(parts, waiting)
+        stored, failed = stored + ended, failed | again
+    return {"stored": stored, "waiting": len(failed)}
+
+
+async def _waiting(parts: Parts, scope: Scope, failed: set[str]) -> list[Signal]:
+    """The oldest that wait and have not been tried by this call."""
+    found = await parts.ledger.read(lambda tx: tx.signals.pending(scope, _AT_ONCE + len(failed)))
+    return [signal for signal in found if signal.id not in failed][:_AT_ONCE]
+
+
+async def _try_again(parts: Parts, waiting: Sequence[Signal]) -> tuple[int, set[str]]:
+    prepared = await prepare(parts, [_draft(parts, signal, at) for at, signal in enumerate(waiting)])
+    errors = {waiting[outcome.draft.item].id: str(outcome.error) for outcome in prepared.failed}
     ready = Prepared(prepared.drafts, space=prepared.space)
     now = parts.now()
 
     async def work(tx: Tx) -> int:
-        for at, signal in enumerate(waiting):
-            status = "pending" if at in failed else "processed"
-            await tx.signals.mark(parts.tenant_id, [signal.id], status, failed.get(at))
+        for signal in waiting:
+            status = "pending" if signal.id in errors else "processed"
+            await tx.signals.mark(parts.tenant_id, [signal.id], status, errors.get(signal.id))
         return len(await commit(parts, tx, ready, now))
 
-    stored = await parts.ledger.write(work) if waiting else 0
-    return {"stored": stored, "waiting": len(failed)}
+    return await parts.ledger.write(work), set(errors)
 
 
 def _draft(parts: Parts, signal: Signal, at: int) -> Draft:

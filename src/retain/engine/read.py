@@ -18,12 +18,11 @@ from retain.engine.retrieve import Candidates, Question, ask, candidates
 from retain.errors import InvalidInput
 from retain.model.instant import Instant, When, parse_when
 from retain.model.memory import Found, Layer
-from retain.model.query import And, Where
+from retain.model.query import And, ScoreParts, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Work
 
 STRATEGIES: Final = ("hybrid", "vector", "text")
-_QUERY_CHARS: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -79,10 +78,20 @@ async def _hits(parts: Parts, wanted: Search, question: Question) -> list[tuple[
     depth = max(4 * wanted.limit, 60)
     while True:
         found = await candidates(parts, question, depth, among)
+        if not question.words and question.vector is None:  # nothing to ask by, or asking has just failed
+            return await _newest(parts, wanted)
         hits = await _checked(parts, wanted, _ranked(wanted, found))
         if len(hits) >= wanted.limit or found.exhausted:
             return hits
         depth *= 4
+
+
+async def _newest(parts: Parts, wanted: Search) -> list[tuple[Found, Scored]]:
+    """What there is, most recent first, when no channel can be asked; nothing of it reaches a minimum score."""
+    if wanted.min_score:
+        return []
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
+    return [(found, Scored(found.record.seq, 0.0, ScoreParts())) for found in rows]
 
 
 async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
@@ -125,7 +134,7 @@ def check(parts: Parts, request: SearchRequest) -> Search:
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     where = visible(scope, parts.now(), layers=layers, as_of=as_of, show_expired=request.show_expired, extra=extra)
     return Search(
-        query=checked_text(request.query, "query", _QUERY_CHARS),
+        query=checked_text(request.query, "query", parts.policy.limits.text_chars),
         scope=scope,
         where=where,
         filtered=extra is not None,
@@ -143,7 +152,8 @@ def checked_layers(layers: Sequence[str] | None) -> tuple[str, ...]:
     if layers is None:
         return tuple(str(layer) for layer in DEFAULT_LAYERS)
     known = {str(layer) for layer in Layer}
-    chosen = (layers,) if isinstance(layers, str) else tuple(str(layer) for layer in layers)
+    given = (layers,) if isinstance(layers, str) else layers
+    chosen = tuple(map(str, given)) if isinstance(given, (Sequence, set, frozenset)) else ()
     if not chosen or set(chosen) - known:
         raise InvalidInput(f"unknown layers: {layers!r}", hint="any of " + ", ".join(sorted(known)))
     return chosen

@@ -8,7 +8,7 @@ from typing import Any
 from retain.core.analyze import query_terms
 from retain.engine.draft import scope_tokens
 from retain.engine.parts import Parts
-from retain.errors import RetainError
+from retain.errors import BackendError, ConfigError, RetainError, StorageError
 from retain.model.query import TextQuery, VectorQuery
 from retain.model.scope import Scope
 
@@ -38,15 +38,19 @@ class Candidates:
 async def ask(parts: Parts, query: str, scope: Scope, layers: tuple[str, ...], strategy: str) -> Question:
     """Analyse and embed a query; a dense channel that cannot serve is left out, and the answer says why."""
     question = Question(scope, query_terms(query) if strategy != "vector" else [], layers)
-    if strategy != "text" and parts.embedding.on:
+    if strategy != "text":
         try:
-            await _embed(parts, query, question)
+            await _embed(parts, query, question, strategy)
         except RetainError as error:
             question.degraded.append({"channel": "dense", **error.as_dict()})
     return question
 
 
-async def _embed(parts: Parts, query: str, question: Question) -> None:
+async def _embed(parts: Parts, query: str, question: Question, strategy: str) -> None:
+    if not parts.embedding.on:
+        if strategy == "vector":  # with "hybrid", doing without is what the configuration says
+            raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
+        return
     signature = await parts.embedding.signature()
     spaces = {
         info.signature: info.state for info in await parts.ledger.read(lambda tx: tx.indexes.all(parts.tenant_id))
@@ -67,9 +71,13 @@ async def candidates(parts: Parts, question: Question, depth: int, among: frozen
     if question.vector is None:
         return Candidates(text, {}, frozenset(), exhausted=len(text) < depth)
     found = tuple(seq for seq, _ in text)
-    hits = await parts.index.search(
-        VectorQuery(question.signature, question.vector, depth, question.scope, question.layers, among, found)
-    )
+    asked = VectorQuery(question.signature, question.vector, depth, question.scope, question.layers, among, found)
+    try:
+        hits = await parts.index.search(asked)
+    except BackendError as error:  # a store outside this process is down: what the text found still counts
+        question.vector = None
+        question.degraded.append({"channel": "dense", **error.as_dict()})
+        return Candidates(text, {}, frozenset(), exhausted=len(text) < depth)
     near = frozenset(hit.seq for hit in hits[:depth] if not hit.extra)
     cosines = {hit.seq: hit.cosine for hit in hits}
     return Candidates(text, cosines, near, exhausted=len(text) < depth and len(near) < depth)
@@ -79,8 +87,13 @@ async def _text(parts: Parts, question: Question, depth: int, among: frozenset[i
     if not question.words:
         return []
     asked = TextQuery(question.words, scope_tokens(question.scope))
+    try:
+        # A filter may choose few of many matches, so all matches of the scope are looked at.
+        everything = await parts.ledger.read(lambda tx: tx.text.match(asked, depth if among is None else -1))
+    except StorageError as error:
+        question.words = []
+        question.degraded.append({"channel": "text", **error.as_dict()})
+        return []
     if among is None:
-        return await parts.ledger.read(lambda tx: tx.text.match(asked, depth))
-    # A filter may choose few of many matches, so all matches of the scope are looked at.
-    everything = await parts.ledger.read(lambda tx: tx.text.match(asked, -1))
+        return everything
     return [(seq, score) for seq, score in everything if seq in among][:depth]

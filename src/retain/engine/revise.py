@@ -16,7 +16,7 @@ from retain.engine import shape
 from retain.engine.batch import Batch, carried_out
 from retain.engine.draft import dedupe_value, event_of, text_hash
 from retain.engine.parts import Parts
-from retain.engine.store import Space, supersede
+from retain.engine.store import Vectors, ensure_space, supersede, vectors_of
 from retain.engine.write import current_space
 from retain.errors import Conflict, InvalidInput, NotFoundError, RetainError
 from retain.model.event import EventType
@@ -55,13 +55,14 @@ class Revision:
     memory_id: str
     changes: dict[str, Any]
     warnings: list[str]
-    vector: bytes | None = None
-    space: Space | None = None
+    vectors: Vectors = ()
 
 
 async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
     """Change a memory; gives it as it is now."""
-    revision = (await _prepared(parts, [check_update(parts, request)]))[0]
+    (revision,) = await _prepared(parts, [check_update(parts, request)])
+    if isinstance(revision, RetainError):
+        raise revision  # an update is all or nothing: the caller still has the text
     now = parts.now()
     found = await parts.ledger.write(lambda tx: revise(parts, tx, revision, now))
     return _answer(found, revision)
@@ -70,15 +71,12 @@ async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
 async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
     """Change many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "update", items, idempotency_key)
-    checked = [_checked_or_error(parts, item) for item in items]
-    revisions = await _prepared(parts, [one for one in checked if isinstance(one, Revision)])
+    revisions = await _prepared(parts, [_checked_or_error(parts, item) for item in items])
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        ready = iter(revisions)
         return [
-            _error(one) if isinstance(one, RetainError) else await _revised(parts, tx, next(ready), now)
-            for one in checked
+            _error(one) if isinstance(one, RetainError) else await _revised(parts, tx, one, now) for one in revisions
         ]
 
     return await carried_out(parts, batch, work, now)
@@ -90,7 +88,7 @@ def check_update(parts: Parts, request: UpdateRequest) -> Revision:
     changes: dict[str, Any] = {}
     warnings: list[str] = []
     if request.text is not None:
-        changes["text"] = checked_text(request.text, "text", limits.text_chars)
+        changes["text"] = checked_text(request.text, "text", limits.text_chars, "limits.text_chars")
     if request.metadata is not None:
         changes["metadata"], warnings = checked_metadata(request.metadata, limits)
     if request.kind is not None:
@@ -113,17 +111,27 @@ def checked_id(memory_id: object) -> str:
     return memory_id.strip()
 
 
-async def _prepared(parts: Parts, revisions: list[Revision]) -> list[Revision]:
-    texts = [revision for revision in revisions if "text" in revision.changes]
-    if not parts.embedding.on or not texts:
-        return revisions
-    space = await current_space(parts)
-    vectors = await parts.embedding.many([revision.changes["text"] for revision in texts])
-    for revision, vector in zip(texts, vectors, strict=True):
-        if isinstance(vector, RetainError):
-            raise vector  # an update is all or nothing: the caller still has the text
-        revision.vector, revision.space = vector, space
-    return revisions
+async def _prepared(parts: Parts, checked: Sequence[Revision | RetainError]) -> list[Revision | RetainError]:
+    """Revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
+    at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
+    prepared = list(checked)
+    if not parts.embedding.on or not at:
+        return prepared
+    for place, embedded in zip(at, await _embedded(parts, [checked[place] for place in at]), strict=True):
+        prepared[place] = embedded
+    return prepared
+
+
+async def _embedded(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision | RetainError]:
+    try:
+        space = await current_space(parts)
+        vectors = await parts.embedding.many([revision.changes["text"] for revision in revisions])
+    except RetainError as error:  # the model cannot even be asked
+        return [error] * len(revisions)
+    return [
+        vector if isinstance(vector, RetainError) else replace(revision, vectors=[(space, vector)])
+        for revision, vector in zip(revisions, vectors, strict=True)
+    ]
 
 
 async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
@@ -135,10 +143,11 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     new = next_version(old, revision.changes, now)
     relinked = [replace(link, dedupe=_dedupe(parts, link, new)) for link in links]
     await _refuse_twins(tx, new, relinked, old.seq)
-    vector, space = revision.vector, revision.space
-    if "text" not in revision.changes:
-        vector, space = await _kept_vector(parts, tx, old)
-    await supersede(tx, old, new, relinked, vector, space)
+    # The vectors of an unchanged text move along, so that changing metadata costs no embedding.
+    vectors = revision.vectors if "text" in revision.changes else await vectors_of(tx, old)
+    for space, _ in vectors:
+        await ensure_space(tx, old.tenant_id, space)
+    await supersede(tx, old, new, relinked, vectors)
     scope = relinked[0].scope
     await tx.events.append([event_of(EventType.UPDATE, new, scope, now, before=old)])
     return Found(new, relinked[0])
@@ -167,14 +176,6 @@ async def _refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) ->
             twin = await tx.memories.at(holder)
             other = twin.id if twin else "another memory"
             raise Conflict(f"{other} already says this in the same scope", hint="delete one of the two")
-
-
-async def _kept_vector(parts: Parts, tx: Tx, old: Record) -> tuple[bytes | None, Space | None]:
-    """The vector of an unchanged text moves along, so that changing metadata costs no embedding."""
-    if not parts.embedding.on:
-        return None, None
-    space = await current_space(parts)
-    return await tx.vectors.get(old.tenant_id, old.seq, space.signature), space
 
 
 async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from retain.engine.draft import text_doc
 from retain.errors import Conflict
@@ -24,15 +25,18 @@ class Space:
     dim: int
 
 
-async def enter(tx: Tx, record: Record, links: Sequence[Link], vector: bytes | None, space: Space | None) -> None:
-    """Store a version and index it."""
+Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
+"""The vectors of one version: none without an embedder, several while a new space is being built."""
+
+
+async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors) -> None:
+    """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
     tenant = record.tenant_id
     seq = await tx.memories.insert(record)
     await tx.links.add(tenant, seq, links)
     if record.status in INDEXED:
         await tx.text.put(seq, text_doc(record, links))
-        if vector is not None and space is not None:
-            await ensure_space(tx, tenant, space)
+        for space, vector in vectors:
             await tx.vectors.put(tenant, space.signature, [(seq, vector)])
     await tx.vectors.note(tenant, seq, {link.scope.user_id for link in links})
 
@@ -47,12 +51,17 @@ async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
     await tx.vectors.touch(record.tenant_id, [record.seq])
 
 
-async def supersede(
-    tx: Tx, old: Record, new: Record, links: Sequence[Link], vector: bytes | None, space: Space | None
-) -> None:
+async def supersede(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
     """Put the next version of a memory in the place of the current one, under the same id."""
     await leave(tx, old, Status.SUPERSEDED, new.valid_from)
-    await enter(tx, new, links, vector, space)
+    await enter(tx, new, links, vectors)
+
+
+async def vectors_of(tx: Tx, record: Record) -> Vectors:
+    """The vectors a version has, in every space."""
+    spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
+    found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
+    return [(space, vector) for space, vector in found if vector is not None]
 
 
 async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:

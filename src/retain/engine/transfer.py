@@ -16,12 +16,14 @@ from retain.core.visible import within
 from retain.engine.draft import text_doc
 from retain.engine.indexer import fill_missing
 from retain.engine.parts import Parts
-from retain.errors import Conflict, InvalidInput
+from retain.engine.store import leave
+from retain.errors import Conflict, InvalidInput, RetainError
 from retain.model.event import Event
-from retain.model.memory import INDEXED, Found, Link, Record
+from retain.model.memory import INDEXED, Found, Kind, Layer, Link, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx, Work
+from retain.trace import log
 
 if TYPE_CHECKING:
     from retain.engine.engine import Engine
@@ -29,8 +31,27 @@ if TYPE_CHECKING:
 FORMAT: Final = "retain-export"
 VERSION: Final = 1
 _AT_ONCE: Final = 500
-_RECORD: Final = tuple(item.name for item in fields(Record) if item.name not in ("seq", "tenant_id"))
-_EVENT: Final = tuple(item.name for item in fields(Event) if item.name not in ("seq", "scope"))
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "Instant": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "dict[str, Any]": (dict,),
+}
+_NAMES: Final = {"layer": frozenset(Layer), "kind": frozenset(Kind), "status": frozenset(Status)}
+
+
+def _columns(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
+    """The fields of a dataclass that are exported, and what may stand in each."""
+    given = {item.name: str(item.type).partition(" | ") for item in fields(cls) if item.name not in but}
+    return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in given.items()}
+
+
+_RECORD: Final = _columns(Record, "seq", "tenant_id")
+_EVENT: Final = _columns(Event, "seq", "scope")
+_LINK: Final = _columns(Link, "scope")
+_SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
 
 
 async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
@@ -40,7 +61,8 @@ async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict
     scope = Scope.of(**given, tenant_id=parts.tenant_id)
     yield {"type": "header", "format": FORMAT, "version": VERSION}
     exported: set[str] = set()
-    async for found, links in _versions(parts, scope):
+    until = await parts.ledger.read(lambda tx: tx.admin.cursor())
+    async for found, links in _versions(parts, scope, until):
         exported.add(found.record.id)
         yield {"type": "memory", **_record_line(found.record), "links": [_link_line(link) for link in links]}
     async for event in _events(parts):
@@ -48,16 +70,17 @@ async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict
             yield {"type": "event", **_event_line(event)}
 
 
-async def _versions(parts: Parts, scope: Scope) -> AsyncIterator[tuple[Found, list[Link]]]:
+async def _versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[tuple[Found, list[Link]]]:
+    """What there was when the export began; what is written meanwhile belongs to the next one."""
     after = 0
-    while page := await parts.ledger.read(partial(_page, scope=scope, after=after)):
+    while page := await parts.ledger.read(partial(_page, scope=scope, after=after, until=until)):
         for found, links in page:
             yield found, links
         after = page[-1][0].record.seq
 
 
-async def _page(tx: Tx, *, scope: Scope, after: int) -> list[tuple[Found, list[Link]]]:
-    where = And((within(scope), Condition("seq", Op.GT, after)))
+async def _page(tx: Tx, *, scope: Scope, after: int, until: int) -> list[tuple[Found, list[Link]]]:
+    where = And((within(scope), Condition("seq", Op.GT, after), Condition("seq", Op.LTE, until)))
     rows = await tx.memories.find(where, limit=_AT_ONCE, oldest_first=True)
     return [(found, await tx.links.of(scope.tenant_id, found.record.seq)) for found in rows]
 
@@ -84,27 +107,51 @@ async def restore(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str,
         for name, count in (await parts.ledger.write(partial(_put, page=read))).items():
             counts[name] += count
     if parts.embedding.on:
-        await fill_missing(parts)
+        await _index(parts)
     return counts
 
 
-def _check_header(line: Mapping[str, Any] | None) -> None:
-    if not line or line.get("format") != FORMAT:
+async def _index(parts: Parts) -> None:
+    try:
+        await fill_missing(parts)
+    except RetainError as error:  # everything is back and found by its words; vectors can be made at any time
+        log.warning("restored memories have no vectors yet, run reindex: %s", error)
+
+
+def _check_header(line: object) -> None:
+    if not isinstance(line, Mapping) or line.get("format") != FORMAT:
         raise InvalidInput("this is not an export of Retain", hint="to take in other data, use import")
     if line.get("version") != VERSION:
         raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Retain")
 
 
 def _read_line(parts: Parts, line: Mapping[str, Any]) -> tuple[Record, list[Link]] | Event:
-    try:
-        if line["type"] == "memory":
-            record = Record(**{name: line[name] for name in _RECORD}, tenant_id=parts.tenant_id)
-            return record, [_read_link(parts, link) for link in line["links"]]
-        if line["type"] == "event":
-            return Event(**{name: line[name] for name in _EVENT}, scope=_read_scope(parts, line))
-    except (KeyError, TypeError) as error:
-        raise InvalidInput(f"a line of the export is damaged: {error!r}") from error
-    raise InvalidInput(f"unknown line {line['type']!r} in the export")
+    kind = line.get("type") if isinstance(line, Mapping) else None
+    if kind == "memory":
+        record = Record(**_values(line, _RECORD), tenant_id=parts.tenant_id)
+        links = line.get("links")
+        if not isinstance(links, list) or not links:
+            raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
+        return record, [_read_link(parts, link) for link in links]
+    if kind == "event":
+        return Event(**_values(line, _EVENT), scope=_read_scope(parts, line))
+    raise InvalidInput(f"unknown line {kind!r} in the export")
+
+
+def _values(line: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """What a line says, or ``InvalidInput`` naming what is missing or cannot be."""
+    if not isinstance(line, Mapping):
+        raise InvalidInput("a line of the export is damaged: a part of it is not an object")
+    for name, types in columns.items():
+        if name not in line or not isinstance(line[name], types) or line[name] not in _NAMES.get(name, (line[name],)):
+            raise InvalidInput(f"a line of the export is damaged: {name}")
+        if isinstance(line[name], str) and not _is_clean(line[name]):
+            raise InvalidInput(f"a line of the export is damaged: {name} holds a character that cannot be stored")
+    return {name: line[name] for name in columns}
+
+
+def _is_clean(text: str) -> bool:
+    return "\0" not in text and text.encode("utf-8", "ignore").decode() == text
 
 
 async def _put(tx: Tx, page: list[tuple[Record, list[Link]] | Event]) -> dict[str, int]:
@@ -124,11 +171,29 @@ async def _put_version(tx: Tx, record: Record, links: list[Link]) -> bool:
         if there.hash != record.hash:
             raise Conflict(f"{record.id} version {record.version} is already there with another text")
         return False
+    if record.valid_to is None and not await _may_be_current(tx, record, links):
+        return False
     seq = await tx.memories.insert(record)
     await tx.links.add(record.tenant_id, seq, links)
     if record.valid_to is None and record.status in INDEXED:
         await tx.text.put(seq, text_doc(record, links))
     await tx.vectors.touch(record.tenant_id, [seq])
+    return True
+
+
+async def _may_be_current(tx: Tx, record: Record, links: list[Link]) -> bool:
+    """Make room for a later version of what is there; false when what is there is the later one."""
+    there = await tx.memories.current(record.tenant_id, record.id)
+    if there is not None and there.version > record.version:
+        return False
+    if there is not None:
+        await leave(tx, there, Status.SUPERSEDED, record.valid_from)
+    for link in links:
+        if link.dedupe and await tx.links.holder(record.tenant_id, link.dedupe) is not None:
+            raise Conflict(
+                f"another memory already says what {record.id} says, in the same scope",
+                hint="restore into an empty store, or delete one of the two",
+            )
     return True
 
 
@@ -157,10 +222,9 @@ def _scope_line(scope: Scope) -> dict[str, str]:
     return {"user_id": scope.user_id, "agent_id": scope.agent_id, "run_id": scope.run_id}
 
 
-def _read_scope(parts: Parts, line: Mapping[str, Any]) -> Scope:
-    return Scope(parts.tenant_id, line["user_id"], line["agent_id"], line["run_id"])
+def _read_scope(parts: Parts, line: object) -> Scope:
+    return Scope(parts.tenant_id, **_values(line, _SCOPE))
 
 
-def _read_link(parts: Parts, line: Mapping[str, Any]) -> Link:
-    rest = {name: line[name] for name in ("created_at", "dedupe", "origin", "use_count", "last_used_at")}
-    return Link(scope=_read_scope(parts, line), **rest)
+def _read_link(parts: Parts, line: object) -> Link:
+    return Link(scope=_read_scope(parts, line), **_values(line, _LINK))

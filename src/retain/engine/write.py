@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from retain.core.tokens import estimate_tokens
 from retain.engine.draft import Draft, event_of, new_record, text_hash
 from retain.engine.parts import Parts
-from retain.engine.store import Space, enter, supersede
+from retain.engine.store import Space, Vectors, ensure_space, enter, supersede
 from retain.errors import RetainError
 from retain.model.event import EventType, Signal
 from retain.model.ids import new_id
@@ -67,6 +67,8 @@ async def current_space(parts: Parts) -> Space:
 
 async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list[Outcome]:
     """Store drafts in an open transaction; what is already known is reported, not stored again."""
+    if prepared.space is not None and prepared.drafts:
+        await ensure_space(tx, parts.tenant_id, prepared.space)
     outcomes = [await _commit_one(parts, tx, draft, prepared.space, now) for draft in prepared.drafts]
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
@@ -81,6 +83,8 @@ async def _commit_one(parts: Parts, tx: Tx, draft: Draft, space: Space | None, n
     if known is None:
         return await _add(tx, draft, space, now, tenant)
     expired = known.expires_at is not None and known.expires_at <= now
+    if not expired and draft.key and draft.dated and draft.occurred_at < known.valid_from:
+        return Outcome("NONE", known, draft, known.text, "something said later is stored under this key")
     if expired or (draft.key and _differs(known, draft)):
         return await _upsert(tx, known, draft, space, now, "it had expired" if expired else "same key, new content")
     return Outcome("NONE", known, draft, known.text, "already known")
@@ -88,9 +92,13 @@ async def _commit_one(parts: Parts, tx: Tx, draft: Draft, space: Space | None, n
 
 async def _add(tx: Tx, draft: Draft, space: Space | None, now: Instant, tenant_id: str) -> Outcome:
     record = new_record(draft, tenant_id, now)
-    await enter(tx, record, [Link(draft.scope, now, draft.dedupe)], draft.vector, space)
+    await enter(tx, record, [Link(draft.scope, now, draft.dedupe)], _vectors(draft, space))
     await tx.events.append([event_of(EventType.ADD, record, draft.scope, now)])
     return Outcome(EventType.ADD, record, draft)
+
+
+def _vectors(draft: Draft, space: Space | None) -> Vectors:
+    return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
 def _differs(known: Record, draft: Draft) -> bool:
@@ -107,6 +115,9 @@ async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now:
         text=draft.text,
         hash=text_hash(draft.text),
         kind=draft.kind,
+        origin=draft.origin,
+        trust=draft.trust,
+        source_role=draft.role,
         tokens=estimate_tokens(draft.text),
         metadata={**known.metadata, **(draft.metadata or {})},
         data={**known.data, **(draft.data or {})},
@@ -117,7 +128,7 @@ async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now:
     )
     links = await tx.links.of(known.tenant_id, known.seq)
     moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in links]
-    await supersede(tx, known, new, moved, draft.vector, space)
+    await supersede(tx, known, new, moved, _vectors(draft, space))
     await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
 

@@ -34,6 +34,6 @@ def clean_id(value: object, name: str) -> str:
         raise ScopeError(f"{name} is blank", hint=f"leave {name} out, or give it a value")
     if len(text) > MAX_ID_CHARS:
         raise ScopeError(f"{name} is longer than {MAX_ID_CHARS} characters")
-    if not text.isprintable() or any(char.isspace() for char in text):
+    if not text.isprintable() or len(text.split()) != 1:
         raise ScopeError(f"{name} holds white space or a control character: {text!r}")
     return text

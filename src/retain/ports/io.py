@@ -54,7 +54,7 @@ class Io(Protocol):
         ...
 
     def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
-        """Send a request and yield the lines of the answer as they come; ``BackendRejected`` unless the status is 2xx."""
+        """Send a request and yield the lines of the answer as they come; ``BackendRejected`` unless it is a 2xx."""
         ...
 
     def lock(self) -> AbstractAsyncContextManager[Any]:

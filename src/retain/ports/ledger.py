@@ -31,6 +31,10 @@ class Memories(Protocol):
         """End a current version; false when somebody else ended it before."""
         ...
 
+    async def bury(self, tenant_id: str, memory_id: str) -> None:
+        """Mark the earlier versions of a deleted memory as deleted too, so that no look at the past shows them."""
+        ...
+
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         """Matching memories, each once, newest first."""
         ...
@@ -41,6 +45,10 @@ class Memories(Protocol):
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
         """The version that holds now, whatever its status."""
+        ...
+
+    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+        """The version that holds now, through its first link."""
         ...
 
     async def at(self, seq: int) -> Record | None:
@@ -132,6 +140,20 @@ class VectorRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedVector:
+    """One vector as one link sees it, with what an index outside the ledger keeps beside it."""
+
+    seq: int
+    id: str
+    user_id: str
+    agent_id: str
+    run_id: str
+    layer: str
+    status: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class IndexInfo:
     """One vector space of a tenant."""
 
@@ -157,6 +179,10 @@ class VectorRows(Protocol):
         """Remove the vectors of versions, in every signature."""
         ...
 
+    async def note(self, tenant_id: str, seq: int, users: Iterable[str]) -> None:
+        """Say that these users have a new version: ``touch`` for one whose links are known."""
+        ...
+
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
         """Say that what an index holds of these versions is out of date."""
         ...
@@ -167,6 +193,14 @@ class VectorRows(Protocol):
 
     async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
         """All indexed rows of a user (``since=None``), or what became of those that changed later."""
+        ...
+
+    async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
+        """Changes of the whole tenant with a larger id, oldest first: the id, and the ``seq`` it is about."""
+        ...
+
+    async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
+        """What these versions are now, once for each of their links; one that has left the index is not there."""
         ...
 
     async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
@@ -259,6 +293,10 @@ class Admin(Protocol):
 
     async def reset(self, tenant_id: str) -> None:
         """Remove every row of a tenant, in every table."""
+        ...
+
+    async def cursor(self) -> int:
+        """The ``seq`` of the newest version; whatever is written later has a larger one."""
         ...
 
     async def users_of(self, scope: Scope) -> list[str]:

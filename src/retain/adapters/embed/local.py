@@ -71,6 +71,7 @@ class LocalEmbedder:
     destination = "this machine"
 
     def __init__(self, config: LocalConfig, io: Io) -> None:
+        _refuse_missing(config)
         self._config = config
         self._io = io
 
@@ -134,6 +135,14 @@ def _load(config: LocalConfig) -> OnnxSentenceModel:
         vocab = _checked(own / "vocab.txt", config.vocab_sha256)
         model = _checked(own / "model.onnx", config.model_sha256)
     return OnnxSentenceModel(model, WordPiece.from_text(_decoded(vocab)), threads=config.threads)
+
+
+def _refuse_missing(config: LocalConfig) -> None:
+    """Say at once, not at the first text, what is not installed: whoever composes a memory can then do without."""
+    if find_spec("onnxruntime") is None:
+        raise MissingExtra("the local model needs onnxruntime", hint="pip install onnxruntime")
+    if config.model_dir is None:
+        _installed_model()
 
 
 def _installed_model() -> Path:

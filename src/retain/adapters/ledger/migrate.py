@@ -61,13 +61,13 @@ def migrate(connection: Connection, path: Path | None) -> int:
 
 
 def _refuse_foreign(connection: Connection, version: int) -> None:
-    if version > latest():
-        raise SchemaTooNew(f"the database has schema {version}, this Retain knows {latest()}")
     # The mark is read last: another process may make the schema, and the mark with it, between the two.
     used = connection.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
     if used and mark != APPLICATION_ID:
         raise Corrupted("this SQLite file was not made by Retain", hint="choose another path for store.url")
+    if version > latest():
+        raise SchemaTooNew(f"the database has schema {version}, this Retain knows {latest()}")
 
 
 def _copy_aside(connection: Connection, path: Path) -> None:
@@ -93,7 +93,7 @@ def _apply(connection: Connection, step: Migration) -> None:
         connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.raw.execute(f"PRAGMA user_version = {step.number}")
         connection.raw.execute("COMMIT")
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.Error, sqlite3.Warning) as error:
         connection.rollback()
         raise MigrationFailed(f"{step.name}: {error}", hint="the database was left as it was") from error
 
@@ -106,3 +106,5 @@ def statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(pending):
             yield pending.strip()
             pending = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in pending.splitlines()):
+        yield pending.strip()  # a last statement may lack its semicolon

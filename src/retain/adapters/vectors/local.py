@@ -6,7 +6,6 @@ counter tells, in one indexed look-up, whether anybody (this process or another)
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from retain.adapters.forks import ForkSafeLock
 from retain.adapters.vectors.partition import Partition
 from retain.model.query import VectorQuery
 from retain.ports.index import DenseHit
@@ -41,7 +41,7 @@ class LocalVectors:
         self._ledger, self._io = ledger, io
         self._most = config.memory_mb * 1_000_000
         self._held: OrderedDict[_Name, Partition] = OrderedDict()
-        self._guard = threading.Lock()
+        self._guard = ForkSafeLock()
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a user; without a user, of every user whose links name the agent or run."""

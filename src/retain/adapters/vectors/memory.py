@@ -6,7 +6,6 @@ stores are compared with.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any, Final, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from retain.adapters.forks import ForkSafeLock
 from retain.errors import DimensionMismatch, VectorStoreError
 from retain.model.match import matches
 from retain.model.query import Where
@@ -38,7 +38,7 @@ class MemoryVectors:
     def __init__(self, config: MemoryConfig, io: Io) -> None:  # noqa: ARG002 - adapters take (config, io)
         self._io = io
         self._collections: dict[str, _Collection] = {}
-        self._guard = threading.Lock()
+        self._guard = ForkSafeLock()
 
     async def create(self, collection: str, dimension: int) -> None:
         await self._run(lambda: self._create(collection, dimension))

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retain import AsyncMemory, Memory, Settings
+from retain.errors import ConfigError, StorageError, TooLarge, Unsupported
+from tests.faces.harness import FACES, ON_DISK, Face, Opens, texts
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens a connection to somewhere fails the test."""
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError(f"text would leave the machine: {args}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-to-be-used")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nowhere/nothing")
+    monkeypatch.setenv("QDRANT_HOST", "nowhere")
+
+
+@ON_DISK
+@pytest.mark.req("C-7", "C-58.42", "C-58.4", "X-18", "X-38")
+async def test_without_any_argument_it_works_at_home_and_offline(
+    opens: Opens, kind: str, home: Path, offline: None
+) -> None:
+    face = Face(FACES[kind]())
+    opens._open.append(face)
+
+    await face.remember("I moved to Lisbon last summer and work as a nurse")
+    await face.remember("My favourite dish is mushroom risotto")
+    await face.remember("The car needs new tyres before winter")
+
+    answer = await face.search("What does she like to eat?", user_id="alice")
+    assert texts(answer)[0] == "My favourite dish is mushroom risotto", "none of its words is in the question"
+    best = (await face.search("her favourite food", user_id="alice"))["results"][0]
+    assert best["memory"] == "My favourite dish is mushroom risotto"
+    assert best["score"] > 0.5
+    assert (home / ".retain" / "retain.db").stat().st_size > 0
+    assert [space["signature"].split(":")[0] for space in (await face.stats())["indexes"]] == ["local"]
+
+
+@ON_DISK
+@pytest.mark.req("C-43", "X-18")
+async def test_the_store_is_where_it_is_told_to_be(kind: str, opens: Opens, tmp_path: Path) -> None:
+    for config in (
+        {"store": {"url": f"sqlite:///{tmp_path}/deep/er/one.db"}},
+        {"history": {"db_path": str(tmp_path / "deep" / "er" / "one.db")}},
+        Settings(store={"url": f"sqlite:///{tmp_path}/deep/er/one.db"}),  # type: ignore[arg-type]
+    ):
+        settings = config if isinstance(config, Settings) else {**config, "embedder": {"provider": "none"}}
+        face = Face(FACES[kind](settings))
+        opens._open.append(face)
+        await face.remember("I live in Oslo")
+        await face.remember("I live in Oslo")
+        assert await face.listed() == ["I live in Oslo"]
+        assert (await face.check())["location"] == str(tmp_path / "deep" / "er" / "one.db")
+
+
+async def test_two_stores_in_memory_are_two_stores(opens: Opens, store: Path | None) -> None:
+    one, two = opens({"store": {"url": "memory:"}}), opens({"store": {"url": ":memory:"}})
+    await one.remember("I live in Oslo")
+
+    assert await two.listed() == []
+    assert (await one.check())["location"] == "memory:"
+
+
+@pytest.mark.req("C-52", "X-18")
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"stroe": {}}, "stroe"),
+        ({"store": {"path": "x"}}, "store.path"),
+        ({"store": {"url": "mysql://host/db"}}, "store.url"),
+        ({"store": {"url": 7}}, "store.url"),
+        ({"store": {"durable": "perhaps"}}, "store.durable"),
+        ({"store": {"url": "memory:"}, "history": {"db_path": "x.db"}}, "two places"),
+        ({"embedder": {"provider": "magic"}}, "magic"),
+        ({"embedder": {"provider": "hash", "config": {"dim": 1}}}, "dim"),
+        ({"embedder": {"provider": "hash", "config": {"colour": 1}}}, "colour"),
+        ({"embedder": {"provider": "no.such.module:Class"}}, "no.such"),
+        ({"vector_store": {"provider": "magic"}}, "magic"),
+        ({"llm": {"provider": "magic"}}, "magic"),
+        ({"policy": {"strategy": "magic"}}, "policy.strategy"),
+        ({"policy": {"min_score": 2}}, "policy.min_score"),
+        ({"limits": {"batch": 0}}, "limits.batch"),
+        ({"embedding_cache": {"entries": -1}}, "embedding_cache.entries"),
+        ({"tenant": ""}, "tenant"),
+        (["store"], "configuration"),
+        (7, "configuration"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named(kind: str, config: Any, named: str) -> None:
+    base = {"store": {"url": "memory:"}} if isinstance(config, dict) else None
+    with pytest.raises((ConfigError, ImportError), match=named.replace(".", r"\.")) as caught:
+        FACES[kind]({**base, **config} if base else config)
+    assert getattr(caught.value, "hint", "")
+
+
+@pytest.mark.req("X-38")
+def test_a_secret_is_never_part_of_an_error_or_of_what_is_shown(kind: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        FACES[kind]({"store": {"url": "postgresql://me:hunter2@host/db"}})
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ConfigError) as caught:
+        FACES[kind]({"embedder": {"provider": "openai", "config": {"api_key": "sk-hunter2", "colour": "red"}}})
+    assert "hunter2" not in str(caught.value)
+    assert "hunter2" not in repr(Settings.from_env({"OPENAI_API_KEY": "sk-hunter2"}))
+
+
+@pytest.mark.req("C-46", "X-38", "C-7")
+def test_only_from_env_chooses_a_provider_by_its_key(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    monkeypatch.setenv("RETAIN_STORE__URL", "memory:")
+
+    chosen = FACES[kind].from_env()._engine.parts.embedding.embedder
+    assert chosen is not None
+    assert (chosen.provider, chosen.model) == ("openai", "text-embedding-3-small")
+    assert chosen.destination == "api.openai.com"
+    local = FACES[kind]()._engine.parts.embedding.embedder
+    assert local is not None
+    assert (local.provider, local.destination) == ("local", "this machine")
+
+
+async def test_limits_can_be_set(opens: Opens) -> None:
+    face = opens({"limits": {"text_chars": 10, "batch": 2, "page": 3, "messages": 1, "metadata_bytes": 20}})
+
+    for call in (
+        face.add("x" * 11, user_id="alice"),
+        face.add(["a", "b"], user_id="alice"),
+        face.add("a", user_id="alice", metadata={"a": "x" * 30}),
+        face.delete_many(["a", "b", "c"]),
+    ):
+        with pytest.raises(TooLarge) as caught:
+            await call
+        assert caught.value.hint
+    with pytest.raises(ValueError, match="from 1 to 3"):
+        await face.get_all(user_id="alice", limit=4)
+    await face.remember("x" * 10)
+
+
+@pytest.mark.req("C-48")
+async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None:
+    face = opens(llm=lambda _: "fine")
+
+    assert face.memory._engine.llm is not None
+    from retain.ports.llm import Prompt
+
+    reply = await face.memory._engine.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
+    assert (reply.text, list(reply.tool_calls)) == ("fine", [])
+    with pytest.raises(Unsupported):
+        await face.memory._engine.llm.generate(Prompt([], tools=[{"name": "t"}]))
+
+
+class _NotQuite:
+    """Has the method, but not the rest of the port."""
+
+    async def embed(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
+async def waits(texts: list[str]) -> list[list[float]]:
+    return [[1.0] for _ in texts]
+
+
+@pytest.mark.req("C-47")
+@pytest.mark.parametrize(
+    ("wrong", "named"), [(7, "int"), ("openai", "str"), (_NotQuite(), "provider"), (waits, "async")]
+)
+def test_what_is_no_embedder_is_refused_at_once(kind: str, wrong: Any, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        FACES[kind]({"store": {"url": "memory:"}}, embedder=wrong)
+
+
+async def test_what_was_closed_says_so(face: Face) -> None:
+    await face.remember("I live in Oslo")
+    await face.close()
+    await face.close()
+
+    for call in (face.listed(), face.found("Oslo"), face.remember("more"), face.stats(), face.export(), face.check()):
+        with pytest.raises(StorageError, match="closed") as caught:
+            await call
+        assert caught.value.hint
+
+
+@ON_DISK
+async def test_both_are_context_managers(kind: str, opens: Opens) -> None:
+    config = {"store": {"url": opens.url}, "embedder": {"provider": "hash"}}
+    if kind == "memory":
+        with Memory(config) as memory:
+            memory.add("I live in Oslo", user_id="alice")
+        with pytest.raises(StorageError, match="closed"):
+            memory.get_all(user_id="alice")
+    else:
+        async with AsyncMemory(config) as other:
+            await other.add("I live in Oslo", user_id="alice")
+        with pytest.raises(StorageError, match="closed"):
+            await other.get_all(user_id="alice")
+    assert await opens().listed() == ["I live in Oslo"]
+
+
+@ON_DISK
+async def test_check_tells_the_state_of_the_store(face: Face, opens: Opens) -> None:
+    await face.remember("I live in Oslo")
+
+    report = await face.check()
+    assert report["location"] == str(opens.path)
+    assert report["integrity"] == ["ok"]
+    assert (report["foreign_keys"], report["journal"]) == (0, "wal")
+    assert report["schema"] == report["latest_schema"] > 0
+    assert report["bytes"] > 0

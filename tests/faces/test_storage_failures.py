@@ -1,0 +1,152 @@
+"""What the disk can do to a store: every failure is typed, says what to do, and loses nothing that was acknowledged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retain import RetainError, StorageError
+from retain.errors import Corrupted, SchemaTooNew, StorageFull
+from tests.faces.harness import ON_DISK, Face, Opens
+
+pytestmark = [ON_DISK, pytest.mark.req("C-52")]
+
+
+async def statement(face: Face, sql: str) -> list[Any]:
+    """Run a statement on the connection that writes."""
+
+    async def work(tx: Any) -> list[Any]:
+        rows: list[Any] = await tx.memories._sql.rows(sql)
+        return rows
+
+    return await face.memory._engine.parts.ledger.write(work)
+
+
+@pytest.mark.req("C-56")
+async def test_a_full_disk_loses_nothing_that_was_acknowledged(face: Face) -> None:
+    acknowledged = [await face.remember("before")]
+    ((pages,),) = await statement(face, "PRAGMA page_count")
+    await statement(face, f"PRAGMA max_page_count = {pages + 12}")
+
+    error = await until_refused(face, acknowledged)
+
+    assert isinstance(error, StorageFull)
+    assert error.hint
+    assert [item["id"] for item in (await face.get_all(user_id="alice", limit=1000))["results"]] == acknowledged[::-1]
+    assert all([len(await face.history(memory_id)) == 1 for memory_id in acknowledged])
+    with pytest.raises(StorageFull):
+        await face.update(acknowledged[0], "y" * 40_000)
+    assert (await face.get(acknowledged[0]))["memory"] == "before"
+    assert (await face.check())["integrity"] == ["ok"]
+
+    await statement(face, "PRAGMA max_page_count = 100000")
+    acknowledged.append(await face.remember("after"))
+    stats = await face.stats()
+    assert stats["memories"] == stats["vectors"] == stats["fulltext"] == stats["events"] == len(acknowledged)
+
+
+async def until_refused(face: Face, acknowledged: list[str]) -> RetainError | None:
+    """Add until the store says no; gives what it said."""
+    for number in range(1000):
+        try:
+            acknowledged.append(await face.remember(f"fact {number} " + "x" * 500))
+        except RetainError as error:
+            return error
+    return None
+
+
+@pytest.mark.req("C-56")
+@pytest.mark.parametrize("table", ["events", "links", "vectors"])
+async def test_a_memory_is_never_there_without_its_event(face: Face, opens: Opens, table: str) -> None:
+    kept = await face.remember("kept")
+    with opens.sql() as database:
+        database.execute(f"CREATE TRIGGER broken BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END")
+    before = await face.export()
+
+    for call in (face.add("new", user_id="alice"), face.update(kept, "changed")):
+        with pytest.raises(StorageError, match="broken"):
+            await call
+    if table == "events":
+        for call in (face.delete(kept), face.delete_all(user_id="alice")):
+            with pytest.raises(StorageError, match="broken"):
+                await call
+
+    assert await face.export() == before
+    assert (await face.stats())["fulltext"] == 1
+    with opens.sql() as database:
+        database.execute("DROP TRIGGER broken")
+    await face.remember("new")
+
+
+async def test_a_database_from_the_future_is_refused_and_left_alone(face: Face, opens: Opens) -> None:
+    await face.remember("I live in Oslo")
+    await face.close()
+    with opens.sql() as database:
+        database.execute("PRAGMA user_version = 999")
+
+    with pytest.raises(SchemaTooNew, match="999") as caught:
+        await opens().listed()
+    assert "upgrade" in caught.value.hint
+    assert opens.rows("PRAGMA user_version") == [(999,)]
+    assert opens.rows("SELECT text FROM memories") == [("I live in Oslo",)]
+
+
+async def test_somebody_elses_database_is_refused_and_left_alone(opens: Opens) -> None:
+    with opens.sql() as database:
+        database.execute("CREATE TABLE customers (name TEXT)")
+        database.execute("INSERT INTO customers VALUES ('Ann')")
+
+    with pytest.raises(Corrupted, match="not made by Retain") as caught:
+        await opens().remember("text")
+    assert caught.value.hint
+    assert opens.rows("SELECT name FROM sqlite_master") == [("customers",)]
+
+
+@pytest.mark.parametrize(
+    "content", [b"This is a letter, not a database. " * 200, b"SQLite format 3\0" + b"\xff" * 5000]
+)
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(opens: Opens, content: bytes) -> None:
+    assert opens.path is not None
+    opens.path.write_bytes(content)
+
+    with pytest.raises(Corrupted) as caught:
+        await opens().remember("text")
+    assert caught.value.hint
+    assert str(opens.path) in caught.value.message
+    assert opens.path.read_bytes() == content
+
+
+async def test_a_damaged_page_is_noticed_and_named(face: Face, opens: Opens) -> None:
+    assert opens.path is not None
+    await face.add_many([{"messages": f"fact {n} " + "words " * 60, "user_id": "alice"} for n in range(300)])
+    await face.close()
+    with opens.sql() as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        ((root, size),) = database.execute(
+            "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name = 'memories'"
+        )
+    with opens.path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+
+    again = opens()
+    with pytest.raises(Corrupted) as caught:
+        await again.get_all(user_id="alice", limit=1000)
+    assert "backup" in caught.value.hint
+    try:
+        report = await again.check()
+    except RetainError as error:
+        assert isinstance(error, Corrupted)  # noqa: PT017 - either answer is right
+    else:
+        assert report["integrity"] != ["ok"]
+
+
+async def test_a_path_that_cannot_be_is_refused(opens: Opens, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "x.db", tmp_path / "folder"):
+        with pytest.raises(StorageError) as caught:
+            await opens({"store": {"url": f"sqlite:///{path}"}}).listed()
+        assert caught.value.hint

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from retain import AsyncMemory, Memory
+from scripts import make_async_face
+
+NAMES = sorted(name for name in vars(Memory) if not name.startswith("_"))
+
+
+@pytest.mark.req("C-49")
+def test_the_asyncio_face_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["make_async_face.py", "--check"])
+    assert make_async_face.main() == 0
+
+
+def test_an_outdated_face_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    source = (make_async_face.FACES / "memory.py").read_text("utf-8")
+    (tmp_path / "memory.py").write_text(source)
+    (tmp_path / "async_memory.py").write_text(make_async_face.translated(source).replace("stats", "counts"))
+    monkeypatch.setattr(make_async_face, "FACES", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["make_async_face.py", "--check"])
+    assert make_async_face.main() == 1
+    monkeypatch.setattr(sys, "argv", ["make_async_face.py"])
+    assert make_async_face.main() == 0
+    monkeypatch.setattr(sys, "argv", ["make_async_face.py", "--check"])
+    assert make_async_face.main() == 0
+
+
+@pytest.mark.req("C-49")
+def test_both_faces_have_the_same_methods() -> None:
+    assert sorted(name for name in vars(AsyncMemory) if not name.startswith("_")) == NAMES
+    promised = {"add", "search", "get", "get_all", "update", "delete", "delete_all", "history", "reset"}
+    assert promised <= set(NAMES)
+
+
+def function(cls: type, name: str) -> Callable[..., Any]:
+    found = inspect.getattr_static(cls, name)
+    unwrapped: Callable[..., Any] = found.__func__ if isinstance(found, classmethod) else found
+    return unwrapped
+
+
+@pytest.mark.req("C-49")
+@pytest.mark.parametrize("name", [*NAMES, "__init__"])
+def test_both_faces_have_the_same_signatures_and_docstrings(name: str) -> None:
+    blocking, waiting = function(Memory, name), function(AsyncMemory, name)
+    ours, theirs = inspect.signature(blocking), inspect.signature(waiting)
+    assert list(ours.parameters.values()) == list(theirs.parameters.values())
+    returned = str(theirs.return_annotation).replace("AsyncIterator", "Iterator")
+    assert returned == ours.return_annotation
+    assert inspect.getdoc(waiting) == inspect.getdoc(blocking)
+    assert inspect.getdoc(blocking) or name == "__init__"
+
+
+@pytest.mark.req("C-49")
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("from_env", "export")])
+def test_every_method_of_the_asyncio_face_is_awaited(name: str) -> None:
+    assert inspect.iscoroutinefunction(function(AsyncMemory, name))
+    assert not inspect.iscoroutinefunction(function(Memory, name))

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retain.config import Settings, store_path
+from retain.errors import ConfigError
+from retain.model.policy import Limits
+
+
+@pytest.mark.req("X-38", "C-7", "X-18")
+def test_without_a_word_everything_is_local() -> None:
+    settings = Settings.of(None)
+    assert settings == Settings.of({}) == Settings()
+    assert (settings.embedder.provider, settings.vector_store.provider, settings.llm) == ("local", "local", None)
+    assert store_path(settings) == Path("~/.retain/retain.db").expanduser()
+    assert settings.as_policy().limits == Limits()
+    assert (settings.embedding_cache.entries, settings.embedding_cache.seconds) == (1000, 300.0)
+
+
+@pytest.mark.req("X-38")
+def test_the_library_does_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "DATABASE_URL", "QDRANT_HOST", "RETAIN_TENANT", "RETAIN_STORE__URL"):
+        monkeypatch.setenv(name, "memory:")
+    assert Settings.of({}) == Settings()
+
+
+@pytest.mark.req("X-18", "C-43")
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({"store": {"url": "memory:"}}, None),
+        ({"store": {"url": ":memory:"}}, None),
+        ({"store": {"url": "sqlite://"}}, None),
+        ({"store": {"url": "sqlite:///a/b.db"}}, Path("a/b.db")),
+        ({"store": {"url": "sqlite:////a/b.db"}}, Path("/a/b.db")),
+        ({"store": {"url": "sqlite:///~/b.db"}}, Path("~/b.db").expanduser()),
+        ({"history": {"db_path": "h.db"}}, Path("h.db")),
+        ({"history": {"db_path": "h.db"}, "store": {"url": "sqlite:///h.db"}}, Path("h.db")),
+    ],
+)
+def test_where_the_store_is(config: dict[str, Any], path: Path | None) -> None:
+    assert store_path(Settings.of(config)) == path
+
+
+@pytest.mark.req("C-52")
+@pytest.mark.parametrize(
+    "url", ["mysql://me:secret@host/db", "postgres://me:secret@host", "/plain/path.db", "", "secret"]
+)
+def test_a_store_of_another_kind_is_refused_with_examples(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        store_path(Settings.of({"store": {"url": url}}))
+    assert "sqlite:///" in caught.value.hint
+    assert "me:secret" not in str(caught.value)
+
+
+@pytest.mark.req("C-52")
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"colour": 1}, "colour"),
+        ({"store": {"colour": 1}}, "store.colour"),
+        ({"store": None}, "store"),
+        ({"embedder": "openai"}, "embedder"),
+        ({"llm": {}}, "llm.provider"),
+        ({"limits": {"page": 0}}, "limits.page"),
+        ({"policy": {"strategy": "best"}}, "policy.strategy"),
+        ({"store": {"url": "memory:"}, "history": {"db_path": "h.db"}}, "two places"),
+    ],
+)
+def test_what_is_wrong_is_named_and_its_value_is_not_shown(config: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings.of(config)
+    assert named in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.req("X-38")
+def test_a_wrong_value_may_be_a_secret() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings.of({"embedder": {"provider": "openai", "config": "sk-secret"}, "tenant": ["sk-secret"]})
+    assert "sk-secret" not in str(caught.value)
+    settings = Settings.of({"embedder": {"provider": "openai", "config": {"api_key": "sk-secret"}}})
+    assert "sk-secret" not in repr(settings)
+
+
+def test_settings_cannot_be_changed_after_they_were_made() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().tenant = "other"
+
+
+@pytest.mark.req("C-46")
+def test_a_file_and_variables_make_settings(tmp_path: Path) -> None:
+    file = tmp_path / "retain.toml"
+    file.write_text('tenant = "t"\n[store]\nurl = "sqlite:///file.db"\ndurable = false\n[limits]\nbatch = 10\n')
+    env = {
+        "RETAIN_STORE__URL": "memory:",
+        "RETAIN_LIMITS__PAGE": "7",
+        "RETAIN_POLICY__MIN_SCORE": "0.5",
+        "RETAIN_CONFIG": "not read here",
+        "HOME": "/nowhere",
+        "OPENAI_API_KEY": "sk-x",
+    }
+    settings = Settings.load(file, env)
+    assert (settings.tenant, settings.store.url, settings.store.durable) == ("t", "memory:", False)
+    assert (settings.limits.batch, settings.limits.page, settings.policy.min_score) == (10, 7, 0.5)
+    assert settings.embedder.provider == "local", "a key alone chooses nothing"
+
+
+@pytest.mark.req("C-52")
+@pytest.mark.parametrize("content", [b"tenant = ", b"\xff\xfe", None])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "retain.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"retain\.toml") as caught:
+        Settings.load(file, {})
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("env", [{"RETAIN_COLOUR": "red"}, {"RETAIN_STORE__PATH": "x"}, {"RETAIN_TENANT__X": "y"}])
+def test_an_unknown_variable_is_refused(env: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        Settings.load(None, env)
+
+
+def test_a_variable_may_not_be_both_a_value_and_a_group() -> None:
+    with pytest.raises(ConfigError, match="twice"):
+        Settings.load(None, {"RETAIN_STORE": "x", "RETAIN_STORE__URL": "memory:"})
+
+
+@pytest.mark.req("C-46", "X-38")
+def test_from_env_is_the_word_by_which_text_may_leave() -> None:
+    chosen = Settings.from_env({"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}).embedder
+    assert (chosen.provider, chosen.config) == ("openai", {"api_key": "sk-x", "base_url": "http://127.0.0.1:9/v1"})
+    assert Settings.from_env({}).embedder.provider == "local"
+    assert Settings.from_env({"DATABASE_URL": "postgres://x", "QDRANT_HOST": "x"}) == Settings()
+    named = Settings.from_env({"OPENAI_API_KEY": "sk-x", "RETAIN_EMBEDDER__PROVIDER": "hash"})
+    assert named.embedder.provider == "hash", "what is named wins over what is there"
+
+
+@pytest.mark.req("C-46")
+def test_from_env_reads_the_file_that_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "retain.toml"
+    file.write_text('tenant = "t"\n')
+    assert Settings.from_env({"RETAIN_CONFIG": str(file)}).tenant == "t"

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.core.fusion import fuse, reciprocal
+
+scores = st.floats(-5, 20, allow_nan=False)
+cosines = st.floats(-1, 1, allow_nan=False)
+seqs = st.integers(1, 30)
+
+
+def order(text: list[tuple[int, float]], dense: dict[int, float], **rest: object) -> list[tuple[int, float]]:
+    found = fuse(text, dense, near=frozenset(dense), **rest)  # type: ignore[arg-type]
+    return [(item.seq, round(item.score, 4)) for item in found]
+
+
+@pytest.mark.req("X-6")
+def test_the_score_is_the_mean_of_the_channels_that_took_part() -> None:
+    assert order([(1, 4.0), (2, 2.0)], {1: 0.2, 2: 0.9}) == [(2, 0.7), (1, 0.6)]
+    assert order([(1, 4.0), (2, 2.0)], {}) == [(1, 1.0), (2, 0.5)]
+    assert order([], {1: 0.2, 2: 0.9}) == [(2, 0.9), (1, 0.2)]
+    assert order([], {}) == []
+
+
+@pytest.mark.req("X-6")
+def test_what_only_one_channel_found_counts_half() -> None:
+    assert order([(1, 4.0)], {2: 0.8}) == [(1, 0.5), (2, 0.4)]
+
+
+@pytest.mark.req("X-6", "N-37")
+def test_a_minimum_removes_only_what_the_dense_channel_found() -> None:
+    assert order([(1, 4.0)], {1: 0.1, 2: 0.3, 3: 0.6}, min_score=0.5) == [(1, 0.55), (3, 0.3)]
+    assert order([(1, 4.0)], {1: 0.1, 3: 0.6}, min_score=0.5, text_counts=False) == [(3, 0.6)]
+    assert order([], {1: -0.5}, min_score=0.0) == [(1, 0.0)]
+
+
+def test_equal_scores_go_to_what_was_written_last() -> None:
+    assert [seq for seq, _ in order([], {1: 0.5, 3: 0.5, 2: 0.5})] == [3, 2, 1]
+
+
+def test_words_that_every_row_has_still_count() -> None:
+    assert order([(1, -0.5), (2, -0.1)], {}) == [(2, 1.0), (1, 1.0)]
+    assert order([(1, 2.0), (2, -0.1)], {}) == [(1, 1.0), (2, 0.0)]
+
+
+def test_a_similarity_that_was_only_asked_for_brings_nothing_in() -> None:
+    found = fuse([(1, 1.0)], {1: 0.5, 2: 0.9}, near=frozenset())
+    assert [(item.seq, item.parts.semantic) for item in found] == [(1, 0.5)]
+
+
+@pytest.mark.req("X-6")
+@given(st.dictionaries(seqs, scores), st.dictionaries(seqs, cosines))
+def test_scores_are_within_bounds_and_explained(text: dict[int, float], dense: dict[int, float]) -> None:
+    found = fuse(list(text.items()), dense, near=frozenset(dense))
+    assert {item.seq for item in found} == set(text) | set(dense)
+    assert all(0 <= item.score <= 1 for item in found)
+    for item in found:
+        assert (item.parts.keyword is not None) == (item.seq in text)
+        assert item.parts.semantic is None or item.parts.semantic == max(0.0, dense[item.seq])
+
+
+def test_below_zero_the_nearer_one_still_comes_first() -> None:
+    assert order([], {1: -0.1, 2: -0.5, 3: 0.0}) == [(3, 0.0), (1, 0.0), (2, 0.0)]
+
+
+@pytest.mark.req("C-9")
+def test_the_order_is_that_of_the_scores_shown() -> None:
+    shown = [score for _, score in order([(9, 1.0), (1, 0.5)], {1: -0.4, 3: 0.3})]
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
+    total = reciprocal([[1, 2, 3], [2, 1, 4]])
+    assert total[1] == total[2] > total[3] > 0
+    assert reciprocal([[7], [7]]) == {7: pytest.approx(1.0)}
+    assert reciprocal([]) == {}

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from retain.core.messages import read_messages, stored_messages
+from retain.errors import InvalidInput, TooLarge
+from retain.model.message import Message
+from retain.model.policy import Limits
+
+LIMITS = Limits(text_chars=20, messages=3)
+
+
+@pytest.mark.req("C-4")
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("hello", [Message("user", "hello")]),
+        ({"content": "hello"}, [Message("user", "hello")]),
+        ({"role": "assistant", "content": "hello"}, [Message("assistant", "hello")]),
+        (["a", {"role": "user", "content": "b", "name": " ann "}], [Message("user", "a"), Message("user", "b", "ann")]),
+        (("a", "b"), [Message("user", "a"), Message("user", "b")]),
+        (MappingProxyType({"content": "hello"}), [Message("user", "hello")]),
+        ({"role": "user", "content": ["a", {"type": "text", "text": "b"}]}, [Message("user", "a\nb")]),
+        ({"role": "user", "content": [{"type": "input_text", "text": "a"}]}, [Message("user", "a")]),
+        ({"role": "assistant", "content": [{"type": "output_text", "text": "a"}]}, [Message("assistant", "a")]),
+    ],
+)
+def test_every_shape_of_a_message_is_read(given: Any, expected: list[Message]) -> None:
+    assert read_messages(given, LIMITS) == expected
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ({"type": "image_url", "image_url": {"url": "a.png"}}, "[image: a.png]"),
+        ({"type": "image_url", "image_url": "a.png"}, "[image: a.png]"),
+        ({"type": "input_image", "image_url": "a.png"}, "[image: a.png]"),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}, "[image: data:image/png]"),
+        ({"type": "file", "file": {"filename": "a.pdf", "file_data": "AAAA"}}, "[file: a.pdf]"),
+        ({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}, "[audio: wav]"),
+        ({"type": "file", "file": {}}, "[file: unnamed]"),
+    ],
+)
+def test_pictures_and_files_are_kept_by_name(part: dict[str, Any], shown: str) -> None:
+    (message,) = read_messages({"content": [part]}, Limits())
+    assert message.text == shown
+
+
+@pytest.mark.req("C-4", "N-39")
+def test_only_what_people_and_assistants_said_is_stored() -> None:
+    roles = ("system", "developer", "user", "assistant", "tool", "function")
+    messages = [read_messages({"role": role, "content": role}, LIMITS)[0] for role in roles]
+    assert [message.role for message in stored_messages(messages)] == ["user", "assistant"]
+
+
+@pytest.mark.req("N-39")
+@pytest.mark.parametrize("content", [None, "", " ", "x" * 100, "\0", ["anything"], 7])
+@pytest.mark.parametrize("role", ["system", "tool"])
+def test_what_is_never_stored_is_not_measured_either(role: str, content: Any) -> None:
+    assert stored_messages(read_messages({"role": role, "content": content}, LIMITS)) == []
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_call_of_a_tool_has_no_words(content: str | None) -> None:
+    call = {"role": "assistant", "content": content, "tool_calls": [{"id": "1"}], "refusal": None}
+    assert stored_messages(read_messages([call, "and then"], LIMITS)) == [Message("user", "and then")]
+
+
+@pytest.mark.parametrize("content", [None, "", "  "])
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_message_of_a_person_must_say_something(role: str, content: str | None) -> None:
+    with pytest.raises(InvalidInput, match=r"messages\[0\]\.content"):
+        read_messages({"role": role, "content": content}, LIMITS)
+
+
+def test_the_message_that_is_wrong_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"messages\[1\] has an unknown field: colour, taste"):
+        read_messages(["a", {"content": "b", "taste": 1, "colour": 2}], LIMITS)
+    with pytest.raises(TooLarge, match=r"messages\[0\] has 21 characters") as caught:
+        read_messages("x" * 21, LIMITS)
+    assert "limits.text_chars" in caught.value.hint
+    with pytest.raises(TooLarge, match="4 messages"):
+        read_messages(["a"] * 4, LIMITS)
+
+
+def test_the_speaker_is_the_name_or_else_the_role() -> None:
+    assert [message.speaker for message in (Message("user", "a", "ann"), Message("assistant", "b"))] == [
+        "ann",
+        "assistant",
+    ]

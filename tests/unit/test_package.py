@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import retain
+from retain import registry
+from retain.errors import ConfigError, MissingExtra
+
+SOURCE = Path(retain.__file__).parent
+MODULES = sorted(path for path in SOURCE.rglob("*.py"))
+
+
+def fresh(program: str) -> object:
+    """What a new interpreter prints as JSON."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    return json.loads(done.stdout)
+
+
+@pytest.mark.req("R-35")
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = fresh("import sys, json, retain; print(json.dumps(sorted(sys.modules)))")
+    assert isinstance(loaded, list)
+    heavy = {
+        "numpy",
+        "pydantic",
+        "httpx2",
+        "onnxruntime",
+        "tenacity",
+        "click",
+        "asyncio",
+        "sqlite3",
+        "importlib.metadata",
+    }
+    assert not heavy & set(loaded)
+    assert [name for name in loaded if name.startswith("retain.")] == ["retain.errors"]
+
+
+def test_names_are_loaded_when_they_are_first_used() -> None:
+    assert fresh("import json, retain; print(json.dumps(retain.estimate_tokens('abcde')))") == 2
+    assert fresh("import json; from retain import *; print(json.dumps(Memory.__name__))") == "Memory"
+
+
+def test_what_is_public_is_there_and_listed() -> None:
+    assert retain.__all__ == sorted(retain.__all__)
+    assert dir(retain) == retain.__all__
+    for name in retain.__all__:
+        assert getattr(retain, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        retain.nothing  # noqa: B018 - asking for it is the test
+
+
+def test_the_version_is_one() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert retain.__version__ == project["version"]
+
+
+def test_types_are_published() -> None:
+    assert files("retain").joinpath("py.typed").is_file()
+
+
+@pytest.mark.req("R-35")
+@pytest.mark.parametrize("key", sorted(registry.BUILT_IN), ids=":".join)
+def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
+    cls = registry.adapter(*key)
+    assert isinstance(cls, type)
+    assert cls.__module__.startswith("retain.adapters.")
+
+
+@pytest.mark.req("R-35")
+def test_the_registry_is_full_whatever_is_imported_first() -> None:
+    for first in ("retain.engine.read", "retain.compose", "retain.memory", "retain.registry"):
+        program = f"import json, {first}; from retain.registry import names; print(json.dumps(names('embedder')))"
+        assert fresh(program) == registry.names("embedder")
+
+
+@pytest.mark.req("R-35")
+def test_an_unknown_name_and_a_missing_package_are_told_apart() -> None:
+    with pytest.raises(ConfigError) as unknown:
+        registry.adapter("embedder", "magic")
+    assert "hash" in unknown.value.hint
+    with pytest.raises(MissingExtra) as missing:
+        registry.adapter("embedder", "no_such_package.embed:Embedder")
+    assert "no_such_package" in missing.value.hint
+    with pytest.raises(ConfigError):
+        registry.adapter("embedder", "json:NoSuchClass")
+    assert registry.adapter("embedder", "json:JSONDecoder") is json.JSONDecoder
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.req("R-37")
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_nothing_is_pickled(path: Path) -> None:
+    assert not imports(path) & {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"np.load", "numpy.load"}:
+            chosen = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            assert chosen.get("allow_pickle", "False") == "False"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_every_module_can_be_imported_alone(path: Path) -> None:
+    if path.name == "__main__.py":
+        pytest.skip("running it is what it is for")
+    name = ".".join(("retain", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+    assert importlib.import_module(name).__name__ == name
