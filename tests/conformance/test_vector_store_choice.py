@@ -101,7 +101,7 @@ class Pair:
         one, other = [await ask(memory, "search", query, **wanted) for memory in (self.local, self.mirrored)]
         assert set(one) == set(other) == {"results"}
         assert len(one["results"]) == len(other["results"]), wanted
-        # A store cuts cosines off at 0, so it cannot tell apart what is equally far: the last score of a page is left out.
+        # A store cuts cosines off at 0 and cannot order what is equally far: the last score of a page is left out.
         last = one["results"][-1]["score"] if one["results"] else 0.0
         near, twins = [_ordered(answer["results"], last) for answer in (one, other)]
         assert [hit["id"] for hit in near] == [hit["id"] for hit in twins], wanted

@@ -93,8 +93,9 @@ _MAX_MARKS: Final = 8  # no word piles up more; a long pile would cost quadratic
 def terms(text: str) -> list[str]:
     """The words of a document as the full text holds them, in order."""
     found: list[str] = []
+    cachable = _is_short if text.isascii() else _is_worth_caching
     for chunk in _chunks(text):
-        found += _word_terms(chunk) if _is_worth_caching(chunk) else map(_term, _pieces(chunk))
+        found += _word_terms(chunk) if cachable(chunk) else map(_term, _pieces(chunk))
     return found
 
 
@@ -142,6 +143,10 @@ def _day_terms(day: str) -> str:
 
 def _chunks(text: str) -> list[str]:
     return _ASCII_CHUNKS.findall(text.lower()) if text.isascii() else _wide_chunks().findall(fold(text))
+
+
+def _is_short(chunk: str) -> bool:
+    return len(chunk) <= _CACHED_CHARS
 
 
 def _is_worth_caching(chunk: str) -> bool:

@@ -45,7 +45,7 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     """One live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
-    found = await parts.ledger.read(lambda tx: tx.memories.seen(parts.tenant_id, memory_id.strip()))
+    found = await parts.ledger.peek(lambda tx: tx.memories.seen(parts.tenant_id, memory_id.strip()))
     if found is None or found.record.status != Status.ACTIVE:
         return None
     expires = found.record.expires_at
@@ -118,7 +118,7 @@ def _at_least(name: str, value: int, least: int) -> int:
 async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
-    events = await parts.ledger.read(lambda tx: tx.events.of(parts.tenant_id, wanted))
+    events = await parts.ledger.peek(lambda tx: tx.events.of(parts.tenant_id, wanted))
     return [shape.history_record(event) for event in events]
 
 

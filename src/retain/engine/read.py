@@ -113,7 +113,7 @@ async def _checked(parts: Parts, wanted: Search, ranked: list[Scored]) -> list[t
     hits: list[tuple[Found, Scored]] = []
     for start in range(0, len(ranked), step := wanted.limit + 8):
         part = ranked[start : start + step]
-        seen = await parts.ledger.read(_among([scored.seq for scored in part], wanted.where))
+        seen = await parts.ledger.peek(_among([scored.seq for scored in part], wanted.where))
         by_seq = {found.record.seq: found for found in seen}
         hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
         if len(hits) >= wanted.limit:

@@ -53,7 +53,7 @@ async def _embed(parts: Parts, query: str, question: Question, strategy: str) ->
         return
     signature = await parts.embedding.signature()
     spaces = {
-        info.signature: info.state for info in await parts.ledger.read(lambda tx: tx.indexes.all(parts.tenant_id))
+        info.signature: info.state for info in await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
     }
     if not spaces:
         return  # nothing has a vector yet
@@ -89,7 +89,7 @@ async def _text(parts: Parts, question: Question, depth: int, among: frozenset[i
     asked = TextQuery(question.words, scope_tokens(question.scope))
     try:
         # A filter may choose few of many matches, so all matches of the scope are looked at.
-        everything = await parts.ledger.read(lambda tx: tx.text.match(asked, depth if among is None else -1))
+        everything = await parts.ledger.peek(lambda tx: tx.text.match(asked, depth if among is None else -1))
     except StorageError as error:
         question.words = []
         question.degraded.append({"channel": "text", **error.as_dict()})

@@ -352,6 +352,10 @@ class Ledger(Protocol):
         """Run a unit on one consistent snapshot."""
         ...
 
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit that asks one thing only: a single statement is a snapshot by itself and needs no transaction."""
+        ...
+
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction; when this returns it survives a crash."""
         ...

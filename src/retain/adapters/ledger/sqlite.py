@@ -72,6 +72,10 @@ class SqliteLedger:
         """Run a unit on one snapshot."""
         return await self._io.run(lambda: self._read(work))
 
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit of one statement."""
+        return await self._io.run(lambda: self._peek(work))
+
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
         return await self._io.run(lambda: self._write(work))
@@ -100,6 +104,12 @@ class SqliteLedger:
 
         with translating(self._where):
             return self._readers.use(read)
+
+    def _peek(self, work: Work[T]) -> T:
+        if self._config.path is None:
+            return self._write(work)
+        with translating(self._where):
+            return self._readers.use(lambda connection: drive(work(connection.tx)))
 
     def _fresh_reader(self) -> Connection:
         self._open_writer()

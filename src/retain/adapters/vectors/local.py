@@ -65,6 +65,8 @@ class LocalVectors:
         """What is held of a user, brought up to date."""
         while True:
             held = self._held.get(name)
+            if held is not None and held.stamp == await self._ledger.peek(lambda tx: tx.vectors.stamp(*name[:2])):
+                return self._used(name, held)
             stamp, rows = await self._ledger.read(lambda tx: _changed(tx, name, held.stamp if held else _RELOAD))  # noqa: B023
             if held is not None and rows is None:
                 return self._used(name, held)
