@@ -20,6 +20,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("embedder", "ollama"): ("retain.adapters.embed.ollama:OllamaEmbedder", ""),
     ("embedder", "hash"): ("retain.adapters.embed.hashing:HashEmbedder", ""),
     ("embedder", "callable"): ("retain.adapters.embed.callable:CallableEmbedder", ""),
+    ("llm", "openai"): ("retain.adapters.llm.openai:OpenAiLlm", ""),
+    ("llm", "guarded"): ("retain.adapters.llm.breaker:GuardedLlm", ""),
     ("llm", "callable"): ("retain.adapters.llm.callable:CallableLlm", ""),
     ("io", "blocking"): ("retain.adapters.io.blocking:BlockingIo", ""),
     ("io", "asyncio"): ("retain.adapters.io.aio:AsyncIo", ""),
