@@ -11,8 +11,10 @@ from retain.core.filters import Filters, split_scope
 from retain.core.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
 from retain.engine.batch import Batch, carried_out
+from retain.engine.converse import converse
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
+from retain.engine.turns import turns_of
 from retain.engine.write import Outcome, commit, prepare
 from retain.errors import InvalidInput, RetainError, Unsupported
 from retain.model.instant import When, parse_when
@@ -46,7 +48,9 @@ class Drafted:
 
 
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
-    """Store what one request says."""
+    """Store what one request says, or what follows from it."""
+    if request.infer:
+        return await _infer(parts, request)
     drafted = draft_request(parts, request)
     prepared = await prepare(parts, drafted.drafts)
     now = parts.now()
@@ -71,6 +75,19 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     return await carried_out(parts, batch, work, now)
 
 
+async def _infer(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    if request.key is not None or request.kind is not None or request.expires_at is not None:
+        raise InvalidInput("key, kind and expires_at describe one memory", hint="use them with infer=False")
+    limits = parts.policy.limits
+    scope, now = _scope(parts, request), parts.now()
+    metadata, warnings = checked_metadata(request.metadata, limits)
+    dated = request.occurred_at is not None
+    occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
+    messages = stored_messages(read_messages(request.messages, limits))
+    turns = turns_of(scope, messages, occurred_at, dated=dated)
+    return _answer(await converse(parts, scope, turns, metadata), warnings)
+
+
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
     if request.infer:
@@ -85,7 +102,7 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     messages = stored_messages(read_messages(request.messages, limits))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
-    details = Details(kind, occurred_at, key, expires_at, metadata)
+    details = Details(kind, occurred_at, key, expires_at, metadata, dated=request.occurred_at is not None)
     fields = parts.policy.dedupe_scope
     drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(messages)]
     return Drafted(drafts, warnings)
@@ -102,6 +119,8 @@ def _scope(parts: Parts, request: AddRequest) -> Scope:
 def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
     """The scope of a call: keywords first, then what stands in its filters. Both at once must agree."""
     merged = Scope.of(**given, tenant_id=parts.tenant_id)
+    if not inside:
+        return merged.required()
     for name, value in inside.items():
         named = getattr(merged, name)
         if named and named != value:

@@ -1,0 +1,1 @@
+"""What the curator knows about everyday English: word lists and small functions."""

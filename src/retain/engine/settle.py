@@ -1,0 +1,241 @@
+"""What becomes of facts, inside the one transaction that stores them, their turns and their events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from retain.core.merge import merged_text, refines
+from retain.core.reconcile import Action, Decision, decide
+from retain.core.statement import understand
+from retain.core.tokens import estimate_tokens
+from retain.core.visible import within
+from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash
+from retain.engine.parts import Parts
+from retain.engine.relate import Fact, Neighbour, neighbours
+from retain.engine.store import Space, Vectors, ensure_space, enter, leave, supersede
+from retain.engine.turns import Turn
+from retain.engine.write import Outcome
+from retain.model.event import EventType
+from retain.model.instant import Instant
+from retain.model.memory import Layer, Link, Record, Status
+from retain.model.query import And, Condition, Op
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+
+MOST_RETRACTED: Final = 3
+"""One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything one call wants to store, with the position of the ledger at which it was made."""
+
+    scope: Scope
+    turns: list[Turn]
+    facts: list[Fact]
+    cursor: int
+    space: Space | None
+    revised: dict[str, bytes] = field(default_factory=dict)
+    """Vectors of texts that a revision may have to use."""
+
+    @property
+    def signature(self) -> str:
+        """The name of the vector space, '' without one."""
+        return self.space.signature if self.space else ""
+
+
+class NeedsVector(Exception):
+    """A revision makes a text that has no vector yet; it is embedded outside and the unit is run again."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
+    """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
+    if plan.space is not None:
+        await ensure_space(tx, parts.tenant_id, plan.space)
+    for turn in plan.turns:
+        await _keep(parts, tx, turn, plan, now, last=turn is plan.turns[-1])
+    outcomes: list[Outcome] = []
+    for fact in plan.facts:
+        outcome = await _settle(parts, tx, plan, fact, outcomes, now)
+        if outcome is not None:
+            outcomes.append(outcome)
+    return outcomes
+
+
+async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, *, last: bool) -> None:
+    """Store a turn, or learn that it is stored already, and when it was said first."""
+    holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
+    known = await tx.memories.at(holder) if holder is not None else None
+    if known is not None and (not last or await _is_newest(tx, plan.scope, known)):
+        turn.id, turn.said_before, turn.draft.occurred_at = known.id, True, known.occurred_at
+        return
+    if known is not None:  # the same words once more, later: a turn of its own
+        await tx.links.release(parts.tenant_id, known.seq)
+    record = new_record(turn.draft, parts.tenant_id, now)
+    await enter(tx, record, [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space))
+    turn.id = record.id
+
+
+async def _is_newest(tx: Tx, scope: Scope, known: Record) -> bool:
+    """Whether nothing was said since: then the same words again are a call that was repeated."""
+    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))
+    return not await tx.memories.find(where, limit=1)
+
+
+def _vectors(draft: Draft, space: Space | None) -> Vectors:
+    return [] if draft.vector is None or space is None else [(space, draft.vector)]
+
+
+async def _settle(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, before: Sequence[Outcome], now: Instant
+) -> Outcome | None:
+    draft = fact.draft
+    draft.occurred_at, draft.origin_id = fact.turn.occurred_at, fact.turn.id
+    draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
+    if await tx.suppressed.has(parts.tenant_id, draft.dedupe):
+        if fact.turn.said_before:  # a person deleted it, and these are the old words again
+            return None
+        await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
+    near = await neighbours(tx, plan.scope, fact, plan.cursor, plan.signature, now)
+    decision = _decided(fact, near)
+    target = near[decision.target].found.record if decision.target is not None else None
+    decision = _guarded(decision, target, fact, before)
+    return await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
+
+
+def _evidence(fact: Fact) -> dict[str, Any]:
+    one = fact.candidate
+    return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": fact.turn.text[one.start : one.end]}
+
+
+def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
+    """The exact ladder first: the same words are the same fact; a fuller sentence refines the one it begins with."""
+    for at, one in enumerate(near):
+        if one.found.record.hash == text_hash(fact.draft.text):
+            return Decision(Action.RETRACT if fact.candidate.forget else Action.IGNORE, at, "the same words are known")
+    for at, one in enumerate(near):
+        if refines(one.found.record.text, fact.draft.text):
+            return Decision(Action.REVISE, at, "the same, and more")
+    decision = decide(understand(fact.draft.text), [one.known for one in near])
+    if fact.candidate.forget:
+        known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
+        return Decision(Action.RETRACT if known else Action.IGNORE, decision.target, "asked to forget it")
+    if not fact.adds and (decision.action is Action.ADD or not decision.firm):
+        return Decision(Action.IGNORE, None, "says nothing by itself")
+    return decision
+
+
+def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
+    """What structure decided, unless it is older or less trusted than what it would change."""
+    if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
+        return decision
+    at = decision.target
+    if fact.draft.occurred_at < target.occurred_at:
+        return Decision(Action.IGNORE, at, "what is known was said later")
+    if fact.draft.trust < target.trust:
+        return Decision(Action.IGNORE, at, "what is known comes from a more trusted source")
+    ended = sum(outcome.event == EventType.DELETE for outcome in before)
+    if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
+        return Decision(Action.IGNORE, at, "too many retractions in one call")
+    return decision
+
+
+async def _add(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    del target
+    holder = await tx.links.holder(parts.tenant_id, fact.draft.dedupe)
+    if holder is not None:  # not visible (disabled, expired), so no neighbour: it is known all the same
+        known = await tx.memories.at(holder)
+        return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
+    record = new_record(fact.draft, parts.tenant_id, now)
+    await enter(tx, record, [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space))
+    await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
+    return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
+
+
+async def _revise(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
+    if not fact.adds:
+        return await _retract(parts, tx, plan, fact, target, decision, now)
+    draft = fact.draft
+    text = merged_text(understand(target.text), understand(draft.text), draft.text)
+    vectors = _revised_vectors(plan, draft, text)
+    new = replace(
+        target,
+        seq=0,
+        version=target.version + 1,
+        text=text,
+        hash=text_hash(text),
+        tokens=estimate_tokens(text),
+        kind=draft.kind,
+        key=draft.key,
+        origin=draft.origin,
+        trust=draft.trust,
+        source=draft.source,
+        source_role=draft.role,
+        origin_id=draft.origin_id,
+        salience=max(target.salience, draft.salience),
+        data={**(draft.data or {})},
+        metadata={**target.metadata, **(draft.metadata or {})},
+        occurred_at=draft.occurred_at,
+        valid_from=max(draft.occurred_at, target.valid_from),
+        updated_at=now,
+    )
+    links = await tx.links.of(target.tenant_id, target.seq)
+    moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in links]
+    twin = await tx.links.holder(parts.tenant_id, moved[0].dedupe or "")
+    if twin is not None and twin != target.seq:
+        return await _retract(parts, tx, plan, fact, target, decision, now)
+    await supersede(tx, target, new, moved, vectors)
+    await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, before=target, reason=decision.reason)])
+    return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
+
+
+def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
+    if plan.space is None:
+        return []
+    vector = draft.vector if text == draft.text else plan.revised.get(text)
+    if vector is None:
+        raise NeedsVector(text)
+    return [(plan.space, vector)]
+
+
+def _dedupe(parts: Parts, link: Link, text: str) -> str:
+    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
+
+
+async def _retract(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
+    links = await tx.links.of(target.tenant_id, target.seq)
+    if fact.candidate.forget:
+        for link in links:
+            if link.dedupe:
+                await tx.suppressed.put(parts.tenant_id, link.dedupe, target.id, now)
+    # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
+    await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
+    event = event_of(EventType.DELETE, target, plan.scope, now, before=target, reason=decision.reason, ended=True)
+    await tx.events.append([event])
+    return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
+
+
+async def _ignore(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    del parts, tx, plan, now
+    if target is None:
+        return None
+    return Outcome("NONE", target, fact.draft, target.text, decision.reason)
+
+
+_APPLY: Final = {Action.ADD: _add, Action.REVISE: _revise, Action.RETRACT: _retract, Action.IGNORE: _ignore}
