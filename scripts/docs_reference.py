@@ -29,7 +29,10 @@ MEANING: Final = {
     "store.durable": "wait for the disk on every write",
     "embedder.provider": "who turns text into vectors: a name below, `none`, or `package.module:Class`",
     "embedder.config": "the provider's own options, see below",
-    "llm.provider": "a language model: `package.module:Class`. Nothing asks it yet",
+    "llm.provider": (
+        "who is asked when facts are learned: `openai` (any server with that protocol), or `package.module:Class`; "
+        "without one, rules learn"
+    ),
     "llm.config": "the provider's own options",
     "vector_store.provider": "where nearest neighbours are looked for: `local`, or `memory` for tests",
     "vector_store.config": "the provider's own options, see below",
@@ -45,6 +48,17 @@ MEANING: Final = {
     "limits.page": "results of one `search` or `get_all`",
     "policy.strategy": "how a search looks for things when the call does not say",
     "policy.min_score": "how near in meaning a hit must be when the call does not say",
+    "extract.roles": "whose words facts are learned from",
+    "extract.assistant_first_person": "also learn from what the assistant says of itself",
+    "extract.timezone": 'where "yesterday" is meant, an IANA name such as `Europe/Oslo`',
+    "extract.instructions": "added to the questions a language model is asked",
+    "extract.redact": (
+        "`off`, `mask` or `drop` for a kind of secret: `private_key`, `api_key`, `password`, `card`, `iban`, `ssn` "
+        "(masked by default), `email`, `url`, `phone`, `account` (off by default)"
+    ),
+    "custom_prompts.fact_extraction": "replaces the instructions for finding facts; the form of the answer stays ours",
+    "custom_prompts.update_decision": "replaces the instructions for deciding what a fact does to what is known",
+    "version": '`v1.1` answers `{"results": [...]}`, `v1.0` the bare list',
     "tenant": "the isolation wall: one memory never sees another tenant's rows",
     "embedder local.model_dir": "a directory with a `model.onnx` and `vocab.txt` of your own",
     "embedder local.model_name": "names the vector space of that model; required with `model_dir`",

@@ -57,13 +57,20 @@ class AsyncMemory:
         run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         filters: Filters | None = None,
+        prompt: str | None = None,
         infer: bool = False,
+        strict: bool = False,
         kind: str | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
     ) -> dict[str, Any]:
         """Remember messages: text, one message, or a list of them.
+
+        With ``infer=True`` every message is kept as a turn, and the facts it states are added, revised, retracted or
+        ignored against what is known; each result says which, and why. Rules learn by default, a language model when
+        one is configured; ``prompt`` replaces its instructions for this call. When a model is out of reach the answer
+        is ``"deferred"`` and the next call tries again; ``strict=True`` raises instead.
 
         With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
         in exactly the same scope reports ``NONE``. With a ``key``, a second add replaces the text of the first and
@@ -72,9 +79,22 @@ class AsyncMemory:
         Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
         """
         request = AddRequest(
-            messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at, expires_at
+            messages,
+            user_id,
+            agent_id,
+            run_id,
+            metadata,
+            filters,
+            infer,
+            kind,
+            key,
+            occurred_at,
+            expires_at,
+            prompt or "",
+            strict,
         )
-        return await self._engine.add(request)
+        answer: dict[str, Any] = await self._engine.add(request)
+        return answer
 
     async def add_many(
         self,
@@ -128,7 +148,8 @@ class AsyncMemory:
             explain,
             show_expired,
         )
-        return await self._engine.search(request)
+        answer: dict[str, Any] = await self._engine.search(request)
+        return answer
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """One memory by its id, or ``None``."""
@@ -174,7 +195,8 @@ class AsyncMemory:
             show_expired,
             counts,
         )
-        return await self._engine.get_all(request)
+        answer: dict[str, Any] = await self._engine.get_all(request)
+        return answer
 
     async def update(
         self,

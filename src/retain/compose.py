@@ -51,8 +51,9 @@ def compose(
         io=io,
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
+        llm=_llm(settings, io, llm),
     )
-    return Engine(parts, _llm(settings, io, llm))
+    return Engine(parts)
 
 
 def _ledger(settings: Settings, io: Io) -> Ledger:
@@ -92,8 +93,8 @@ def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
         return wrapped
     if settings.llm is None:
         return None
-    made: Llm = build("llm", settings.llm.provider, settings.llm.config, io)
-    return made
+    guarded: Llm = adapter("llm", "guarded")(build("llm", settings.llm.provider, settings.llm.config, io), io)
+    return guarded
 
 
 def _port(kind: str, given: Any, method: str, io: Io) -> Any:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from retain.core.redact import RedactPolicy
 from retain.errors import ConfigError
-from retain.model.policy import Limits, Policy
+from retain.model.policy import Curation, Limits, Policy
 
 DEFAULT_PATH: Final = Path("~/.retain/retain.db")
 PREFIX: Final = "RETAIN_"
@@ -85,6 +88,45 @@ class PolicySettings(_Part):
     min_score: float | None = Field(default=None, ge=0, le=1)
 
 
+class ExtractSettings(_Part):
+    """From whose words facts are learned, and how secrets in them are treated.
+
+    ``assistant_first_person`` also reads what the assistant says of itself. ``timezone`` is where "yesterday" is meant.
+    ``instructions`` are added to the questions a language model is asked. ``redact`` says ``off``, ``mask`` or ``drop``
+    for each kind of secret.
+    """
+
+    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+    assistant_first_person: bool = False
+    timezone: str = "UTC"
+    instructions: str = ""
+    redact: dict[str, Literal["off", "mask", "drop"]] = Field(default_factory=dict)
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"unknown time zone {value!r}") from error
+        return value
+
+    @field_validator("redact")
+    @classmethod
+    def _known_kinds(cls, value: dict[str, str]) -> dict[str, str]:
+        unknown = sorted(set(value) - {item.name for item in fields(RedactPolicy)})
+        if unknown:
+            raise ValueError(f"unknown kind {unknown[0]!r}")
+        return value
+
+
+class PromptSettings(_Part):
+    """Texts that replace the built-in instructions of the two questions; the form of the answer is always ours."""
+
+    fact_extraction: str = ""
+    update_decision: str = ""
+
+
 class Settings(_Part):
     """Everything that can be configured."""
 
@@ -96,6 +138,9 @@ class Settings(_Part):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
+    extract: ExtractSettings = ExtractSettings()
+    custom_prompts: PromptSettings = PromptSettings()
+    version: Literal["v1.0", "v1.1"] = "v1.1"
     tenant: str = Field(default="default", min_length=1, max_length=256)
 
     @model_validator(mode="after")
@@ -129,17 +174,37 @@ class Settings(_Part):
         values = os.environ if env is None else env
         settings = cls.load(values.get("RETAIN_CONFIG"), values)
         key = values.get("OPENAI_API_KEY")
-        if key and "embedder" not in settings.model_fields_set:
-            config = {"api_key": key}
-            if values.get("OPENAI_BASE_URL"):
-                config["base_url"] = values["OPENAI_BASE_URL"]
-            return settings.model_copy(update={"embedder": EmbedderSettings(provider="openai", config=config)})
-        return settings
+        if not key:
+            return settings
+        config = {"api_key": key}
+        if values.get("OPENAI_BASE_URL"):
+            config["base_url"] = values["OPENAI_BASE_URL"]
+        chosen = {
+            "embedder": EmbedderSettings(provider="openai", config=config),
+            "llm": Provider(provider="openai", config=config),
+        }
+        named = settings.model_fields_set
+        return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
 
     def as_policy(self) -> Policy:
         """The values the engine works with."""
         limits = Limits(**self.limits.model_dump())
-        return Policy(strategy=self.policy.strategy, min_score=self.policy.min_score, limits=limits)
+        curation = Curation(
+            roles=self.extract.roles,
+            assistant_first_person=self.extract.assistant_first_person,
+            timezone=self.extract.timezone,
+            extraction_prompt=self.custom_prompts.fact_extraction,
+            decision_prompt=self.custom_prompts.update_decision,
+            instructions=self.extract.instructions,
+            redact=tuple(sorted(self.extract.redact.items())),
+        )
+        return Policy(
+            strategy=self.policy.strategy,
+            min_score=self.policy.min_score,
+            limits=limits,
+            curation=curation,
+            bare_lists=self.version == "v1.0",
+        )
 
 
 def store_path(settings: Settings) -> Path | None:

@@ -155,13 +155,13 @@ async def test_limits_can_be_set(opens: Opens) -> None:
 async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None:
     face = opens(llm=lambda _: "fine")
 
-    assert face.memory._engine.llm is not None
+    assert face.memory._engine.parts.llm is not None
     from retain.ports.llm import Prompt
 
-    reply = await face.memory._engine.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
+    reply = await face.memory._engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
     assert (reply.text, list(reply.tool_calls)) == ("fine", [])
     with pytest.raises(Unsupported):
-        await face.memory._engine.llm.generate(Prompt([], tools=[{"name": "t"}]))
+        await face.memory._engine.parts.llm.generate(Prompt([], tools=[{"name": "t"}]))
 
 
 class _NotQuite:

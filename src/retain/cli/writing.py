@@ -30,6 +30,7 @@ _METADATA: Final = "Something to keep with it; a value that reads as JSON is tak
     "--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True, help="Who said it."
 )
 @click.option("--name", metavar="NAME", help="The speaker's name.")
+@click.option("--infer", is_flag=True, help="Learn the facts TEXT states instead of storing it as it is.")
 @for_scope
 def add(
     given: Given,
@@ -42,17 +43,25 @@ def add(
     expires: str | None,
     role: str,
     name: str | None,
+    infer: bool,
 ) -> int:
     """Remember TEXT, or what standard input says for `-`.
 
-    It is stored as it is, and once: the same text by the same speaker is not stored again. Needs at least one of
-    --user, --agent and --run.
+    It is stored as it is, and once: the same text by the same speaker is not stored again. With --infer the facts it
+    states are added, revised, retracted or found to be known. Needs at least one of --user, --agent and --run.
     """
     message = {"role": role, "content": parse.text(text), **({"name": name} if name else {})}
     metadata = parse.metadata(pairs)
     with given.memory(create=True) as memory:
         answer = memory.add(
-            message, **given.scope(), metadata=metadata, kind=kind, key=key, occurred_at=at, expires_at=expires
+            message,
+            **given.scope(),
+            metadata=metadata,
+            infer=infer,
+            kind=kind,
+            key=key,
+            occurred_at=at,
+            expires_at=expires,
         )
     if not given.answered(answer):
         _show_changes(answer)
@@ -65,6 +74,10 @@ def _show_changes(answer: dict[str, Any]) -> None:
         table.add(one["event"], one["id"], one["memory"])
     if table.rows:
         show(table)
+    elif answer["status"] == "ok":
+        note("nothing to remember in it", "note")
+    if "error" in answer:
+        note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
     for one in answer.get("deferred", ()):
         note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
         note("hint: `retain flush` tries again when the embedder works", "note")

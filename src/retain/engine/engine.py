@@ -8,14 +8,13 @@ from typing import Any
 from retain.core.filters import Filters
 from retain.engine import indexer, lifecycle, listing, pending, read, remember, revise, transfer
 from retain.engine.parts import Parts
-from retain.ports.llm import Llm
 
 
 class Engine:
     """The memory engine. Opened on first use; the same coroutines serve both faces."""
 
-    def __init__(self, parts: Parts, llm: Llm | None = None) -> None:
-        self.parts, self.llm = parts, llm
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
         self._open = False
 
     async def open(self) -> None:
@@ -24,30 +23,34 @@ class Engine:
             await self.parts.ledger.open()
             self._open = True
 
-    async def add(self, request: remember.AddRequest) -> dict[str, Any]:
+    def _shaped(self, answer: dict[str, Any]) -> Any:
+        """The answer, or only its results for callers who are used to bare lists."""
+        return answer["results"] if self.parts.policy.bare_lists else answer
+
+    async def add(self, request: remember.AddRequest) -> Any:
         """See ``Memory.add``."""
         await self.open()
-        return await remember.add(self.parts, request)
+        return self._shaped(await remember.add(self.parts, request))
 
     async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.add_many``."""
         await self.open()
         return await remember.add_many(self.parts, items, idempotency_key)
 
-    async def search(self, request: read.SearchRequest) -> dict[str, Any]:
+    async def search(self, request: read.SearchRequest) -> Any:
         """See ``Memory.search``."""
         await self.open()
-        return await read.search(self.parts, request)
+        return self._shaped(await read.search(self.parts, request))
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """See ``Memory.get``."""
         await self.open()
         return await listing.get(self.parts, memory_id)
 
-    async def get_all(self, request: listing.ListRequest) -> dict[str, Any]:
+    async def get_all(self, request: listing.ListRequest) -> Any:
         """See ``Memory.get_all``."""
         await self.open()
-        return await listing.get_all(self.parts, request)
+        return self._shaped(await listing.get_all(self.parts, request))
 
     async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
         """See ``Memory.update``."""

@@ -11,6 +11,7 @@ from retain.ports.clock import Clock
 from retain.ports.index import VectorIndex
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger
+from retain.ports.llm import Llm
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Parts:
     io: Io
     policy: Policy
     tenant_id: str
+    llm: Llm | None = None
 
     def now(self) -> Instant:
         """The current time as canonical text."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
+from retain.engine.converse import Conversation, converse
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
+from retain.engine.turns import turns_of
 from retain.engine.write import Prepared, commit, prepare
 from retain.model.event import Signal
 from retain.model.message import Message
@@ -14,6 +17,7 @@ from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 _AT_ONCE: Final = 500
+_BEFORE_MORE: Final = 20
 
 
 async def flush(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,6 +37,43 @@ async def _waiting(parts: Parts, scope: Scope, failed: set[str]) -> list[Signal]
 
 
 async def _try_again(parts: Parts, waiting: Sequence[Signal]) -> tuple[int, set[str]]:
+    to_learn = [signal for signal in waiting if signal.data.get("infer")]
+    to_store = [signal for signal in waiting if not signal.data.get("infer")]
+    learned, unlearned = await learn_again(parts, to_learn)
+    stored, failed = await _store_again(parts, to_store) if to_store else (0, set[str]())
+    return learned + stored, unlearned | failed
+
+
+async def learn_waiting(parts: Parts, scope: Scope) -> None:
+    """Learn from what waits in exactly this scope, before something new is said there."""
+    waiting = await parts.ledger.peek(lambda tx: tx.signals.pending(scope, _BEFORE_MORE))
+    await learn_again(parts, [signal for signal in waiting if signal.data.get("infer") and signal.scope == scope])
+
+
+async def learn_again(parts: Parts, waiting: Sequence[Signal]) -> tuple[int, set[str]]:
+    """Learn from conversations that were put off, oldest first; stops at the first that fails again."""
+    for done, signal in enumerate(waiting):
+        learned = await converse(parts, _conversation(signal), keep=False)
+        status = "processed" if learned.error is None else "pending"
+        problem = None if learned.error is None else str(learned.error)
+        await parts.ledger.write(partial(_mark, signal=signal, status=status, problem=problem))
+        if learned.error is not None:
+            return done, {later.id for later in waiting[done:]}
+    return len(waiting), set()
+
+
+async def _mark(tx: Tx, *, signal: Signal, status: str, problem: str | None) -> None:
+    await tx.signals.mark(signal.scope.tenant_id, [signal.id], status, problem)
+
+
+def _conversation(signal: Signal) -> Conversation:
+    data = signal.data
+    messages = [Message(one["role"], one["content"], one["name"]) for one in data["messages"]]
+    turns = turns_of(signal.scope, messages, signal.occurred_at, dated=data["dated"])
+    return Conversation(signal.scope, turns, data["metadata"], data["prompt"], data["dated"])
+
+
+async def _store_again(parts: Parts, waiting: Sequence[Signal]) -> tuple[int, set[str]]:
     prepared = await prepare(parts, [_draft(parts, signal, at) for at, signal in enumerate(waiting)])
     errors = {waiting[outcome.draft.item].id: str(outcome.error) for outcome in prepared.failed}
     ready = Prepared(prepared.drafts, space=prepared.space)

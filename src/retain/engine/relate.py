@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,7 +23,11 @@ from retain.model.query import And, Condition, Op, TextQuery, VectorQuery, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from retain.engine.propose import Proposal
+
 _NEAREST: Final = 8
+_NOTHING_LATER: Final = 2**62
 _LAYERS: Final = (str(Layer.FACT),)
 
 
@@ -36,6 +40,7 @@ class Fact:
     draft: Draft
     near: list[int] = field(default_factory=list)
     adds: bool = True
+    proposal: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,28 @@ async def _near(parts: Parts, scope: Scope, fact: Fact, signature: str) -> list[
             return found
         found = [hit.seq for hit in hits] + found
     return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A memory near a fact, before the transaction: enough to ask a model about it."""
+
+    seq: int
+    text: str
+    cosine: float
+
+
+async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> list[list[Related]]:
+    """The neighbours of every fact as they are now."""
+    now = parts.now()
+
+    async def work(tx: Tx) -> list[list[Related]]:
+        found = [await neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
+        return [
+            [Related(one.found.record.seq, one.found.record.text, one.known.cosine) for one in near] for near in found
+        ]
+
+    return await parts.ledger.read(work)
 
 
 async def neighbours(tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant) -> list[Neighbour]:

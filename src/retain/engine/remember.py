@@ -9,12 +9,15 @@ from typing import Any
 from retain.core.check import checked_key, checked_kind, checked_metadata
 from retain.core.filters import Filters, split_scope
 from retain.core.messages import MessagesInput, read_messages, stored_messages
+from retain.core.redact import Action as RedactAction
+from retain.core.redact import RedactPolicy
 from retain.engine import shape
 from retain.engine.batch import Batch, carried_out
-from retain.engine.converse import converse
+from retain.engine.converse import Conversation, Learned, converse
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
-from retain.engine.turns import turns_of
+from retain.engine.pending import learn_waiting
+from retain.engine.turns import heard, turns_of
 from retain.engine.write import Outcome, commit, prepare
 from retain.errors import InvalidInput, RetainError, Unsupported
 from retain.model.instant import When, parse_when
@@ -37,6 +40,8 @@ class AddRequest:
     key: str | None = None
     occurred_at: When | None = None
     expires_at: When | None = None
+    prompt: str = ""
+    strict: bool = False
 
 
 @dataclass(slots=True)
@@ -83,9 +88,25 @@ async def _infer(parts: Parts, request: AddRequest) -> dict[str, Any]:
     metadata, warnings = checked_metadata(request.metadata, limits)
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
-    messages = stored_messages(read_messages(request.messages, limits))
-    turns = turns_of(scope, messages, occurred_at, dated=dated)
-    return _answer(await converse(parts, scope, turns, metadata), warnings)
+    redaction = RedactPolicy(**{kind: RedactAction(action) for kind, action in parts.policy.curation.redact})
+    kept = heard(stored_messages(read_messages(request.messages, limits)), redaction)
+    turns = turns_of(scope, kept.messages, occurred_at, dated=dated)
+    if parts.llm is not None:
+        await learn_waiting(parts, scope)
+    said = Conversation(scope, turns, metadata, request.prompt, dated)
+    learned = await converse(parts, said, keep=not request.strict)
+    if learned.error is not None and request.strict:
+        raise learned.error
+    return _learned(learned, [*warnings, *kept.warnings])
+
+
+def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
+    answer = _answer(learned.outcomes, warnings)
+    if learned.error is not None:
+        answer |= {"status": "deferred", "error": learned.error.as_dict()}
+    if learned.degraded:
+        answer["degraded"] = learned.degraded
+    return answer
 
 
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:

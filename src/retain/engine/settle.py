@@ -122,13 +122,26 @@ def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     for at, one in enumerate(near):
         if refines(one.found.record.text, fact.draft.text):
             return Decision(Action.REVISE, at, "the same, and more")
-    decision = decide(understand(fact.draft.text), [one.known for one in near])
+    proposed = _proposed(fact, near)
+    decision = proposed or decide(understand(fact.draft.text), [one.known for one in near])
     if fact.candidate.forget:
         known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
         return Decision(Action.RETRACT if known else Action.IGNORE, decision.target, "asked to forget it")
     if not fact.adds and (decision.action is Action.ADD or not decision.firm):
         return Decision(Action.IGNORE, None, "says nothing by itself")
     return decision
+
+
+def _proposed(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
+    """What a model proposed, while the version it spoke of is still the one that holds."""
+    if fact.proposal is None:
+        return None
+    if fact.proposal.target is None:
+        return Decision(fact.proposal.action, None, fact.proposal.reason)
+    for at, one in enumerate(near):
+        if one.found.record.seq == fact.proposal.target:
+            return Decision(fact.proposal.action, at, fact.proposal.reason)
+    return None
 
 
 def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
@@ -167,7 +180,8 @@ async def _revise(
     if not fact.adds:
         return await _retract(parts, tx, plan, fact, target, decision, now)
     draft = fact.draft
-    text = merged_text(understand(target.text), understand(draft.text), draft.text)
+    proposed = fact.proposal.text if fact.proposal else ""
+    text = proposed or merged_text(understand(target.text), understand(draft.text), draft.text)
     vectors = _revised_vectors(plan, draft, text)
     new = replace(
         target,

@@ -7,9 +7,11 @@ same turn unless the caller dates them: an application that sends the whole conv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from retain.core.fence import Fence
+from retain.core.redact import RedactPolicy, redact
 from retain.engine.draft import TRUST, Draft, dedupe_value
 from retain.model.instant import Instant
 from retain.model.memory import Kind, Layer, Origin
@@ -37,6 +39,34 @@ class Turn:
     def occurred_at(self) -> Instant:
         """When it was said; for words that were stored before, the first time."""
         return self.draft.occurred_at
+
+
+@dataclass(slots=True)
+class Heard:
+    """Messages as they may be kept, and what was taken out of them."""
+
+    messages: list[Message]
+    warnings: list[str]
+
+
+def heard(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
+    """Messages without what Retain itself injected and without secrets; one that is nothing but that is left out."""
+    kept = Heard([], [])
+    for at, message in enumerate(messages):
+        own = _STRIPPER.strip(message.text)[0] if _MARKER in message.text.lower() else message.text
+        masked = redact(own, redaction)
+        if masked.found:
+            kinds = ", ".join(masked.found)
+            what = "was not stored" if masked.dropped else "was masked before it was stored"
+            kept.warnings.append(f"messages[{at}] {what}: {kinds}")
+        if masked.text.strip():
+            kept.messages.append(replace(message, text=masked.text))
+    return kept
+
+
+_MARKER: Final = "retain-memory"
+_STRIPPER: Final = Fence(b"any", foreign=True)
+"""Removes every fence, whoever made it: what a memory says is never learned again from what it was shown to."""
 
 
 def turns_of(scope: Scope, messages: Sequence[Message], occurred_at: Instant, *, dated: bool) -> list[Turn]:

@@ -18,6 +18,23 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Curation:
+    """How facts are learned from what is said.
+
+    ``redact`` says what to do about each kind of secret; kinds that are not named keep their default. The prompts
+    replace the built-in instructions of the two questions a language model is asked; '' keeps them.
+    """
+
+    roles: tuple[str, ...] = ("user", "assistant")
+    assistant_first_person: bool = False
+    timezone: str = "UTC"
+    extraction_prompt: str = ""
+    decision_prompt: str = ""
+    instructions: str = ""
+    redact: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """How a memory behaves."""
 
@@ -26,3 +43,5 @@ class Policy:
     limit: int = 100
     min_score: float | None = None
     limits: Limits = Limits()
+    curation: Curation = Curation()
+    bare_lists: bool = False

@@ -284,6 +284,18 @@ class Idempotency(Protocol):
         ...
 
 
+class LlmCache(Protocol):
+    """Answers of language models to questions that were asked before."""
+
+    async def get(self, tenant_id: str, key: str) -> str | None:
+        """The answer to a question, by the hash of all that went into it."""
+        ...
+
+    async def put(self, tenant_id: str, key: str, reply: str, at: Instant) -> None:
+        """Keep an answer."""
+        ...
+
+
 class Admin(Protocol):
     """Whole-tenant questions and acts."""
 
@@ -333,6 +345,9 @@ class Tx(Protocol):
 
     @property
     def idempotency(self) -> Idempotency: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def llm_cache(self) -> LlmCache: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def admin(self) -> Admin: ...  # noqa: D102 - the protocol it names is the contract

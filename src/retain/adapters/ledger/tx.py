@@ -6,7 +6,7 @@ from retain.adapters.ledger.seam import Sql
 from retain.adapters.ledger.tables.admin import AdminTable
 from retain.adapters.ledger.tables.events import EventsTable
 from retain.adapters.ledger.tables.fulltext import FullTextTable
-from retain.adapters.ledger.tables.inbox import IdempotencyTable, SignalsTable, SuppressedTable
+from retain.adapters.ledger.tables.inbox import IdempotencyTable, LlmCacheTable, SignalsTable, SuppressedTable
 from retain.adapters.ledger.tables.links import LinksTable
 from retain.adapters.ledger.tables.memories import Compile, MemoriesTable
 from retain.adapters.ledger.tables.vectors import IndexesTable, VectorsTable
@@ -25,4 +25,5 @@ class SqlTx:
         self.signals = SignalsTable(sql)
         self.suppressed = SuppressedTable(sql)
         self.idempotency = IdempotencyTable(sql)
+        self.llm_cache = LlmCacheTable(sql)
         self.admin = AdminTable(sql)

@@ -88,6 +88,24 @@ class IdempotencyTable:
         await self._sql.run("DELETE FROM idempotency WHERE created_at < ?", (before,))
 
 
+class LlmCacheTable:
+    """See ``retain.ports.ledger.LlmCache``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def get(self, tenant_id: str, key: str) -> str | None:
+        row = await self._sql.one("SELECT reply FROM llm_cache WHERE tenant_id = ? AND key = ?", (tenant_id, key))
+        return None if row is None else str(row[0])
+
+    async def put(self, tenant_id: str, key: str, reply: str, at: Instant) -> None:
+        await self._sql.run(
+            "INSERT INTO llm_cache (tenant_id, key, reply, created_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (tenant_id, key) DO UPDATE SET reply = excluded.reply, created_at = excluded.created_at",
+            (tenant_id, key, reply, at),
+        )
+
+
 def _narrowed(scope: Scope) -> tuple[str, list[str]]:
     """The part of a condition that says whose signals, and its values."""
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]

@@ -1,0 +1,78 @@
+"""What a language model would do with facts that structure leaves open: one question for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from retain.core.evidence import Source, supported
+from retain.core.llm_decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
+from retain.core.reconcile import Action
+from retain.engine.ask import ask
+from retain.engine.parts import Parts
+from retain.engine.relate import Fact, Related, related
+from retain.model.scope import Scope
+from retain.trace import log
+
+_OPEN_FROM: Final = 0.45
+"""Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
+
+_SHOWN: Final = 5
+_ACTIONS: Final = {
+    Operation.ADD: Action.ADD,
+    Operation.UPDATE: Action.REVISE,
+    Operation.DELETE: Action.RETRACT,
+    Operation.NONE: Action.IGNORE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the model proposes for one fact: an action on one version of a memory."""
+
+    action: Action
+    target: int | None
+    text: str
+    reason: str
+
+
+async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> None:
+    """Ask about the facts that are near something and not settled by structure; notes the answers on the facts."""
+    near = await related(parts, scope, facts, signature)
+    asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
+    if not asked:
+        return
+    shown = [_shown(around) for _, around in asked]
+    neighbours = [[Neighbour(str(one.seq), one.text) for one in around] for around in shown]
+    question = decision_prompt(
+        [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
+    )
+    answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
+    for line in answer.log:
+        log.info("memory.decision.dropped", extra={"what": line})
+    texts = {one.seq: one.text for around in shown for one in around}
+    for number, (fact, _) in enumerate(asked, 1):
+        decisions = answer.for_fact(number)
+        if decisions:
+            fact.proposal = _proposal(decisions, question.targets, texts, fact)
+
+
+def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
+    if not around or any(one.text == fact.draft.text for one in around):
+        return False
+    return max(one.cosine for one in around) >= _OPEN_FROM
+
+
+def _shown(around: Sequence[Related]) -> list[Related]:
+    return sorted(around, key=lambda one: -one.cosine)[:_SHOWN]
+
+
+def _proposal(decisions: Sequence[LlmDecision], targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
+    """The decision that changes something, if there is one; its text only if both sentences bear it out."""
+    chosen = next((one for one in decisions if one.operation is not Operation.ADD), decisions[0])
+    target = int(targets[chosen.target - 1]) if chosen.target is not None else None
+    known = texts.get(target, "") if target is not None else ""
+    source = Source(f"{known}\n{fact.draft.text}")
+    text = chosen.text if chosen.text and supported(chosen.text, source, ["user"]) else ""
+    return Proposal(_ACTIONS[chosen.operation], target, text, chosen.reason or "the model's decision")
