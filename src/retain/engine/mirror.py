@@ -57,6 +57,11 @@ class MirroredIndex:
         self._lock = io.lock()
         self._mirrors: dict[_Key, _Mirror] = {}
 
+    @property
+    def in_process(self) -> bool:
+        """Whether the store lives in this process too."""
+        return bool(getattr(self._store, "in_process", False))
+
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a scope; a collection that somebody dropped is built again."""
         key = (query.scope.tenant_id, query.signature)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,8 +66,10 @@ async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     if wanted.as_of is not None:
         return await search_past(parts, wanted)
     question = await ask(parts, wanted.query, wanted.scope, wanted.layers, wanted.strategy)
-    hits = await _hits(parts, wanted, question)
-    answer: dict[str, Any] = {"results": [shape.hit(found, scored, explain=wanted.explain) for found, scored in hits]}
+    async with parts.io.turn() if parts.index.in_process else nullcontext():
+        hits = await _hits(parts, wanted, question)
+        found = [shape.hit(one, scored, explain=wanted.explain) for one, scored in hits]
+    answer: dict[str, Any] = {"results": found}
     if question.degraded:
         answer["degraded"] = question.degraded
     return answer

@@ -25,6 +25,11 @@ class VectorIndex(Protocol):
     were just removed; the engine checks every hit against the ledger.
     """
 
+    @property
+    def in_process(self) -> bool:
+        """Whether a search waits for nothing outside this process."""
+        ...
+
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """Best first; then those of ``also`` that have a vector."""
         ...

@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -118,6 +118,10 @@ class AsyncIo:
     def lock(self) -> AbstractAsyncContextManager[None]:
         """A new lock between tasks."""
         return _LoopLock()
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Nothing is held: the pool is small, and tasks take turns by themselves."""
+        return nullcontext()
 
     def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
         """Start a task; it is held until it ends and its errors are logged."""

@@ -48,6 +48,7 @@ class BlockingIo:
         # By process id: what a forked child finds under its parent's is not its own to use or to close.
         self._clients: dict[int, httpx2.Client] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
+        self._turn = _ThreadLock()
         self._spawned: set[threading.Thread] = set()
         self._here = threading.local()
 
@@ -117,6 +118,10 @@ class BlockingIo:
     def lock(self) -> AbstractAsyncContextManager[None]:
         """A new lock between threads."""
         return _ThreadLock()
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """The one lock of all short work."""
+        return self._turn
 
     def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
         """Drive the coroutine on a daemon thread of its own; its errors are logged."""

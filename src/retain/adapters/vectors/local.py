@@ -36,6 +36,7 @@ class LocalVectors:
     """See ``retain.ports.index.VectorIndex``."""
 
     Config = LocalConfig
+    in_process = True
 
     def __init__(self, config: LocalConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io

@@ -34,6 +34,7 @@ class MemoryVectors:
     """See ``retain.ports.vectors.VectorStore``. Safe to share between threads."""
 
     Config = MemoryConfig
+    in_process = True
 
     def __init__(self, config: MemoryConfig, io: Io) -> None:  # noqa: ARG002 - adapters take (config, io)
         self._io = io
