@@ -5,26 +5,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.statement import Statement
+from retain.core.rules.slot_patterns import STATUSES
+from retain.core.slots import same_value
+from retain.core.statement import Statement, content_tokens
 
 _MORE: Final = re.compile(
     r"^ (?:as|named|called|with|in|from|since|at|for|near|who|which|that|by|on|and|because|when|after|before|every)\b"
     r"|^ (?:to|of|over)\b|^, ",
     re.IGNORECASE,
 )
+_VOWELS: Final = "aeiou"
 
 
 def merged_text(old: Statement, new: Statement, text: str) -> str:
-    """The next text of a memory: the old sentence with the changed value, or the new sentence as it is.
+    """The next text of a memory: the old sentence with the changed values, or the new sentence as it is.
 
-    ``text`` is the new fact as a sentence. Where both fill the same slot and the old sentence says more than the slot
-    ("works at Acme as a data scientist"), only the value changes and the rest is kept.
+    ``text`` is the new fact as a sentence. Where the old sentence says more than the slots that change ("works at Acme
+    as a data scientist"), and the new one says nothing else, only the values change and the rest is kept. A new job is
+    not put beside the old employer.
     """
-    for slot in sorted(new.slots.keys() & old.slots.keys()):
-        changed = _with_value(old.text, old.slots[slot], _as_written(new.slots[slot], text))
-        if changed and len(old.slots) > len(new.slots.keys() & old.slots.keys()):
-            return changed
-    return text
+    mine, theirs = _values(new), _values(old)
+    changed = sorted(slot for slot in mine.keys() & theirs.keys() if not same_value(mine[slot], theirs[slot]))
+    if not changed or "job" in changed or not theirs.keys() > mine.keys() or _says_more(new, mine):
+        return text
+    merged = old.text
+    for slot in changed:
+        merged = _with_value(merged, theirs[slot], _as_written(mine[slot], text))
+    return merged or text
 
 
 def refines(old: str, new: str) -> bool:
@@ -35,12 +42,25 @@ def refines(old: str, new: str) -> bool:
     return bool(_MORE.match(second[len(first) :]))
 
 
+def _values(statement: Statement) -> dict[str, str]:
+    return {slot: value for slot, value in statement.slots.items() if slot not in STATUSES}
+
+
+def _says_more(new: Statement, values: dict[str, str]) -> bool:
+    """Whether the new sentence names somebody or something, or counts, beyond the values of its slots."""
+    return bool(new.numbers or new.dates or new.others or new.names - content_tokens(" ".join(values.values())))
+
+
 def _with_value(text: str, old_value: str, new_value: str) -> str:
-    pattern = re.compile(rf"\b{re.escape(old_value)}\b", re.IGNORECASE)
-    return pattern.sub(lambda _: new_value, text, count=1) if new_value and pattern.search(text) else ""
+    """A text with one value for another, and the article that fits; '' where the old value does not stand in it."""
+    pattern = re.compile(rf"(?:\b(an?) )?(?<!\w){re.escape(old_value)}(?!\w)", re.IGNORECASE)
+    if not new_value or not pattern.search(text):
+        return ""
+    article = "an" if new_value[0].lower() in _VOWELS else "a"
+    return pattern.sub(lambda found: f"{article} {new_value}" if found[1] else new_value, text, count=1)
 
 
 def _as_written(value: str, text: str) -> str:
     """A value with the capitals it was written with."""
-    found = re.search(rf"\b{re.escape(value)}\b", text, re.IGNORECASE)
+    found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE)
     return found[0] if found else ""

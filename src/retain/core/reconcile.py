@@ -6,56 +6,17 @@ the candidates. Every decision names its rule in words.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from retain.core.slots import same_value
-from retain.core.statement import Segment, Statement, is_light
+from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
+from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
+from retain.core.rules.quantities import same_number
+from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
+from retain.core.slots import replaces, same_value
+from retain.core.statement import Statement, is_light
 
-
-class Action(StrEnum):
-    """What happens."""
-
-    ADD = "add"
-    REVISE = "revise"
-    RETRACT = "retract"
-    IGNORE = "ignore"
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A stored memory as a candidate: its statement and how near it is."""
-
-    statement: Statement
-    cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What to do, with which candidate (its position), and why."""
-
-    action: Action
-    target: int | None
-    reason: str
-    firm: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """How much two statements share: of the memory's words, of the new one's, and both with the cosine."""
-
-    covered: float
-    covering: float
-    score: float
-    segment: Segment
-    telling: bool = False
-
-
-LIGHT_WEIGHT: Final = 0.3
-_CANDIDATES: Final = 5
+__all__ = ["Action", "Decision", "Known", "decide"]
 
 # Bounds on what two statements share, measured on labelled update decisions; the set is not sensitive to small changes.
 NUMBER_COSINE, NUMBER_COVERED = 0.45, 0.25
@@ -64,98 +25,101 @@ PLAN_COSINE, PLAN_COVERED = 0.4, 0.5
 REPEAT_COSINE, REPEAT_COVERED = 0.4, 0.3
 ANCHOR_COSINE, ANCHOR_COVERED = 0.3, 0.2
 ENDING_COSINE = 0.35
+RENEWED_COSINE = 0.4
+TOPIC_COSINE, TOPIC_COVERED = 0.3, 0.15
 CHANGE_COVERED, CHANGE_SCORE = 0.45, 0.36
 CONTRARY_SCORE, CONTRARY_COVERED, CONTRARY_COSINE = 0.42, 0.3, 0.62
 SHORT_SHARED, NEARLY_EQUAL = 0.6, 0.85
 SAME_COVERED, SAME_COVERING = 0.65, 0.5
 NEAR_COSINE, NEAR_COVERED = 0.72, 0.34
+MEASURES: Final = frozenset({"mg", "kg", "km", "percent", "mile", "calori"})
+SPENT: Final = frozenset({"money", "clock", "bare"})
+"""What one day's number says nothing about other days."""
+STATUS_BESIDES: Final = 2
+WITHIN_COSINE, WITHIN_FEELING_COSINE = 0.3, 0.6
 
 
 def decide(new: Statement, known: Sequence[Known]) -> Decision:
-    """The first rule that applies to the nearest candidates decides."""
-    order = sorted(range(len(known)), key=lambda at: -known[at].cosine)[:_CANDIDATES]
-    same_subject = [at for at in order if known[at].statement.subject == new.subject]
-    if not same_subject:
-        return Decision(Action.ADD, None, "nothing known is about the same person")
-    weights = _weights([known[at].statement for at in same_subject])
-    overlaps = {at: overlap(new, known[at], weights) for at in same_subject}
-    for rule in (_slot, _number, _date, _done, _repeated, _opposite, _same):
-        decision = rule(new, known, overlaps)
-        if decision is not None:
-            return decision
+    """The first rule that applies to the nearest candidates decides; first for whom the statement is mainly about."""
+    for statement in new.everybody:
+        pairs = pairs_of(statement, known)
+        for rule in _RULES if pairs else ():
+            decision = rule(pairs)
+            if decision is not None:
+                return decision
     return Decision(Action.ADD, None, "nothing known says this or its opposite")
 
 
-def _weights(statements: Sequence[Statement]) -> dict[str, float]:
-    """How telling a word is among the compared memories."""
-    total = len(statements)
-    counts: dict[str, int] = {}
-    for statement in statements:
-        for token in statement.tokens:
-            counts[token] = counts.get(token, 0) + 1
-    return {token: math.log(1 + (total + 1) / (count + 0.5)) for token, count in counts.items()}
-
-
-def overlap(new: Statement, candidate: Known, weights: dict[str, float]) -> Overlap:
-    """The segment of the new statement that shares most with a memory."""
-    memory = candidate.statement.tokens
-    best: Overlap | None = None
-    most = max(weights.values(), default=0.0)  # the weight of a word that only one of the compared memories has
-    for segment in new.segments:
-        covered = _share(memory, segment.tokens, weights)
-        covering = _share(segment.tokens, memory, weights)
-        telling = any(not is_light(token) and weights.get(token, 0.0) >= most for token in memory & segment.tokens)
-        found = Overlap(covered, covering, 0.5 * covered + 0.5 * candidate.cosine, segment, telling)
-        if best is None or (found.covered, found.covering) > (best.covered, best.covering):
-            best = found
-    return best or Overlap(0.0, 0.0, 0.5 * candidate.cosine, Segment(frozenset(), 1, changes=False))
-
-
-def _share(of: frozenset[str], within: frozenset[str], weights: dict[str, float]) -> float:
-    unseen = math.log(1 + (len(weights) and 2.0))
-
-    def weigh(token: str) -> float:
-        return weights.get(token, unseen) * (LIGHT_WEIGHT if is_light(token) else 1.0)
-
-    total = sum(map(weigh, of))
-    return sum(map(weigh, of & within)) / total if total else 0.0
-
-
-def _slot(new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
-    for at, overlap_with in overlaps.items():
-        shared = new.slots.keys() & known[at].statement.slots.keys()
-        for slot in sorted(shared):
-            mine, theirs = new.slots[slot], known[at].statement.slots[slot]
-            if same_value(mine, theirs) or new.confirms:
-                continue
-            return Decision(Action.REVISE, at, f"{slot}: {theirs!r} becomes {mine!r}")
-        if shared and _says_no_more(new, known[at], overlap_with):
-            return Decision(Action.IGNORE, at, f"{min(shared)} is already known")
+def _identical(pairs: list[Pair]) -> Decision | None:
+    """The cheapest step: the same words, or words that are understood as the same."""
+    for pair in pairs:
+        if pair.identical:
+            return pair.ignore("the same words are known")
     return None
 
 
-def _says_no_more(new: Statement, candidate: Known, shared: Overlap) -> bool:
-    if new.confirms:
+def _slot(pairs: list[Pair]) -> Decision | None:
+    """The same slot of the same person: another value replaces it, the same value is known."""
+    for pair in pairs:
+        for slot in sorted(pair.new.slots.keys() & pair.memory.slots.keys()):
+            mine, theirs = pair.new.slots[slot], pair.memory.slots[slot]
+            real = not pair.new.wished or slot == "aspiration"
+            if pair.lasting and real and replaces(slot, mine, theirs):
+                return _replaced(pair, slot, pairs)
+    for pair in pairs:
+        shared = sorted(_same_slots(pair))
+        status = bool(STATUSES.keys() & set(shared)) and pair.new.besides <= STATUS_BESIDES
+        if shared and (status or _says_no_more(pair)):
+            return pair.ignore(f"{shared[0]} is already known")
+    return None
+
+
+def _same_slots(pair: Pair) -> list[str]:
+    both = (pair.new.slots.keys() & pair.memory.slots.keys()) - ENDS_ONLY
+    return [slot for slot in both if pair.new.confirms or same_value(pair.new.slots[slot], pair.memory.slots[slot])]
+
+
+def _replaced(pair: Pair, slot: str, pairs: Sequence[Pair]) -> Decision:
+    """A new value; where another memory holds it already, the old one only ends."""
+    mine, theirs = pair.new.slots[slot], pair.memory.slots[slot]
+    if any(slot in _same_slots(other) and _says_no_more(other) for other in pairs):
+        return Decision(Action.RETRACT, pair.at, f"{slot} is {mine!r}, as known, and no longer {theirs!r}")
+    return pair.revise(f"{slot}: {theirs!r} becomes {mine!r}")
+
+
+def _says_no_more(pair: Pair) -> bool:
+    if pair.new.confirms:
         return True
-    return new.polarity == candidate.statement.polarity and (
-        shared.covering >= SAME_COVERING or candidate.cosine >= NEAR_COSINE
-    )
+    return pair.agrees and (pair.shared.covering >= SAME_COVERING or pair.cosine >= NEAR_COSINE)
 
 
-def _number(new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
-    for at in sorted(overlaps, key=lambda at: -overlaps[at].score):
-        memory, shared = known[at].statement, overlaps[at]
-        if known[at].cosine < NUMBER_COSINE or shared.covered < NUMBER_COVERED:
+def _number(pairs: list[Pair]) -> Decision | None:
+    """The same thing counted with another number."""
+    for pair in pairs:
+        if not _counts_alike(pair, pairs):
             continue
-        for unit, mine, theirs in _pairs(new, memory):
-            if mine != theirs:
-                return Decision(Action.REVISE, at, f"{unit}: {theirs} becomes {mine}")
-            if shared.segment.polarity == memory.polarity or new.confirms:
-                return Decision(Action.IGNORE, at, f"{unit} is already known")
+        for unit, mine, theirs in _counts(pair.new, pair.memory):
+            if not same_number(mine, theirs):
+                if pair.lasting and (not pair.new.once or unit not in SPENT or pair.shared.segment.changes):
+                    return pair.revise(f"{unit}: {theirs} becomes {mine}")
+            elif pair.agrees or pair.new.confirms:
+                return pair.ignore(f"{unit} is already known")
     return None
 
 
-def _pairs(new: Statement, memory: Statement) -> list[tuple[str, str, str]]:
+def _counts_alike(pair: Pair, pairs: Sequence[Pair]) -> bool:
+    """Whether the numbers of both are about the same thing: they share words, or a measure only this memory has."""
+    if pair.shared.telling and pair.shared.covered >= TOPIC_COVERED:
+        return True
+    if pair.cosine >= NUMBER_COSINE and pair.shared.covered >= NUMBER_COVERED:
+        return True
+    units = (pair.new.numbers.keys() & pair.memory.numbers.keys()) & MEASURES
+    alone = bool(units) and not any(units & other.memory.numbers.keys() for other in pairs if other is not pair)
+    moved = any(segment.changes for segment in pair.new.segments)
+    return alone and pair.cosine >= (TOPIC_COSINE if moved else NUMBER_COSINE)
+
+
+def _counts(new: Statement, memory: Statement) -> list[tuple[str, str, str]]:
     """Numbers of both that count the same; a bare number stands for the only one the other has."""
     same = [
         (unit, new.numbers[unit], memory.numbers[unit]) for unit in sorted(new.numbers.keys() & memory.numbers.keys())
@@ -168,83 +132,168 @@ def _pairs(new: Statement, memory: Statement) -> list[tuple[str, str, str]]:
     return []
 
 
-def _date(new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
-    for at, shared in overlaps.items():
-        theirs = known[at].statement.dates
-        if (
-            new.dates
-            and theirs
-            and not new.dates & theirs
-            and known[at].cosine >= DATE_COSINE
-            and shared.covered >= DATE_COVERED
-        ):
-            return Decision(Action.REVISE, at, "the same with another date")
+def _date(pairs: list[Pair]) -> Decision | None:
+    """The same event on another day."""
+    for pair in pairs:
+        theirs = pair.memory.dates
+        if not (pair.new.dates and theirs and pair.lasting) or pair.new.dates & theirs:
+            continue
+        alike = pair.cosine >= DATE_COSINE and pair.shared.covered >= DATE_COVERED
+        if alike or (pair.shared.telling and pair.shared.segment.changes and pair.cosine >= TOPIC_COSINE):
+            return pair.revise("the same with another date")
     return None
 
 
-def _done(new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
+def _class(pairs: list[Pair]) -> Decision | None:
+    """Another value of a class of which a thing has one: plan, level, units."""
+    for pair in pairs:
+        for kind in sorted(pair.new.values.keys() & pair.memory.values.keys()):
+            mine, theirs = pair.new.values[kind], pair.memory.values[kind]
+            linked = kind in SPEAKS_FOR_ITSELF or pair.anchored or pair.shared.telling
+            if mine != theirs and linked and pair.lasting:
+                return pair.revise(f"{kind}: {theirs!r} becomes {mine!r}")
+    return None
+
+
+def _done(pairs: list[Pair]) -> Decision | None:
     """A plan that is no longer one: carried out or given up."""
-    for at, shared in overlaps.items():
-        memory = known[at].statement
-        anchored = bool(memory.names & new.tokens)
-        if (
-            memory.planned
-            and not new.planned
-            and not new.confirms
-            and (anchored or shared.covered >= PLAN_COVERED)
-            and known[at].cosine >= PLAN_COSINE
-        ):
-            return Decision(Action.REVISE, at, "the plan was carried out or given up")
+    for pair in pairs:
+        if not pair.memory.planned or pair.new.planned or pair.new.confirms:
+            continue
+        shares = pair.anchored or pair.shared.covered >= PLAN_COVERED
+        if shares and (pair.cosine >= PLAN_COSINE or (pair.anchored and pair.shared.segment.changes)):
+            return pair.revise("the plan was carried out or given up")
     return None
 
 
-def _repeated(new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
+def _repeated(pairs: list[Pair]) -> Decision | None:
     """Said with "still", "as I said": what is near is meant again."""
-    if not new.confirms:
-        return None
-    for at in sorted(overlaps, key=lambda at: -overlaps[at].score):
-        memory, shared = known[at].statement, overlaps[at]
-        anchored = bool(memory.names & new.tokens)
-        if (
-            shared.segment.polarity == memory.polarity
-            and (anchored or shared.covered >= REPEAT_COVERED)
-            and known[at].cosine >= REPEAT_COSINE
-        ):
-            return Decision(Action.IGNORE, at, "said again")
+    for pair in pairs:
+        shares = pair.anchored or pair.shared.covered >= REPEAT_COVERED
+        if pair.new.confirms and pair.agrees and shares and pair.cosine >= REPEAT_COSINE:
+            return pair.ignore("said again")
     return None
 
 
-def _opposite(_new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
-    contrary = [at for at, shared in overlaps.items() if shared.segment.polarity != known[at].statement.polarity]
-    for at in sorted(contrary, key=lambda at: -overlaps[at].score):
-        if _contradicts(
-            overlaps[at], known[at], anchored=bool(known[at].statement.names & overlaps[at].segment.tokens)
-        ):
-            shared = overlaps[at]
-            anchored = bool(known[at].statement.names & shared.segment.tokens)
-            return Decision(Action.REVISE, at, "the opposite of what was known", firm=anchored or shared.segment.ends)
+def _switched(pairs: list[Pair]) -> Decision | None:
+    """What a memory names was swapped, renamed or changed into something else."""
+    for pair in pairs:
+        given_up = frozenset().union(*(part.tokens for part in pair.new.segments if part.replaced))
+        if pair.lasting and pair.memory.names & given_up:
+            return pair.revise("replaced by something else")
     return None
 
 
-def _contradicts(shared: Overlap, candidate: Known, *, anchored: bool) -> bool:
-    cosine = candidate.cosine
-    if anchored and (shared.covered >= ANCHOR_COVERED or cosine >= ANCHOR_COSINE):
-        return True
-    if shared.segment.ends and shared.telling and cosine >= ENDING_COSINE:
-        return True
+def _role(pairs: list[Pair]) -> Decision | None:
+    """Another name for what somebody has one of: "Firefox is my browser now"."""
+    for pair in pairs:
+        held = pair.new.roles & pair.memory.tokens
+        named = pair.memory.names - pair.new.tokens
+        if held and named and pair.lasting and pair.shared.telling and pair.cosine >= TOPIC_COSINE:
+            return pair.revise(f"another {min(held)}")
+    return None
+
+
+def _renewed(pairs: list[Pair]) -> Decision | None:
+    """The same thing under another name: "Project Falcon is now Project Osprey"."""
+    for pair in pairs:
+        more = pair.new.names - pair.memory.tokens
+        alike = pair.shared.covered >= SAME_COVERED or pair.anchored
+        if more and alike and pair.lasting and pair.new.turned and pair.memory.names and pair.cosine >= RENEWED_COSINE:
+            return pair.revise("the same with another name", firm=pair.anchored)
+    return None
+
+
+def _opposite(pairs: list[Pair]) -> Decision | None:
+    for pair in pairs:
+        if pair.new.additional or (pair.new.temporary and not pair.shared.segment.ends):
+            continue
+        if _denies_name(pair):
+            return pair.revise("what it names is over")
+        anchored = bool(pair.memory.names & pair.shared.segment.tokens)
+        if not pair.agrees and _contradicts(pair, anchored=anchored):
+            return pair.revise("the opposite of what was known", firm=anchored or pair.shared.segment.ends)
+    return None
+
+
+def _denies_name(pair: Pair) -> bool:
+    """Whether a name of a memory stands only in what the new statement ends or denies."""
+    against = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity < 0))
+    standing = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity > 0))
+    denied = pair.memory.names & (against - standing)
+    return bool(denied) and pair.memory.polarity > 0 and pair.cosine >= ANCHOR_COSINE
+
+
+def _contradicts(pair: Pair, *, anchored: bool) -> bool:
+    return (
+        (anchored and (pair.shared.covered >= ANCHOR_COVERED or pair.cosine >= ANCHOR_COSINE))
+        or _ends_it(pair)
+        or _is_contrary(pair)
+        or min(pair.shared.covered, pair.shared.covering) >= SHORT_SHARED
+        or pair.cosine >= NEARLY_EQUAL
+    )
+
+
+def _ends_it(pair: Pair) -> bool:
+    """Whether the new statement ends, or comes to like, what only this memory is about."""
+    part, shared = pair.shared.segment, pair.shared
+    ended = part.ends and (shared.telling or shared.covering >= NEARLY_EQUAL)
+    liked = part.glad and shared.telling and shared.stance < 0
+    return (ended or liked) and pair.cosine >= ENDING_COSINE
+
+
+def _is_contrary(pair: Pair) -> bool:
+    """Whether enough is shared for the other stance to be about the same thing."""
+    shared = pair.shared
     if shared.segment.changes and shared.covered >= CHANGE_COVERED and shared.score >= CHANGE_SCORE:
         return True
-    if shared.score >= CONTRARY_SCORE and (shared.covered >= CONTRARY_COVERED or cosine >= CONTRARY_COSINE):
-        return True
-    return min(shared.covered, shared.covering) >= SHORT_SHARED or cosine >= NEARLY_EQUAL
+    enough = shared.covered >= CONTRARY_COVERED or pair.cosine >= CONTRARY_COSINE
+    return shared.score >= CONTRARY_SCORE and enough
 
 
-def _same(_new: Statement, known: Sequence[Known], overlaps: dict[int, Overlap]) -> Decision | None:
-    for at in sorted(overlaps, key=lambda at: -overlaps[at].score):
-        shared, cosine = overlaps[at], known[at].cosine
-        if shared.segment.polarity != known[at].statement.polarity:
+def _same(pairs: list[Pair]) -> Decision | None:
+    """The same in other words, or a part of it."""
+    for pair in pairs:
+        shared, cosine = pair.shared, pair.cosine
+        if not pair.agrees or _names_differ(pair) or not _counts_the_same(pair):
             continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING
         if close or (cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED) or cosine >= NEARLY_EQUAL:
-            return Decision(Action.IGNORE, at, "already known in other words")
+            return pair.ignore("already known in other words")
+        if _is_part(pair):
+            return pair.ignore("part of what is known")
     return None
+
+
+def _names_differ(pair: Pair) -> bool:
+    """Two sentences about different names are not the same, however alike they are."""
+    mine, theirs = pair.new.names, pair.memory.names
+    return bool(mine - pair.memory.tokens and theirs - pair.new.tokens)
+
+
+def _is_part(pair: Pair) -> bool:
+    """Whether every word that says something stands in the memory too."""
+    said = {token for token in pair.new.tokens if not is_light(token)}
+    feels_more = pair.new.feeling and not pair.memory.feeling
+    near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
+    return bool(said) and said <= pair.whole and near and pair.new.dates <= pair.memory.dates
+
+
+def _counts_the_same(pair: Pair) -> bool:
+    return set(pair.new.numbers.values()) <= set(pair.memory.numbers.values())
+
+
+_RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
+    _identical,
+    _switched,
+    _slot,
+    _number,
+    _date,
+    _class,
+    _done,
+    _repeated,
+    _role,
+    _opposite,
+    _renewed,
+    _same,
+)

@@ -7,221 +7,154 @@ same person agree or contradict each other, whatever else they say. Patterns are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
+from retain.core.rules import slot_patterns as said
+from retain.core.rules.lexicon import SYNONYMS
+from retain.core.rules.stance import token
 from retain.core.stem import stem
 
-_END: Final = r"(?=$|[.,;!?()]| (?:and|but|as|with|since|for|because|where|who|which|so|now|again|these|in order|to be|after|before|when|while|at the|last|this|next|from|by|until|then|though|anymore|long|currently|right now|myself|today|yesterday|about|near|close)\b)"
-_PLACE: Final = rf"(?:the )?([a-z][a-z' .-]{{1,40}}?){_END}"
-_THING: Final = (
-    rf"(?:a |an |the |my |our |some )?(?:new |brand new |used |second[- ]hand )?([a-z0-9][\w' .+#/&-]{{0,40}}?){_END}"
-)
-_SUBJECT: Final = r"(?:i|user|we|they|he|she|[a-z]+)"
+NONE: Final = "none"
+"""The value of a slot that became empty: no car, no job."""
 
-_OCCUPATION_ENDINGS: Final = (
-    "er",
-    "or",
-    "ist",
-    "ian",
-    "ant",
-    "eer",
-    "man",
-    "woman",
-    "ologist",
-    "ess",
-    "smith",
-    "keeper",
-    "yst",
-    "nurse",
-    "chef",
-    "vet",
-    "clerk",
-    "pilot",
-    "cop",
-    "attorney",
-    "scribe",
-    "coach",
-    "nanny",
-    "athlete",
-    "model",
-    "student",
-    "lead",
-    "founder",
-    "intern",
+_PATTERNS: Final = tuple((slot, re.compile(pattern)) for slot, pattern in said.PATTERNS)
+_OWNED: Final = tuple(
+    (kind, re.compile(rf"\b{brands}\b"), tuple(map(re.compile, said.owned(kind, brands))))
+    for kind, brands in said.BRANDS.items()
 )
-_NOT_OCCUPATIONS: Final = frozenset(
-    """lover owner mother father sister brother beginner believer fighter vegetarian person member fan supporter user
-    follower stranger winner loser survivor sufferer minor senior junior christian italian indian russian canadian
-    australian american brazilian norwegian egyptian sleeper eater drinker reader runner swimmer hiker biker gamer traveler
-    traveller collector lefty introvert extrovert parent grandfather grandmother grandparent husband homeowner dreamer
-    learner starter newcomer foodie night-owl early-riser partner daughter meat-eater veteran listener planner worker
-    optimist pessimist perfectionist feminist smoker non-smoker vegan pescatarian libertarian lawbreaker carnivore
-    twin virgo pisces aquarian librarian-at-heart bookworm""".split()
+"""Kind, what names one, and how somebody says that they have it."""
+
+_STATUSES: Final = {
+    slot: tuple((value, re.compile(pattern)) for value, pattern in rows) for slot, rows in said.STATUSES.items()
+}
+_FAVOURITES: Final = tuple((re.compile(pattern), what, value) for pattern, what, value in said.FAVOURITES)
+_AGES: Final = tuple(re.compile(pattern) for pattern in said.AGES)
+_AGES_OF_OTHERS: Final = tuple(re.compile(pattern) for pattern in said.AGES_OF_OTHERS)
+_WANTED: Final = tuple(re.compile(pattern) for pattern in said.WANTED)
+_ADDRESS: Final = re.compile(said.ADDRESS)
+_PERSON: Final = re.compile(
+    rf"\b(?:my|our|user's) (?:new )?({said.SINGLE_PEOPLE}) is (?:now )?(?:called |named )?(?:mr |mrs |ms |dr )?([^\W\d]\w+)(?=$|[.,;!?]| (?:now|since|from|and)\b)"
 )
-_MARITAL: Final = (
-    (
-        "married",
-        r"\b(?:got|is|am|are|was|just|been|be|happily|newly) married\b|\bmarried (?:to|for|with|mother|father|man|woman)\b|\bmy (?:wife|husband)\b|\btied the knot\b|\bnewlywed",
-    ),
-    ("engaged", r"\b(?:got|is|am|are|just) engaged\b(?! in)|\bmy fianc|\bengaged to\b|\bproposed to\b.*\bsaid yes\b"),
-    ("divorced", r"\bdivorc|\bex-(?:wife|husband)\b|\bsplit from my (?:wife|husband)\b"),
-    ("separated", r"\b(?:am|is|are) separated\b"),
-    ("widowed", r"\bwidow"),
-    (
-        "single",
-        r"\b(?:am|is|still|being|currently|newly) single\b|\bnot (?:dating|seeing|involved with) (?:anyone|anybody|someone)\b|\bbroke up\b|\bbroken up\b|\bcalled off the (?:wedding|engagement)\b|\bno (?:girlfriend|boyfriend|partner)\b",
-    ),
-    (
-        "dating",
-        r"\b(?:am|is|started|been|are) (?:dating|seeing) (?:a |an |someone|this|my|[a-z]+)\b|\bin a relationship\b|\bmy (?:girlfriend|boyfriend)\b",
-    ),
+_MADE_PERSON: Final = re.compile(
+    rf"\b(?:makes ([^\W\d]\w+) my|([^\W\d]\w+) is (?:now )?my) (?:new )?({said.SINGLE_PEOPLE})\b"
 )
-_DIET: Final = (
-    ("vegan", r"\bvegan\b|\bplant[- ]based\b"),
-    (
-        "vegetarian",
-        r"\bvegetarian\b|\bveggie\b|\b(?:stopped|quit|gave up|no longer|not|given up|off|without)(?: \w+)? (?:eat(?:s|ing)? )?(?:any )?meat\b|\bmeat[- ]free\b",
-    ),
-    ("pescatarian", r"\bpescatarian\b"),
-    (
-        "omnivore",
-        r"\b(?:eat(?:s|ing)?|started eating|back to eating|enjoy(?:s|ing)?|having|cook(?:s|ing)?) (?:red )?meat\b|\bomnivore\b|\bmeat[- ]eater\b|\b(?:steak|burgers?|bacon|chicken) again\b|\beat(?:s|ing)? (?:everything|chicken|beef|pork|steak) again\b",
-    ),
-    ("keto", r"\bketo\b"),
-    ("gluten-free", r"\bgluten[- ]free\b|\b(?:stopped|quit|no longer|no|avoid\w*|off|cut out)(?: eating)? gluten\b"),
-    ("dairy-free", r"\bdairy[- ]free\b|\b(?:stopped|quit|no longer|no|avoid\w*|off|cut out)(?: eating)? dairy\b"),
+_NO_CAR: Final = re.compile(
+    r"\b(?:no[- ]car|car[- ]free|without a car|do not (?:have|own) a car|no longer (?:have|own) a car|sold (?:the|my|our) car\b(?! (?:for|and bought|to buy)))"
 )
-_AGE: Final = (
-    r"\b(?:i am|user is|am|is|turned|turning|just turned|be) (\d{1,3})(?: years old| yrs old| year old|(?=[.,!]|$| now| today| and| next| this| last))(?! (?:minutes|hours|days|kids|pounds|kg|cm|feet))",
-    r"\b(\d{1,3})[- ]year[- ]old\b(?! (?:son|daughter|kid|boy|girl|dog|cat|car|house|child))",
-    r"\bage(?:d)?(?: is)? (\d{1,3})\b",
-    r"\b(?:celebrated|had) (?:my|their|his|her) (\d{1,3})(?:st|nd|rd|th) birthday\b",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SlotPattern:
-    """One way to say what a slot holds; group 1 is the value."""
-
-    slot: str
-    pattern: re.Pattern[str]
-
-
-def _compiled(rows: Iterable[tuple[str, str]]) -> tuple[SlotPattern, ...]:
-    return tuple(SlotPattern(slot, re.compile(pattern)) for slot, pattern in rows)
-
-
-_PATTERNS: Final = _compiled(
-    [
-        ("name", r"\b(?:my|user's) name is ([a-z][a-z' -]{0,30}?)(?=$|[.,;!?]| (?:and|but|by)\b)"),
-        ("name", r"\b(?:call me|goes by|go by|known as|i am called) ([a-z][a-z'-]{0,20})\b"),
-        (
-            "lives_in",
-            rf"\b(?:moved|moving|relocated|relocating|move)(?: back)?(?: home)?(?: all the way)?(?: from [a-z' ]+?)? (?:to|into) {_PLACE}",
-        ),
-        (
-            "lives_in",
-            rf"\b(?:live|lives|living|reside|resides|residing|settled|based|live now|lives now|now living|staying permanently) (?:in|at|on|near|out in|over in|down in|up in) {_PLACE}",
-        ),
-        ("lives_in", rf"\b(?:my|user's) (?:home|place|apartment|flat|house|address) is (?:now )?(?:in|at) {_PLACE}"),
-        ("from", rf"\b(?:i am|user is|originally|comes|come) (?:originally )?from {_PLACE}"),
-        ("from", rf"\b(?:grew up|was born|born|was raised|raised) (?:and raised )?in {_PLACE}"),
-        (
-            "employer",
-            rf"\b(?:work|works|working|worked|employed|interning) (?:now )?(?:at|for|by|with) (?!home\b|night|work|it\b|me\b|them\b|the moment|a living|a while|hours|years|about|over|almost|nearly|my\b|long|free\b|\d){_THING}",
-        ),
-        (
-            "employer",
-            rf"\b(?:i am|user is) (?:now |currently )?at ([a-z][\w&.' -]{{1,30}}?(?: (?:inc|corp|ltd|llc|gmbh|labs|bank|university|hospital))?){_END}",
-        ),
-        (
-            "employer",
-            rf"\b(?:joined|joining|started at|starting at|hired by|(?:new )?job (?:at|with)|(?:new )?position at|(?:new )?role at|moved over to|employer is) (?!the (?:gym|club|group|league)|a |an ){_THING}",
-        ),
-        (
-            "job",
-            rf"\b(?:work|works|working|worked|employed|job|hired|position|role|started|starting|now)(?: [\w&.'-]+){{0,6}}? as (?:a |an |the )([a-z][a-z -]{{2,40}}?){_END}",
-        ),
-        (
-            "job",
-            r"\b(?:promoted to|became|become|becoming|got promoted to|title is|job is|profession is) (?:a |an |the )?(?:being |to be )?(?:a |an )?([a-z][a-z -]{2,40}?)"
-            + _END,
-        ),
-        ("job", rf"\b(?:work|works|working) in {_THING}"),
-        (
-            "study",
-            rf"(?<![\w-])(?:study|studies|studying|majoring in|major in|majors in|degree in) (?!guide|group|session|plan|instead)(?:a |an )?([a-z][a-z -]{{2,40}}?){_END}",
-        ),
-        (
-            "aspiration",
-            rf"\b(?:want|wants|would love|would like|hope|hopes|dream|dreams|dreaming|aspire|aspires|plan|plans)(?: to grow up)? (?:to|of) (?:be|become|being|becoming) (?:a |an )?([a-z][a-z -]{{2,40}}?){_END}",
-        ),
-        ("drives", rf"\b(?:drive|drives|driving|drove) {_THING}"),
-        ("drives", rf"\b(?:my|user's) (?:new )?car is {_THING}"),
-        ("phone", rf"\b(?:my|user's) (?:new )?phone is {_THING}"),
-        ("timezone", r"\btime ?zone is (?:now )?([a-z0-9+:/_-]+)"),
-        ("birthday", r"\bbirthday is (?:on )?((?:the )?[a-z0-9 ]+?)(?=$|[.,;!?])"),
-        ("language", r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me| user)? (?:always )?in ([a-z]+)\b"),
-    ]
-)
-_FAVOURITE: Final = re.compile(
-    rf"\bfavou?rite ([a-z][a-z ]{{1,25}}?) (?:is|are|has to be|would be|used to be|of all time is|right now is|now is) (?:now |definitely |probably )?{_THING}"
-)
-_FAVOURITE_OF: Final = re.compile(
-    rf"^{_THING} (?:is|are) (?:now )?(?:my|user's) (?:new |all[- ]time )?favou?rite ([a-z][a-z ]{{1,25}}?)(?=$|[.,;!?]| now)"
-)
-_IS_A: Final = re.compile(
-    r"\b(?:i am|user is|i was|user was) (?:now |currently |actually |still |just )?(?:a|an) ([a-z][a-z -]{1,40}?)"
-    + _END
-)
-
-
 _OTHERS: Final = re.compile(
     r"\b(?:he|she|they|it|who|that|which|his|her|their)(?: (?:also|now|still|just|both|all|currently|recently))? ?$|\b(?:he|she) (?:is|was|has)(?: \w+)? ?$"
 )
 """What stands right before a slot that is somebody else's."""
 
 
-def slots_of(text: str) -> dict[str, str]:
-    """The slots a lower-case text without contractions fills."""
+def slots_of(text: str, *, own: bool = True) -> dict[str, str]:
+    """The slots a lower-case text without contractions fills; in an ``own`` text "he" is somebody else."""
     found: dict[str, str] = {}
-    for row in _PATTERNS:
-        if row.slot not in found and (match := row.pattern.search(text)) and not _OTHERS.search(text[: match.start()]):
-            value = _value(match[1])
-            if value:
-                found[row.slot] = value
-    for match in _FAVOURITE.finditer(text):
-        found[f"favourite:{_value(match[1])}"] = _value(match[2])
-    if match := _FAVOURITE_OF.search(text):
-        found[f"favourite:{_value(match[2])}"] = _value(match[1])
-    _put(found, "marital", _named(_MARITAL, text))
-    _put(found, "diet", _named(_DIET, text))
-    _put(found, "age", _age(text))
-    _put(found, "job", "" if "job" in found else _occupation(text))
-    return _tidied(found)
+    for slot, value in _filled(text, own=own):
+        if value and value not in _SKIPPED:
+            found.setdefault(slot, value)
+    return found
 
 
-def _put(found: dict[str, str], slot: str, value: str) -> None:
-    if value:
-        found[slot] = value
+def beyond_statuses(text: str) -> str:
+    """What a text says besides the statuses in it."""
+    for rows in _STATUSES.values():
+        for _, pattern in rows:
+            text = pattern.sub(" ", text)
+    return text
 
 
-def _named(rows: tuple[tuple[str, str], ...], text: str) -> str:
-    return next((name for name, pattern in rows if re.search(pattern, text)), "")
+def _filled(text: str, *, own: bool) -> Iterator[tuple[str, str]]:
+    yield from _statuses(text)
+    named = [(kind, pattern) for kind, brand, patterns in _OWNED if brand.search(text) for pattern in patterns]
+    for slot, pattern in (*named, *_PATTERNS):
+        match = pattern.search(text)
+        if match and not (own and _OTHERS.search(text[: match.start()])) and not _is_denied(text, match):
+            yield slot, _value(match[1])
+    yield from _favourites(text)
+    yield from _people(text)
+    yield from _wanted(text)
+    yield "age", _age(text, _AGES if own else _AGES_OF_OTHERS)
+    yield "job", _occupation(text)
+    if match := _ADDRESS.search(text):
+        yield _address(match), _value(match[3])
+    if _NO_CAR.search(text):
+        yield "car", NONE
 
 
-def _age(text: str) -> str:
-    return next((match[1] for pattern in _AGE if (match := re.search(pattern, text))), "")
+_DENIES: Final = re.compile(
+    r"\b(?:not|no longer|no more|never|stopped|quit|left|used to|without|sold|dropped|lost|anymore|any more)\b[^.,;!?]*$"
+)
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    """Whether the clause denies or ends what it fills a slot with: "no more renting in Bristol"."""
+    return bool(_DENIES.search(text[: match.start(1)])) and " for " not in match[0]
+
+
+NOT: Final = "not "
+"""Before the value of a status that somebody no longer has."""
+
+_DENIABLE: Final = frozenset({"diet", "marital", "studying"})
+_DENIED_STATUS: Final = (
+    r"\b(?:not|no longer|stopped being)(?: an?| fully| really| strictly| completely)* %s\b|\b%s any ?more\b"
+)
+
+
+def _statuses(text: str) -> Iterator[tuple[str, str]]:
+    for slot, rows in _STATUSES.items():
+        value = next((name for name, pattern in rows if pattern.search(text)), "")
+        if not value:
+            continue
+        if slot in _DENIABLE and re.search(_DENIED_STATUS % (value, value), text):
+            yield slot, f"{NOT}{value}"
+            continue
+        yield slot, value
+        for emptied in said.IMPLIED.get((slot, value), ()):
+            yield emptied, NONE
+
+
+def _favourites(text: str) -> Iterator[tuple[str, str]]:
+    if "favo" not in text:
+        return
+    for pattern, what, value in _FAVOURITES:
+        for match in pattern.finditer(text):
+            kind = _value(match[what])
+            yield f"favourite:{SYNONYMS.get(kind, kind)}", _value(match[value])
+
+
+def _people(text: str) -> Iterator[tuple[str, str]]:
+    if "my " not in text:
+        return
+    for match in _PERSON.finditer(text):
+        yield f"person:{SYNONYMS.get(match[1], match[1])}", match[2]
+    for match in _MADE_PERSON.finditer(text):
+        yield f"person:{SYNONYMS.get(match[3], match[3])}", match[1] or match[2]
+
+
+def _address(match: re.Match[str]) -> str:
+    kind = match[1].removesuffix("address").strip() or match[2] or ""
+    return f"address:{SYNONYMS.get(kind, kind)}"
+
+
+def _wanted(text: str) -> Iterator[tuple[str, str]]:
+    for pattern in _WANTED:
+        if match := pattern.search(text):
+            what = SYNONYMS.get(match[1]) or stem(match[1])
+            yield f"wanted:{what}", SYNONYMS.get(match[2], match[2])
+
+
+def _age(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
+    return next((match[1] for pattern in patterns if (match := pattern.search(text))), "")
 
 
 def _occupation(text: str) -> str:
-    match = _IS_A.search(text)
+    match = said.IS_A.search(text)
     if not match:
         return ""
     words = match[1].split()
-    known = words[-1] not in _NOT_OCCUPATIONS and words[-1].endswith(_OCCUPATION_ENDINGS)
+    known = words[-1] not in said.NOT_OCCUPATIONS and words[-1].endswith(said.OCCUPATION_ENDINGS)
     return _value(match[1]) if known else ""
 
 
@@ -232,11 +165,18 @@ def _value(text: str) -> str:
 _SKIPPED: Final = frozenset({"", "it", "that", "this", "there", "here", "them", "home", "me", "a", "an", "the"})
 
 
-def _tidied(found: dict[str, str]) -> dict[str, str]:
-    return {slot: value for slot, value in found.items() if value not in _SKIPPED}
-
-
 def same_value(one: str, other: str) -> bool:
     """Whether two values of a slot say the same: equal, or one is a fuller form of the other."""
-    first, second = ({stem(word) for word in value.split() if len(word) > 1} for value in (one, other))
+    if one.startswith(NOT) != other.startswith(NOT):
+        return False
+    first, second = ({token(word) for word in value.split() if len(word) > 1} for value in (one, other))
     return one == other or (bool(first and second) and (first <= second or second <= first))
+
+
+def replaces(slot: str, new: str, old: str) -> bool:
+    """Whether a new value of a slot ends the old one."""
+    if new.startswith(NOT) or old.startswith(NOT):
+        return new == f"{NOT}{old}" or old == f"{NOT}{new}"
+    if slot in said.ENDS_ONLY:
+        return old in said.FOLLOWS.get(new, ())
+    return not same_value(new, old)

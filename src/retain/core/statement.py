@@ -1,95 +1,46 @@
 """What a statement says, in a form in which two statements can be compared.
 
-A statement has a subject (the speaker, or somebody of theirs), segments with a polarity each, single-valued slots,
-and numbers and dates with their units. Everything is derived from the text, so stored memories need nothing else.
+A statement is about somebody (the speaker, or one of their people), and has segments with a polarity each, single-valued
+slots, and numbers and dates with their units. What a text says of several people is one statement for each of them.
+Everything is derived from the text, so stored memories need nothing else.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from retain.core.rules.lexicon import AVERSION, CESSATION, KIN, LIGHT, NEGATIONS, NOT_NEGATIVE, STOP_WORDS, SYNONYMS
+from retain.core.rules.contrast import Segment, segments_of
+from retain.core.rules.lexicon import CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
+from retain.core.rules.owners import OTHERS, SELF, as_pronoun, by_owner, owner_of
 from retain.core.rules.plain import is_question, plain, sentences
-from retain.core.slots import slots_of
-from retain.core.stem import stem
+from retain.core.rules.quantities import dates_of, numbers_of
+from retain.core.rules.slot_patterns import STATUSES
+from retain.core.rules.stance import canonical, changes, content_tokens, is_against, is_light, polarity_of, token
+from retain.core.slots import beyond_statuses, slots_of
 
-SELF: Final = "self"
-
-_WORD: Final = re.compile(r"[a-z][a-z'&-]*[a-z]|[a-z]|\d+(?:[.,:]\d+)*")
-_NEGATION: Final = re.compile(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
-_NEGATIVE: Final = re.compile(rf"\b(?:{CESSATION}|{AVERSION})\b")
-_CESSATION: Final = re.compile(rf"\b(?:{CESSATION})\b")
-_NOT_NEGATIVE: Final = re.compile(rf"\b(?:{NOT_NEGATIVE})\b")
-_CHANGE: Final = re.compile(
-    rf"\b(?:{CESSATION}|switch\w*|chang\w+|mov(?:ed|ing)|now|again|instead|start(?:s|ed|ing)?|beg[au]n|began|resum\w+"
-    r"|return\w+|joined|became|become|decid\w+|new|finally|replac\w+|swap\w*|trad(?:ed|ing)|upgrad\w+|turned"
-    r"|chose|no longer|anymore|sign(?:ed|ing) up|resubscrib\w+|picked up|took up|back (?:to|on|in)|these days|actually)\b"
-)
-_KIN_SUBJECT: Final = re.compile(
-    r"^(?:(?:and|but|so|also|well|oh|yes|yeah|haha|lol),? )*(?:my|our|user's|the user's|his|her|their) (?:(?:older|younger|little|big|best|oldest"
-    r"|youngest|new|old|ex|late|two|three) )*("
-    + "|".join(sorted(KIN, key=len, reverse=True))
-    + r")\b(?!'s? (?:and I|and me))"
-)
-_CONTRASTS: Final = (
-    (
-        re.compile(
-            r"^(?P<head>.*?)\bmov\w+ (?P<old>.+? (?:out of|off|away from) .+?),? (?:and )?(?:in)?to (?P<new>.+)$"
-        ),
-        "-+",
-    ),
-    (
-        re.compile(
-            r"^(?P<old>[\w' ]+?) (?:became|is now called|was renamed(?: to)?|turned into|makes way for|gave way to) (?P<new>.+)$"
-        ),
-        "-+",
-    ),
-    (re.compile(r"^(?P<new>.*?),? ?\b(?:instead of|rather than|over) (?P<old>.+)$"), "+-"),
-    (re.compile(r"^(?P<old>.*?),? ?\bin favou?r of (?P<new>.+)$"), "-+"),
-    (
-        re.compile(
-            r"^(?P<head>.*?)\b(?:switch\w*|chang\w+|mov\w+|upgrad\w+|migrat\w+|went|gone) from (?P<old>.+?) to (?P<new>.+)$"
-        ),
-        "-+",
-    ),
-    (
-        re.compile(
-            r"^(?P<head>.*?)\b(?:trad\w+|swap\w*|replac\w+|exchang\w+|ditch\w+|drop\w+) (?P<old>.+?) (?:for|with|by) (?P<new>.+)$"
-        ),
-        "-+",
-    ),
-    (
-        re.compile(
-            r"^(?P<old>.*?),? (?:prefer\w*|focus\w* (?:more )?on|opting for|choosing|concentrat\w+ on|favou?ring) (?P<new>.+)$"
-        ),
-        "=+",
-    ),
-)
-_CANCELLED: Final = re.compile(rf"\b(?:not|never|no longer)(?: \w+)? (?:{CESSATION}|{AVERSION})\b")
-"""A negation right before a negative word undoes it: "do not dislike", "never stopped"."""
-
-_REFERS: Final = re.compile(r"\b(?:it|them|him|her|this|that|those|these|one|ones)\b")
-_CLAUSES: Final = re.compile(
-    r"(?:,? (?:but|however|although|though|while|whereas|and now|and then|and so|so) |; |, |: | - |\.\.\. ?)"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of a statement with one stance: +1, or -1 for what ended or is not liked."""
-
-    tokens: frozenset[str]
-    polarity: int
-    changes: bool
-    ends: bool = False
+__all__ = [
+    "SELF",
+    "Segment",
+    "Statement",
+    "content_tokens",
+    "dates_of",
+    "is_light",
+    "may_change",
+    "names_of",
+    "numbers_of",
+    "polarity_of",
+    "subject_of",
+    "understand",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text, understood as far as rules can."""
+    """A text, understood as far as rules can, as far as it is about one person."""
 
     text: str
     subject: str
@@ -97,9 +48,22 @@ class Statement:
     slots: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
     dates: frozenset[str] = frozenset()
-    planned: bool = False
+    values: dict[str, str] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    planned: bool = False
+    wished: bool = False
     confirms: bool = False
+    temporary: bool = False
+    additional: bool = False
+    feeling: bool = False
+    once: bool = False
+    turned: bool = False
+    """Said to be so now, as opposed to before."""
+    roles: frozenset[str] = frozenset()
+    """What it says somebody or something changed or newly is: "Firefox is my browser now", "changed schools"."""
+    besides: int = 0
+    """How many telling words stand beside the statuses it names."""
+    others: tuple[Statement, ...] = ()
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -111,31 +75,149 @@ class Statement:
         """The stance of the first segment."""
         return self.segments[0].polarity if self.segments else 1
 
+    @property
+    def whole(self) -> frozenset[str]:
+        """All content words, of what it says of others too."""
+        return self.tokens.union(*(other.tokens for other in self.others))
+
+    @property
+    def everybody(self) -> tuple[Statement, ...]:
+        """This statement and those about other people."""
+        return (self, *self.others)
+
 
 @lru_cache(maxsize=4096)
 def understand(text: str) -> Statement:
     """The statement a text makes."""
     names = names_of(text)
-    told = [sentence for sentence in sentences(plain(text)) if not is_question(sentence) or _is_topic(sentence)]
-    lowered = [_CONFIRMS.sub(" ", sentence.lower()) for sentence in told] or [plain(text).lower()]
-    whole = " ".join(lowered)
+    said = plain(_RESOLVED.sub("", text))
+    told = _told(sentences(said)) or [said.lower()]
+    first, *others = (_state(text, owner, said, names) for owner, said in _by_owner(told).items())
+    return Statement(**{name: getattr(first, name) for name in _FIELDS}, others=tuple(others))
+
+
+_RESOLVED: Final = re.compile(r" ?\([^()]*\b(?:19|20)\d{2}\b[^()]*\)")
+"""The day a word such as "tomorrow" meant, as it is noted beside it; it says when, not what."""
+
+_FIELDS: Final = tuple(name for name in Statement.__dataclass_fields__ if name != "others")
+
+
+def _told(said: list[str]) -> list[str]:
+    """The sentences that tell something, in canonical words; a question lends its words to an answer about "ones"."""
+    told: list[str] = []
+    asked = ""
+    for sentence in map(_untagged, said):
+        if is_question(sentence) and not _is_topic(sentence):
+            asked = sentence
+            continue
+        lowered = canonical(sentence.lower())
+        if asked and _ONES.search(lowered):
+            lowered = f"{lowered.rstrip('.!')} ({asked.lower().rstrip('?')})"
+        if told and _FRAGMENT.match(lowered):
+            told[-1] = f"{told[-1].rstrip('.!')} {lowered}"
+        else:
+            told.append(lowered)
+        asked = ""
+    return told
+
+
+def _untagged(sentence: str) -> str:
+    """Without a tag that turns a statement into a question ("..., right?"), and with "is" before a name made plain."""
+    return _PERSON_IS.sub(r"\1 is called ", _TAG.sub(".", sentence))
+
+
+_TAG: Final = re.compile(r",? (?:right|huh|remember|you know|eh|no)\?$", re.IGNORECASE)
+_PERSON_IS: Final = re.compile(
+    r"^((?:User's|[Mm]y|[Oo]ur) (?:new )?(?:"
+    + "|".join(sorted(KIN))
+    + r")) is (?=(?:Mr|Mrs|Ms|Dr)?\.? ?[A-Z][a-z]+[.!]?(?:$| [A-Z]| now))"
+)
+_ONES: Final = re.compile(r"\bones\b")
+_FRAGMENT: Final = re.compile(r"^(?:from|at|in|with|by|of) [\w ]+[.!]?$")
+
+
+def _by_owner(told: Iterable[str]) -> dict[str, list[str]]:
+    """What is said of whom, in the order in which they are named first."""
+    parts: dict[str, list[str]] = {}
+    owner = SELF
+    for sentence in told:
+        for who, part in by_owner(sentence, owner):
+            parts.setdefault(who, []).append(part)
+            owner = who
+    return parts or {SELF: [""]}
+
+
+def _state(text: str, owner: str, said: list[str], names: frozenset[str]) -> Statement:
+    repeated = bool(_CONFIRMS.search(" ".join(said))) or bool(_STILL.search(said[0]))
+    cleaned = [_STILL.sub(" ", _CONFIRMS.sub(" ", sentence)) for sentence in said]
+    whole = " ".join(cleaned)
+    segments = tuple(segments_of(cleaned))
+    own = owner == SELF
+    filled = slots_of(whole if own else " ".join(map(as_pronoun, cleaned)), own=own)
+    standing = " ".join(segment.said for segment in segments if segment.polarity > 0)
     return Statement(
         text=text,
-        subject=subject_of(lowered[0]),
-        segments=_across(lowered),
+        subject=owner,
+        segments=segments,
+        slots=filled,
+        numbers=numbers_of(standing) or numbers_of(whole),
+        dates=dates_of(standing) or dates_of(whole),
+        values=_values(standing),
         names=names,
-        slots=slots_of(whole),
-        numbers=numbers_of(whole),
-        dates=dates_of(whole),
         planned=bool(_PLAN.search(whole)),
-        confirms=bool(_CONFIRMS.search(plain(text).lower())),
+        wished=bool(_WISH.search(whole)),
+        confirms=repeated,
+        temporary=bool(_TEMPORARY.search(whole)),
+        additional=bool(_ADDITIONAL.search(whole)),
+        feeling=bool(_FEELING.search(whole)),
+        turned=bool(_TURNED.search(whole)),
+        once=bool(_ONCE.search(whole)),
+        roles=_roles(whole),
+        besides=_besides(whole) if filled.keys() & STATUSES.keys() else 0,
     )
 
 
+def _besides(text: str) -> int:
+    return sum(not is_light(word) for word in content_tokens(beyond_statuses(text)))
+
+
+_ROLE: Final = re.compile(
+    r"\b(?:is|are) (?:now )?my (?:new )?([a-z]+)(?: now\b|$|[.,;!?])|\bmy (?:new )?([a-z]+) (?:is|are) now\b|\bmy new ([a-z]+) (?:is|are)\b|\b(?:my|our|the) ([a-z]+) (?:is (?:now )?called|has a new name|got a new name)\b|\b(?:chang|switch|renam|replac|swapp)(?:e|ed|ing) (?:my |our |the )?([a-z]+)\b(?! to)|\b(?:chang|switch|renam|replac)ed (?:my |our |the )?([a-z]+) to\b"
+)
+
+
+def _roles(text: str) -> frozenset[str]:
+    words = (word for match in _ROLE.finditer(text) for word in match.groups() if word and word not in STOP_WORDS | KIN)
+    return frozenset(map(token, words))
+
+
+_WORDS: Final = re.compile(r"[a-z][a-z0-9-]*")
+_VALUE_OF: Final = {
+    word: (kind, group.split()[0]) for kind, groups in CLASSES.items() for group in groups for word in group.split()
+}
+
+
+def _values(text: str) -> dict[str, str]:
+    """Values of exclusive classes in a text; of two of a class the last word counts."""
+    words = _WORDS.findall(text)
+    found: dict[str, str] = {}
+    for word in words:
+        if word in _VALUE_OF:
+            kind, value = _VALUE_OF[word]
+            if kind not in CLASS_NEEDS or CLASS_NEEDS[kind] & set(words):
+                found[kind] = value
+    return found
+
+
 def may_change(lowered: str) -> bool:
-    """Whether a sentence has a word that ends, changes, counts or confirms something."""
+    """Whether a sentence has a word that ends, changes, counts or confirms something, or tells a status."""
     return bool(
-        _CHANGE.search(lowered) or _CONFIRMS.search(lowered) or _NEGATIVE.search(lowered) or numbers_of(lowered)
+        changes(lowered)
+        or _CONFIRMS.search(lowered)
+        or _STILL.search(lowered)
+        or is_against(lowered)
+        or numbers_of(lowered)
+        or slots_of(canonical(lowered)).keys() & STATUSES.keys()
     )
 
 
@@ -148,20 +230,6 @@ _ASKS: Final = re.compile(
     r"^(?:what|who|when|where|why|how|which|really|right|you|and you|do|does|did|is|are|can|could|would|will|ok|okay)\b",
     re.IGNORECASE,
 )
-
-
-def _across(told: list[str]) -> tuple[Segment, ...]:
-    """The segments of all sentences; a sentence about "it" belongs to the one before."""
-    found: list[Segment] = []
-    for sentence in told:
-        segments = _segments(sentence)
-        if found and len(segments) == 1 and _REFERS.search(sentence) and len(segments[0].tokens) <= 4:
-            found[-1] = _carried(found[-1], segments[0])
-        else:
-            found += segments
-    return tuple(found)
-
-
 _NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'&-]*|\b[A-Z]{2,}\w*|\b\w*[a-z][A-Z]\w*")
 _NOT_NAMES: Final = frozenset({"User", "I", "The", "A", "An"})
 
@@ -169,192 +237,48 @@ _NOT_NAMES: Final = frozenset({"User", "I", "The", "A", "An"})
 def names_of(text: str) -> frozenset[str]:
     """Names in a text: capitalised words that do not only stand at the start of a sentence."""
     words = (word.removesuffix("'s") for word in _NAME.findall(text))
-    return frozenset(
-        _token(word.lower()) for word in words if word not in _NOT_NAMES and word.lower() not in STOP_WORDS
-    )
-
-
-_CONFIRMS: Final = re.compile(
-    r"\b(?:still|as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever)|like (?:always|i said|i told you)|"
-    r"told you|just to be clear|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
-    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|again, |once more|reminder)\b"
-)
-"""Words of somebody who repeats what is known."""
+    return frozenset(token(word.lower()) for word in words if word not in _NOT_NAMES and word.lower() not in STOP_WORDS)
 
 
 def subject_of(sentence: str) -> str:
-    """Whom a sentence is about: the speaker, or one of their people."""
-    found = _KIN_SUBJECT.match(sentence)
-    return SYNONYMS.get(found[1], found[1]) if found else SELF
+    """Whom a lower-case sentence is about: the speaker, or one of their people."""
+    owner = owner_of(sentence)
+    return SELF if owner is None or owner == OTHERS else owner
 
+
+_CONFIRMS: Final = re.compile(
+    r"\b(?:as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever|planned)|like (?:always|i said|i told you)|"
+    r"(?:think i )?told you|just to be clear|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
+    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|again, |once more|reminder|on file|you know me|just so you know|keep (?:addressing|calling|answering|writing|using))\b"
+)
+_STILL: Final = re.compile(r"\bstill\b")
+"""Words of somebody who repeats what is known."""
 
 _PLAN: Final = re.compile(
-    r"\b(?:plan(?:s|ning|ned)? (?:to|on|for)|going to|intend\w* to|hop(?:e|es|ing) to|want(?:s)? to (?!be (?:called|addressed|known)|use|have answers)|would (?:like|love) to|"
+    r"\b(?:plan(?:s|ning|ned)? (?:to|on|for|an?)|going to|intend\w* to|hop(?:e|es|ing) to|want(?:s)? to (?!be (?:called|addressed|known)|use|have answers)|would (?:like|love) to|"
     r"thinking (?:of|about)|considering|looking forward to|will be|aim(?:s|ing)? to)\b"
 )
-
-
-def _segments(sentence: str) -> list[Segment]:
-    for pattern, stances in _CONTRASTS:
-        found = pattern.match(sentence)
-        if found:
-            parts = _contrast(found.groupdict(), stances)
-            if parts:
-                return parts
-    segments: list[Segment] = []
-    for clause in _clauses(sentence):
-        segment = _segment(clause)
-        if segments and _REFERS.search(clause) and len(segment.tokens) <= 3:
-            segments[-1] = _carried(segments[-1], segment)
-        elif segment.tokens:
-            segments.append(segment)
-    return segments or [_segment(sentence)]
-
-
-def _clauses(sentence: str) -> list[str]:
-    return [clause for clause in _CLAUSES.split(sentence) if clause and clause.strip()]
-
-
-def _carried(first: Segment, later: Segment) -> Segment:
-    """What is said of "it" is said of what stands before, and the last word on it counts."""
-    stance = later.polarity if later.polarity < 0 else first.polarity
-    return Segment(first.tokens | later.tokens, stance, first.changes or later.changes, first.ends or later.ends)
-
-
-def _contrast(parts: dict[str, str], stances: str) -> list[Segment]:
-    """Two things set against each other. The first keeps its own stance where the pattern does not know it ("=")."""
-    old, new = _segment(parts["old"]), _segment(parts["new"])
-    if not old.tokens or not new.tokens:
-        return []
-    if stances == "=+":
-        old_stance = old.polarity if _NEGATIVE.search(parts["old"]) or _NEGATION.search(parts["old"]) else 0
-        if not old_stance:
-            return []
-        return [Segment(old.tokens, old_stance, changes=True), Segment(new.tokens, 1, changes=True)]
-    negated = _is_negated(parts.get("head") or (parts["new"] if stances == "+-" else ""))
-    stance = -1 if negated else 1
-    first = Segment(new.tokens, stance, changes=True)
-    second = Segment(old.tokens, -stance, changes=True)
-    return [first, second]
-
-
-def _segment(clause: str) -> Segment:
-    ends = bool(_CESSATION.search(_NOT_NEGATIVE.sub(" ", clause)))
-    return Segment(content_tokens(clause), polarity_of(clause), changes=bool(_CHANGE.search(clause)), ends=ends)
-
-
-def polarity_of(clause: str) -> int:
-    """-1 when a clause denies, ends or dislikes something, else +1; "never stopped" is a yes."""
-    cleaned = _NOT_NEGATIVE.sub(" ", clause)
-    if not _NEGATIVE.search(cleaned) and not _is_negated(cleaned):
-        return 1
-    return 1 if _CANCELLED.search(cleaned) else -1
-
-
-def _is_negated(clause: str) -> bool:
-    return bool(_NEGATION.search(_NOT_NEGATIVE.sub(" ", clause)))
-
-
-@lru_cache(maxsize=8192)
-def _token(word: str) -> str:
-    known = SYNONYMS.get(word)
-    return known or stem(word)
-
-
-def content_tokens(text: str) -> frozenset[str]:
-    """The words that say what a text is about, as stems, with synonyms made one."""
-    cleaned = re.sub(rf"\b(?:{CESSATION})\b", " ", text)
-    words = (part.removesuffix("'s").strip("'") for word in _WORD.findall(cleaned) for part in word.split("-"))
-    return frozenset(_token(word) for word in words if word and word not in STOP_WORDS and word not in NEGATIONS)
-
-
-_LIGHT_TOKENS: Final = frozenset(stem(word) for word in LIGHT) | LIGHT
-
-
-def is_light(token: str) -> bool:
-    """Whether a token says little."""
-    return token in _LIGHT_TOKENS
-
-
-_SMALL: Final = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty".split()
-    )
-}
-_MONEY: Final = re.compile(
-    r"(?:[$€£¥]\s?(\d[\d,]*(?:\.\d+)?)(k\b)?)|(?:(\d[\d,]*(?:\.\d+)?)(k)?\s?(?:dollars|euros|pounds|usd|eur|gbp|bucks|kr))"
+_WISH: Final = re.compile(
+    r"\b(?:appl(?:y|ied|ying) (?:for|to|at)|interview(?:ed|ing)?|consider(?:s|ed|ing)?|thinking (?:of|about)|might|maybe|perhaps|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to|want(?:s)? (?:to (?!be (?:called|addressed|known)|use|have answers)|an? )|would (?:like|love)|dream(?:s|ing)? of|test(?:ed|ing)|trial|looking at)\b"
 )
-_CLOCK: Final = re.compile(r"\b(\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}\s?(?:am|pm|o'clock))\b")
-_PERCENT: Final = re.compile(r"\b(\d+(?:\.\d+)?)\s?(?:%|percent)")
-_UNIT: Final = re.compile(r"\b(\d+(?:[.,]\d+)*|" + "|".join(_SMALL) + r")[ -]([a-z]+(?: [a-z]+)?)")
-_BARE: Final = re.compile(
-    r"(?<![\w.,:$€£-])(\d{2,}(?:,\d{3})*|"
-    + "|".join(list(_SMALL)[2:])
-    + r")(?= (?:a|of|for|per|in|on|now|after|instead|today|and|to|by|is|at|or)\b|[.,!]|$)"
+"""Words of what may be one day, or was only tried: it is not so yet."""
+
+_TEMPORARY: Final = re.compile(
+    r"\b(?:(?:this|next) (?:\w+ )?only|only this|just (?:this|for (?:today|now|tonight))|until (?:the |next |this )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|tomorrow|week|end)|for the (?:holidays?|weekend|week|night|summer|day|moment|conference)"
+    r"|for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|nights?|months?)\b(?! (?:now|already))|(?:two|three|few|couple of) (?:days|weeks) in|temporar\w+|rental|borrow(?:ed|ing)?|lent me|visiting|on a visit|down with|house-?sitting"
+    r"|looking after|dog-?sitting|cat-?sitting|stand(?:ing)? in for|filling in|covering for|on (?:vacation|holiday|a business trip)|for now|tonight)\b"
 )
-_NOT_UNITS: Final = STOP_WORDS | {
-    "am",
-    "pm",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-}
+"""Words of something that will pass: it replaces nothing that lasts."""
 
-
-def numbers_of(text: str) -> dict[str, str]:
-    """Numbers by what they count: ``{"money": "1400", "cat": "2"}``. A unit with two values is left out."""
-    found: dict[str, set[str]] = {}
-    for match in _MONEY.finditer(text):
-        found.setdefault("money", set()).add(
-            (match[1] or match[3]).replace(",", "") + ("k" if match[2] or match[4] else "")
-        )
-    for match in _CLOCK.finditer(text):
-        found.setdefault("clock", set()).add(match[1].replace(" ", ""))
-    for match in _PERCENT.finditer(text):
-        found.setdefault("percent", set()).add(match[1])
-    for match in _UNIT.finditer(text):
-        unit = _unit(match[2])
-        if unit:
-            found.setdefault(unit, set()).add(_SMALL.get(match[1], match[1].replace(",", "")))
-    bare = {match[1].replace(",", "") for match in _BARE.finditer(text)} - {
-        value for values in found.values() for value in values
-    }
-    if bare:
-        found["bare"] = bare
-    return {unit: values.pop() for unit, values in found.items() if len(values) == 1}
-
-
-def _unit(words: str) -> str:
-    for word in words.split():
-        if word not in _NOT_UNITS:
-            return _token(word)
-        if word not in {"more", "new", "different", "other"}:
-            return ""
-    return ""
-
-
-_MONTHS: Final = "january february march april may june july august september october november december".split()
-_DAY: Final = re.compile(
-    r"\b(?:(" + "|".join(month[:3] + r"(?:" + month[3:] + ")?" for month in _MONTHS) + r")\.? (\d{1,2})(?:st|nd|rd|th)?"
-    r"|(\d{1,2})(?:st|nd|rd|th)? (?:of )?("
-    + "|".join(month[:3] + r"(?:" + month[3:] + ")?" for month in _MONTHS)
-    + r")"
-    r"|(\d{4}-\d{2}-\d{2}))\b"
+_ADDITIONAL: Final = re.compile(
+    r"\b(?:also|as well|too|besides|on top|in addition|additionally|apart from|alongside|on the side|alongside)\b(?! (?:slow|much|expensive|old|loud|far|hard|many|crowded|boring|stressful|noisy|pricey|complicated|late|early|big|small))"
 )
-_WEEKDAY: Final = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b")
+_TURNED: Final = re.compile(
+    r"\b(?:now|nowadays|these days|from (?:now|today|here) on|instead|from today|by now|henceforth)\b"
+)
+_ONCE: Final = re.compile(
+    r"\b(?:today|yesterday|tomorrow|this (?:morning|afternoon|evening|one time|once)|last night|tonight|(?:on|over) the weekend)\b"
+)
+"""Words of something that happens on one day."""
 
-
-def dates_of(text: str) -> frozenset[str]:
-    """Days of the year and of the week a text names."""
-    days = {match[5] or f"{(match[1] or match[4])[:3]} {int(match[2] or match[3])}" for match in _DAY.finditer(text)}
-    return frozenset(days | set(_WEEKDAY.findall(text)))
+_FEELING: Final = re.compile(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond of|adores?)\b")

@@ -67,7 +67,7 @@ async def _by_model(
         said,
         now=moment(turns[-1].occurred_at).astimezone(zone),
         timezone=wanted.timezone,
-        recent=await _recent(parts, scope),
+        recent=await _recent(parts, scope, turns[0].place),
         instructions=wanted.instructions,
         custom_prompt=prompt or wanted.extraction_prompt,
         side="agent" if scope.agent_id and not scope.user_id else "user",
@@ -76,9 +76,11 @@ async def _by_model(
     return [_proposed(parts, scope, turns[fact.turn - 1], fact, metadata) for fact in answer.facts]
 
 
-async def _recent(parts: Parts, scope: Scope) -> list[Message]:
-    """What was said before in this scope, so that "it" and "she" can be understood."""
+async def _recent(parts: Parts, scope: Scope, until: int) -> list[Message]:
+    """What was said in this scope before (before a row, if one is given), so that "it" and "she" can be understood."""
     where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN))))
+    if until:
+        where = And((where, Condition("seq", Op.LT, until)))
     rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=_RECENT))
     told = [(found.record.data, found.record.text) for found in reversed(rows)]
     return [Message(str(data.get("role", "user")), text, _name(data)) for data, text in told]

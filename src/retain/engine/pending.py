@@ -70,6 +70,8 @@ def _conversation(signal: Signal) -> Conversation:
     data = signal.data
     messages = [Message(one["role"], one["content"], one["name"]) for one in data["messages"]]
     turns = turns_of(signal.scope, messages, signal.occurred_at, dated=data["dated"])
+    for turn in turns:
+        turn.retold = True
     return Conversation(signal.scope, turns, data["metadata"], data["prompt"], data["dated"])
 
 

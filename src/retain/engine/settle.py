@@ -70,16 +70,24 @@ async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome
 
 async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, *, last: bool) -> None:
     """Store a turn, or learn that it is stored already, and when it was said first."""
-    holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
-    known = await tx.memories.at(holder) if holder is not None else None
-    if known is not None and (not last or await _is_newest(tx, plan.scope, known)):
-        turn.id, turn.said_before, turn.draft.occurred_at = known.id, True, known.occurred_at
+    if await recognise(tx, turn, plan.scope, last=last):
         return
-    if known is not None:  # the same words once more, later: a turn of its own
-        await tx.links.release(parts.tenant_id, known.seq)
+    holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
+    if holder is not None:  # the same words once more, later: a turn of its own
+        await tx.links.release(parts.tenant_id, holder)
     record = new_record(turn.draft, parts.tenant_id, now)
     await enter(tx, record, [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space))
     turn.id = record.id
+
+
+async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool) -> bool:
+    """Whether a turn is stored already; then it is what it was: its id, its place and its time."""
+    holder = await tx.links.holder(scope.tenant_id, turn.draft.dedupe)
+    known = await tx.memories.at(holder) if holder is not None else None
+    if known is None or (last and not turn.retold and not await _is_newest(tx, scope, known)):
+        return False
+    turn.id, turn.place, turn.said_before, turn.draft.occurred_at = known.id, known.seq, True, known.occurred_at
+    return True
 
 
 async def _is_newest(tx: Tx, scope: Scope, known: Record) -> bool:
@@ -122,6 +130,9 @@ def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     for at, one in enumerate(near):
         if refines(one.found.record.text, fact.draft.text):
             return Decision(Action.REVISE, at, "the same, and more")
+    for at, one in enumerate(near):
+        if refines(fact.draft.text, one.found.record.text) and not fact.candidate.forget:
+            return Decision(Action.IGNORE, at, "less than is known")
     proposed = _proposed(fact, near)
     decision = proposed or decide(understand(fact.draft.text), [one.known for one in near])
     if fact.candidate.forget:

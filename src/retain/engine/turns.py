@@ -29,6 +29,11 @@ class Turn:
     draft: Draft
     id: str = ""
     said_before: bool = False
+    retold: bool = False
+    """Taken from the inbox: these are the words of then, whatever was said since."""
+
+    place: int = 0
+    """The number of the row, when it was stored before."""
 
     @property
     def text(self) -> str:

@@ -1,21 +1,20 @@
-"""What sort of fact a clause states, by its first words.
+"""What sort of fact a first-person clause states, by its verb and what the verb goes with.
 
-Patterns are tried in order on a plain clause (no contractions); the first that matches names the category. They stand in
-data so that a configuration can put its own before them.
+The tables are data: a verb stands under the category that it usually tells of. A configuration can put patterns of its own
+before them.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from retain.core.rules.lexicon import KIN, PETS
+from retain.core.rules import nouns
+from retain.core.rules.verbs import ADVERBS, is_past, is_verb, lemma
 from retain.model.memory import Kind
 
-_KIN: Final = "|".join(sorted(KIN, key=len, reverse=True))
-_PETS: Final = "|".join(sorted(PETS, key=len, reverse=True))
-_SELF: Final = r"^(?:i|we)(?: (?:just|also|always|really|still|now|currently|recently|finally|actually|mostly|never|only|usually|often|normally|typically|generally|mainly|both|all|already|absolutely|totally|truly|definitely|officially|regularly|rarely))*"
+_ANYTHING: Final = re.compile("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,195 +22,304 @@ class Family:
     """A way to state a fact: its category and kind, whether it is a plan, and how much it usually matters."""
 
     category: str
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str] = _ANYTHING
     kind: str = Kind.FACTUAL
     modality: str = "stated"
     salience: float = 0.5
 
 
-def _family(
-    category: str, pattern: str, kind: str = Kind.FACTUAL, modality: str = "stated", salience: float = 0.5
-) -> Family:
-    return Family(category, re.compile(pattern, re.IGNORECASE), kind, modality, salience)
+FAMILIES: Final = {
+    family.category: family
+    for family in (
+        Family("identity", salience=0.8),
+        Family("family", salience=0.7),
+        Family("home", salience=0.8),
+        Family("work", salience=0.8),
+        Family("skill", salience=0.6),
+        Family("health", salience=0.8),
+        Family("preference", salience=0.6),
+        Family("decision", kind=Kind.EPISODIC, salience=0.6),
+        Family("pattern", salience=0.5),
+        Family("plan", kind=Kind.EPISODIC, modality="planned"),
+        Family("date", kind=Kind.EPISODIC, salience=0.6),
+        Family("possession"),
+        Family("project", salience=0.6),
+        Family("event", kind=Kind.EPISODIC, salience=0.4),
+        Family("statement", salience=0.4),
+    )
+}
+"""Every category of what people state, with its usual kind and weight."""
 
+_VERBS: Final = {
+    verb: category
+    for category, listed in {
+        "home": "live reside move relocate settle rent emigrate immigrate",
+        "work": "work freelance manage teach lead supervise join hire promote resign retire commute specialize specialise report",
+        "skill": "speak learn study play code program major graduate practice practise weld train instruct",
+        "preference": "prefer like love enjoy adore hate dislike despise detest loathe favor favour avoid fancy",
+        "decision": "decide choose pick select opt commit agree enroll enrol register switch change swap replace trade cancel book order decline refuse",
+        "pattern": "stop quit start begin resume drop go run walk swim exercise meditate cycle bike jog volunteer cook bake garden hike sleep wake attend watch listen drink eat smoke skip tend read collect keep grow knit sew paint draw write sing dance camp fish surf ski climb help coach mentor host",
+        "possession": "drive own buy use ride wear purchase sell lose inherit subscribe adopt have get lease",
+        "project": "build deploy host ship migrate rewrite develop maintain launch release track test store support design",
+        "plan": "plan intend aim hope want dream",
+        "health": "suffer injure sprain tear recover diagnose",
+        "family": "marry name date",
+    }.items()
+    for verb in listed.split()
+}
+_DONE: Final = frozenset(
+    """go visit attend win lose finish complete run hike climb travel meet celebrate host organize organise perform publish
+    graduate paint write build make create donate adopt join volunteer participate give receive get have buy sign start try
+    take see spend plant launch release move apply pass fail break fix sell camp bake cook read watch play redecorate
+    renovate learn find become present speak teach compete set end wrap undergo recover begin hold fly drive sing dance
+    draw design submit score interview explore discover photograph record rescue foster train upgrade install order return
+    invite marry name turn hit earn raise open close pay save drop send catch swim bike cycle surf ski kayak sail snowboard
+    add collect plan prepare research experiment improve expand fundraise audition rehearse film edit print sew knit craft
+    grow study switch change replace cancel book reread revamp remodel restore repair refurbish sketch sculpt transition acquire help""".split()
+)
+"""Verbs that tell of something done when they stand in the past."""
 
-FAMILIES: Final = (
-    _family("identity", r"^my (?:full |first |last |real |nick)?name(?: is|'s) \w+", salience=0.9),
-    _family("identity", rf"{_SELF} (?:go by|am called|am known as) \w+", salience=0.9),
-    _family(
-        "identity",
-        rf"{_SELF} (?:am|turned|turn|am turning) \d{{1,3}}\b(?! (?:minutes|hours|days|percent|km|miles))",
-        salience=0.8,
-    ),
-    _family(
-        "identity",
-        rf"{_SELF} (?:am|was) (?:originally )?(?:from|born|raised)\b|{_SELF} (?:grew up|come from)\b",
-        salience=0.8,
-    ),
-    _family(
-        "identity",
-        r"^my (?:pronouns|birthday|age|nationality|native language|mother tongue|zodiac|religion|blood type|height|weight) (?:is|are)\b",
-        salience=0.8,
-    ),
-    _family(
-        "family",
-        rf"^my (?:(?:older|younger|little|big|best|oldest|youngest|new|late|ex|twin|two|three|four) )*(?:{_KIN})\b(?:'s)?(?: \w+)? (?!and (?:i|me)\b)\w+",
-        salience=0.6,
-    ),
-    _family(
-        "family",
-        rf"{_SELF} (?:have|had|got) (?:a|an|one|two|three|four|five|no|\d) (?:\w+ ){{0,2}}(?:{_KIN}|twins)\b",
-        salience=0.7,
-    ),
-    _family(
-        "family",
-        rf"{_SELF} (?:am|was|got|have been|am happily|am newly) (?:married|divorced|engaged|single|widowed|separated|pregnant|expecting|adopted|a (?:\w+ )?(?:mother|father|mom|dad|parent|grandmother|grandfather|widow|widower))\b",
-        salience=0.8,
-    ),
-    _family("family", rf"{_SELF} (?:am|have been|started) (?:dating|seeing)\b", salience=0.6),
-    _family(
-        "possession",
-        rf"{_SELF} (?:have|own|got|adopted|bought|keep) (?:a|an|one|two|three|four|my|\d)?(?: \w+){{0,3}} (?:{_PETS})\b|^my (?:{_PETS})\b",
-        salience=0.6,
-    ),
-    _family(
-        "home",
-        rf"{_SELF} (?:live|lived|reside|moved|relocated|settled|am living|am based|am moving|have moved|have lived|rent|am renting)\b",
-        salience=0.8,
-    ),
-    _family(
-        "home",
-        r"^my (?:home|house|apartment|flat|place|address|hometown|neighbou?rhood|city|rent|landlord)\b.* (?:is|are|costs|went)\b",
-        salience=0.7,
-    ),
-    _family(
-        "work",
-        rf"{_SELF} (?:work|worked|am working|have worked|have been working|freelance|run my own|run a|run the|lead|manage|teach|was hired|got hired|got promoted|was promoted|got fired|was fired|was laid off|got laid off|quit my job|left my job|resigned|retired|am retired|am unemployed|started (?:a |my )?(?:new )?(?:job|role|position|company|business)|started (?:at|working|as)|joined|switched jobs|changed jobs|got (?:a|the) (?:new )?job|am between jobs|lost my job|am employed|am self-employed|own a (?:\w+ )?(?:business|company|shop|store|studio|restaurant))\b(?! (?:on (?:it|this|that)|out))",
-        salience=0.8,
-    ),
-    _family(
-        "work",
-        r"^my (?:job|boss|manager|employer|company|team|role|title|profession|office|salary|career|commute|shift|business|startup)\b.* (?:is|are|was|has|uses|pays|starts)\b",
-        salience=0.7,
-    ),
-    _family(
-        "work",
-        rf"{_SELF} (?:am|was) (?:a|an|the|in) (?!bit|little|lot|huge fan|big fan|fan|mess|idiot|genius|hurry|rush|meeting|position to|good place)(?:\w+[ -]){{0,4}}(?:\w+(?:er|or|ist|ian|eer|ant|man|yst)|nurse|chef|vet|pilot|clerk|coach|nanny|student|freelancer|intern|lead|founder|cofounder|ceo|cto|phd)\b",
-        salience=0.8,
-    ),
-    _family("work", rf"{_SELF} (?:am|will be) (?:now |currently )?at (?:the )?[A-Z]\w+", salience=0.8),
-    _family(
-        "skill",
-        rf"{_SELF} (?:speak|am fluent in|am learning|am studying|study|studied|learned|learnt|can (?:play|speak|code|program|cook|read|write|swim|drive|ski|juggle|sing|dance|sew|knit|surf)|know how to|play|played|code|program|am good at|am bad at|am terrible at|major|majored|graduated|got my (?:degree|diploma|certificate|license|licence)|have a (?:degree|phd|master|bachelor|diploma|certificate|black belt)|have been (?:learning|studying|playing|practicing|practising)|passed|earned|took up|am taking|take)\b(?! (?:it|that|this|care|a look|a break|your|for granted|the time|time))",
-        salience=0.6,
-    ),
-    _family(
-        "health",
-        rf"{_SELF} (?:am|was|have been) (?:\w+ )?(?:allergic|diabetic|asthmatic|vegan|vegetarian|pescatarian|gluten|lactose|celiac|coeliac|dyslexic|autistic|color-?blind|deaf|blind|diagnosed|recovering|sober|left-handed|nearsighted|pregnant|intolerant|on (?:a|the) (?:\w+ )?diet)\b",
-        salience=0.8,
-    ),
-    _family(
-        "health",
-        rf"{_SELF} (?:have|had|got|suffer from|struggle with|take|broke|injured|sprained|tore|was diagnosed with|am recovering from) (?:a |an |my |the |some |chronic |bad |severe |mild )*(?:\w+ ){{0,2}}(?:allergy|allergies|asthma|diabetes|adhd|anxiety|depression|migraines?|insomnia|arthritis|back pain|knee|ankle|wrist|arm|leg|surgery|condition|disease|disorder|syndrome|intolerance|medication|insulin|epilepsy|cancer|injury|eczema|blood pressure|tinnitus)\b",
-        salience=0.8,
-    ),
-    _family(
-        "health",
-        rf"{_SELF} (?:do not|stopped|quit|gave up|started|no longer|can not|avoid|never) (?:eat|eating|drink|drinking|smoke|smoking|have|having|tolerate)\b|{_SELF} (?:eat|drink|am eating|am drinking)\b",
-        salience=0.7,
-    ),
-    _family(
+_PHASES: Final = frozenset("start begin stop quit continue resume".split())
+"""Such as "started learning": what is begun or ended tells the category."""
+
+_STANDING: Final = frozenset("home work preference decision health family project possession".split())
+"""Categories that stay what they are when told in the past."""
+
+_FIXED: Final = (
+    (
         "preference",
-        rf"{_SELF} (?:prefer|like|love|enjoy|adore|hate|dislike|despise|detest|loathe|can not stand|could not stand|do not (?:really )?(?:like|enjoy|care for|want)|am (?:not )?(?:really )?(?:a )?(?:big |huge |massive )?(?:fan of|into|fond of|obsessed with|crazy about|addicted to|keen on|partial to|interested in|passionate about|hooked on|sick of|tired of|over)|avoid|would rather|favou?r|liked|loved|enjoyed|hated|disliked|preferred|got into|am getting into|have gone off|went off|fell in love with)\b (?!it\b|that\b|this\b|you\b|how\b|when\b|those\b|these\b|hearing|to hear|seeing you)",
-        salience=0.6,
+        r"(?:can|could) not stand\b|do not (?:really )?care for|would (?:rather|sooner)|got into|getting into|(?:have )?(?:gone|went) off|fell in love with|am all about|will take \S+ over|have (?:never|always) been into",
     ),
-    _family(
-        "preference",
-        r"^my (?:\w+ ){0,2}favou?rite\b.* (?:is|are|has|was|used to be)\b|^my (?:go-to|preferred|ideal|dream) \w+.* (?:is|are)\b|.* (?:is|are) (?:now )?my (?:new |all-time )?favou?rite\b",
-        salience=0.7,
-    ),
-    _family(
+    (
         "decision",
-        rf"{_SELF} (?:(?:have )?decided|chose|have chosen|picked|selected|went with|am going with|settled on|opted|committed to|agreed|signed up|enrolled|registered|will use|am going to use|am going to adopt|switched|have switched|changed|swapped|replaced|traded|cancelled|canceled|booked|ordered)\b",
-        Kind.EPISODIC,
-        salience=0.6,
+        r"went with|am going with|settled on|signed up|will (?:use|go with)|am going to (?:use|adopt)|made up my mind|turned (?:down|in)|am not going to|committed to",
     ),
-    _family(
-        "habit",
-        rf"{_SELF}(?: \w+)? (?:usually|always|never|typically|tend to|often|frequently|regularly|rarely|every (?:day|morning|week|night))\b|^i (?:go|run|walk|swim|train|exercise|work out|meditate|read|wake up|get up|sleep|commute|cycle|bike|jog|volunteer|cook|practice|practise|meet|visit|watch|drive)\b",
-        salience=0.5,
-    ),
-    _family(
-        "habit",
-        r"^(?:every|each|on) (?:\w+ )?(?:morning|evening|night|day|week|weekend|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?,? (?:i|we)\b",
-        salience=0.5,
-    ),
-    _family(
-        "habit",
-        rf"{_SELF} (?:used to|no longer|stopped|quit|gave up|started|have started|began|have been|resumed|picked up|dropped|took up|am back to|am trying to|am training)\b(?! (?:it|that|this)\b)",
-        salience=0.6,
-    ),
-    _family(
-        "plan",
-        rf"{_SELF} (?:plan to|plan on|am planning|am going to|am going on|intend to|am hoping to|want to|would like to|would love to|aim to|am saving|am looking to|am about to|am getting|am flying|am travel\w+|am visiting|will be|am starting|am preparing|have an? (?:\w+ )?(?:appointment|interview|exam|flight|meeting|trip|wedding|deadline|presentation|surgery)|am having|hope to|am expecting|am scheduled|am applying|am training for|dream of|have (?:plans|tickets))\b(?! (?:tell|ask|know|say|thank|see what|hear))",
-        Kind.EPISODIC,
-        "planned",
-        0.5,
-    ),
-    _family(
-        "date",
-        r"^my (?:\w+ ){0,3}(?:anniversary|wedding|graduation|appointment|interview|exam|flight|deadline|surgery|birthday party|trip|vacation|holiday|due date|visa|contract|lease|passport)\b.* (?:is|are|was|starts|ends|expires|begins|got|will be)\b",
-        Kind.EPISODIC,
-        salience=0.6,
-    ),
-    _family(
-        "possession",
-        rf"{_SELF} (?:drive|own|bought|got|have|use|ride|wear|have bought|purchased|sold|lost|broke|am using|have been using|switched to|play on|subscribe to|subscribed to|inherited|built|rent out) (?:a|an|my|the|two|three|\d|[A-Z])",
-        salience=0.5,
-    ),
-    _family(
-        "possession",
-        r"^my (?:\w+ ){0,2}(?:car|bike|phone|laptop|computer|house|boat|camera|guitar|piano|keyboard|watch|truck|motorcycle|garden|tablet|desktop|setup|editor|browser|os|bank|budget|plan|subscription|email|number|username|handle)\b.* (?:is|are|was|runs|has|died|broke)\b",
-        salience=0.5,
-    ),
-    _family(
-        "project",
-        r"^(?:our|my|the) (?:\w+ ){0,3}(?:project|app|application|product|codebase|repo|repository|database|db|backend|frontend|api|server|service|pipeline|stack|website|site|startup|company|team|deadline|launch|release|sprint|budget|client|customer|meeting|standup|stand-up|book|novel|thesis|paper|game|course|store|shop|business|gate code|wi-?fi|password hint|infrastructure|cluster|framework|ci|deployment)\b(?:'s \w+)?.{0,60}? (?:is|are|was|uses|use|runs|run|has|have|will be|takes place|moved|starts|ends|got|lives|supports|targets|needs|launches|ships|consists)\b",
-        salience=0.6,
-    ),
-    _family(
-        "project",
-        r"^(?:we|i) (?:use|are using|am using|deploy|host|store|run|ship|build|are building|am building|am writing|migrated|are migrating|are working on|am working on|switched|moved|wrote|rewrote|develop|maintain|launched|released|track|test|write)\b (?!it\b|that\b|this\b|on (?:it|this|that)\b)",
-        salience=0.5,
-    ),
-    _family(
-        "event",
-        rf"{_SELF} (?:went|visited|attended|won|lost|finished|completed|ran|hiked|climbed|traveled|travelled|met|celebrated|hosted|organized|organised|performed|published|graduated|painted|wrote|built|made|created|donated|adopted|joined|volunteered|participated|took part|gave|received|got|had|bought|signed|started|tried|took|saw|spent|planted|launched|released|moved|applied|passed|failed|broke|fixed|sold|camped|baked|cooked|read|watched|played|redecorated|renovated|learned|found|became|presented|spoke|taught|competed|set|ended|wrapped|underwent|recovered|lost)\b (?!it\b|that\b|this\b|to (?:say|thank|tell|know|see|hear)|you\b|a (?:good|great|nice|hard|bad|lovely|fun|wonderful) (?:time|day|laugh|chat|talk|feeling|look|idea|question)\b)",
-        Kind.EPISODIC,
-        salience=0.4,
-    ),
-    _family(
+    (
         "identity",
-        rf"{_SELF} (?:am|was|have been) (?:a|an) (?!bit|little|lot|fan|mess|idiot|fool|genius|hurry|rush|loss)\w+",
-        salience=0.6,
+        r"(?:grew up|come from|go by|changed my (?:last |first |sur)?name|am called|turned \d|(?:am )?turn(?:ing)? \d{2}|use (?:she|he|they)/)",
     ),
-    _family(
-        "preference",
-        r"^\w[\w' -]{2,60} (?:is|are) something i (?:like|love|enjoy|hate|dislike|do not like|do not enjoy|prefer|avoid)\b",
-        salience=0.6,
+    (
+        "work",
+        r"(?:run|own|started|opened|have) (?:a|an|my|the)(?: own)?(?: [\w-]+){0,3} (?:business|company|shop|store|studio|restaurant|bakery|cafe|agency|firm|startup|practice|clinic)\b|(?:got|was|am|have been|were) (?:hired|fired|promoted|laid off|made redundant)|quit my job|left my job|lost my job|(?:switched|changed) jobs|got (?:a|the) (?:new )?job|do (?:\w+ ){1,3}for (?:a|an|the)\b|started (?:at|working|as|managing|a new (?:job|role|position))",
+    ),
+    (
+        "skill",
+        r"(?:know|can) (?:how to )?(?:play|speak|code|program|cook|read|write|swim|drive|ski|juggle|sing|dance|sew|knit|surf|hold a conversation)|know (?-i:[A-Z]\w+)|do not know any|taught myself|got (?:my|a|an) (?:\S+ ){0,2}(?:degree|diploma|certificate|licen[sc]e)|am doing (?:my|a|an) (?:phd|masters?|bachelor|degree|apprenticeship)|took up",
+    ),
+    (
+        "health",
+        r"(?:can not|could not|do not|stopped|quit|gave up|have given up|started|no longer|never|am not|cut out) (?:eat|eating|drink|drinking|smoke|smoking|tolerate|dairy|meat|sugar|gluten|alcohol|run|walk)\b",
+    ),
+    ("pattern", r"used to\b|am back to|have been (?:\w+ing)\b|am trying to"),
+    (
+        "plan",
+        r"(?:plan|intend|aim|hope|want|dream) (?:to|on|of)|would (?:like|love) to|will be \w+ing|have to\b|am looking forward to \w+ing",
     ),
 )
-"""Families of first-person statements."""
+_FIXED_RE: Final = tuple((name, re.compile(rf"(?:{pattern})", re.IGNORECASE)) for name, pattern in _FIXED)
+_BEING: Final = tuple(
+    (name, re.compile(rf"(?:{pattern})", re.IGNORECASE))
+    for name, pattern in (
+        ("preference", nouns.LIKINGS),
+        ("health", nouns.STATES_OF_HEALTH),
+        ("family", nouns.TIES),
+        ("identity", nouns.ORIGINS),
+        (
+            "home",
+            r"(?:living|based|renting) |staying (?:in|at|with)|in (?:a|an|the) (?:[\w-]+ ){0,3}(?:flat|house|apartment|studio|village|suburb)",
+        ),
+        ("skill", nouns.ABILITIES),
+        ("work", nouns.STATES_OF_WORK),
+        ("plan", nouns.PLANS_AHEAD),
+        ("identity", nouns.CREEDS),
+    )
+)
+_HAVING: Final = tuple(
+    (name, re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE))
+    for name, pattern in (
+        ("health", nouns.AILMENTS),
+        ("skill", nouns.PAPERS),
+        ("plan", nouns.APPOINTMENTS),
+        ("family", nouns.RELATIVES),
+        ("possession", nouns.ANIMALS),
+    )
+)
+_OWNED: Final = tuple(
+    (name, re.compile(rf"^(?:my|our|the) (?:[\w'-]+ ){{0,3}}?(?:{pattern})\b", re.IGNORECASE))
+    for name, pattern in (
+        ("identity", nouns.PERSONAL_THINGS),
+        ("family", nouns.RELATIVES),
+        ("possession", nouns.ANIMALS),
+        ("preference", r"favou?rites?|go-to|preferred|ideal"),
+        ("date", nouns.DATED_THINGS),
+        ("home", nouns.HOME_THINGS),
+        ("work", nouns.WORK_THINGS),
+        ("project", nouns.PROJECT_THINGS),
+        ("possession", nouns.OWN_THINGS),
+        ("preference", nouns.HOBBY_THINGS),
+    )
+)
+_SHARED: Final = frozenset("date home work project possession".split())
+"""What "the" may speak of as something of one's own."""
 
-_PAST_START: Final = re.compile(
-    r"^(?:(?:just|finally|recently|already|successfully|also|accidentally|officially|regularly|been|have|has|had) )*([a-z]+(?:-[a-z]+)?)\b",
+_ROUTINE: Final = re.compile(
+    r"^(?:usually|always|never|typically|often|frequently|regularly|normally|rarely|generally|mostly|routinely)$"
+)
+_EVERY: Final = re.compile(
+    r"\b(?:(?:every|each) (?:other )?(?:day|morning|evening|night|week|weekend|month|year|summer|winter|spring|fall|\w+day)|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:once|twice|three times|\w+ times|\d+ (?:days|times)) (?:a|per) (?:day|week|month|year)|on weekends)\b",
+    re.IGNORECASE,
+)
+_VAGUE_BEING: Final = re.compile(
+    r"^(?:a|an|the) (?:mix|bit|little|lot|fan|mess|idiot|fool|genius|hurry|rush|loss|huge|total|complete|first|best|worst|one|same|only one|better|changed|believer|kid|child|boy|girl|teenager|beginner$|part|member$|big believer|work in progress|long way|good|great)\b",
     re.IGNORECASE,
 )
 
 
 def family_of(clause: str, own: tuple[Family, ...] = ()) -> Family | None:
     """The family of a first-person clause; those of the configuration come first."""
-    return next((family for family in (*own, *FAMILIES) if family.pattern.search(clause)), None)
+    for family in own:
+        if family.pattern.search(clause):
+            return family
+    subject, _, rest = clause.partition(" ")
+    subject = subject.lower()
+    if subject in ("i", "we"):
+        return _acting(rest, subject)
+    if subject in ("my", "our", "the"):
+        fitting = (name for name, pattern in _OWNED if subject != "the" or name in _SHARED if pattern.match(clause))
+        return FAMILIES.get(next(fitting, ""))
+    return None
+
+
+def _acting(rest: str, subject: str) -> Family | None:
+    if subject == "we":
+        rest = re.sub(r"^are\b", "am", re.sub(r"^were\b", "was", rest))
+    adverbs, rest = _adverbs(rest)
+    routine = any(_ROUTINE.match(adverb) for adverb in adverbs) or rest.startswith("tend to ")
+    fixed = _fixed(rest)
+    ended = rest.startswith("no longer ")
+    rest = rest.removeprefix("no longer ")
+    category = (
+        fixed
+        or _by_verb(rest)
+        or ("pattern" if ended else "")
+        or ("pattern" if routine and is_verb(_first_word(rest)) else "")
+    )
+    if not category:
+        return None
+    if category not in ("preference", "decision", "identity", "family") and (routine or _is_recurring(rest, category)):
+        category = "pattern"
+    if category == "plan" and not re.match(r"(?:am|will|have|want|would|hope|plan|intend|aim|dream)\b", rest):
+        return replace(FAMILIES["plan"], modality="stated")
+    return FAMILIES[category]
+
+
+def _first_word(text: str) -> str:
+    return text.split(maxsplit=1)[0].lower() if text.strip() else ""
+
+
+def _is_recurring(rest: str, category: str) -> bool:
+    return category in ("statement", "skill", "event", "possession") and bool(_EVERY.search(rest))
+
+
+def _adverbs(rest: str) -> tuple[list[str], str]:
+    """Adverbs before the verb, also between an auxiliary and "not", and what is left."""
+    found: list[str] = []
+    words = rest.split(" ")
+    while len(words) > 1 and words[0].lower().strip(",") in ADVERBS and words[0].lower() != "tend":
+        found.append(words.pop(0).lower().strip(","))
+    kept = words[:1]
+    for at, word in enumerate(words[1:4], 1):
+        if word.lower() in ADVERBS and words[0].lower() in ("am", "was", "have", "do", "can", "will", "had", "did"):
+            found.append(word.lower())
+        else:
+            kept += words[at:]
+            break
+    else:
+        kept += words[4:]
+    return found, " ".join(kept)
+
+
+def _fixed(rest: str) -> str:
+    return next((name for name, pattern in _FIXED_RE if pattern.match(rest)), "")
+
+
+_AUXILIARY: Final = re.compile(
+    r"^(?P<aux>do|did|can|could|will|have|had)(?: not)? (?:(?:never|always|also|just|already|recently|now) )*(?=\w)(?P<tail>.+)$"
+)
+
+
+def _by_verb(rest: str) -> str:
+    being = re.match(r"^(?:am|was|have been|had been)(?: not)? (?P<what>.+)$", rest, re.IGNORECASE)
+    if being:
+        return _being(being["what"])
+    helped = _AUXILIARY.match(rest)
+    if rest.startswith("do ") and not rest.startswith("do not ") and not is_verb(_first_word(rest[3:])):
+        return "statement"
+    if helped and (helped["aux"] not in ("have", "had") or _is_participle(helped["tail"])):
+        return _helped(helped["aux"], helped["tail"], negated=" not " in rest[:12])
+    first, _, tail = rest.partition(" ")
+    return _verb(first.lower(), tail)
+
+
+def _is_participle(tail: str) -> bool:
+    first = tail.split(maxsplit=1)[0].lower()
+    return first in ("got", "had", "been") or (is_past(first) and first != "used") or lemma(first) != first
+
+
+def _helped(auxiliary: str, tail: str, *, negated: bool) -> str:
+    first, _, rest = tail.partition(" ")
+    if auxiliary in ("have", "had"):
+        return _verb(first.lower(), rest, past=True)
+    category = _verb(lemma(first.lower()), rest)
+    if auxiliary == "did" and not category:
+        return "event"
+    if auxiliary in ("will", "could") or (auxiliary == "can" and not negated and category != "skill"):
+        return "decision" if auxiliary == "will" and first.lower() in ("use", "take") else ""
+    return category or ("skill" if auxiliary == "can" else "statement" if negated else "")
+
+
+def _being(what: str) -> str:
+    for name, pattern in _BEING:
+        if pattern.match(what):
+            return name
+    if nouns.TRADE.match(what):
+        return "work"
+    first = what.split(maxsplit=1)[0].lower()
+    if first.endswith("ing") and len(first) > 4:
+        category = _VERBS.get(lemma(first), "")
+        return category or "statement"
+    if first in ("a", "an", "the") and not _VAGUE_BEING.match(what):
+        return "identity"
+    if first == "at" and re.search(r"(?-i:[A-Z]\w+)|company|school|university", what):
+        return "work"
+    return "statement" if first in ("in", "at", "on") and re.search(r"\d|(?-i:[A-Z]\w)|times a", what) else ""
+
+
+def _verb(first: str, tail: str, *, past: bool = False) -> str:
+    base = lemma(first)
+    is_done = past or (is_past(first) and first not in ("read", "put", "cut", "set", "quit", "cost", "hit"))
+    if base in ("have", "get", "adopt", "buy", "own", "keep", "take", "break", "suffer", "struggle", "find", "name"):
+        for name, pattern in _HAVING:
+            if pattern.search(" ".join(re.split(r"[\s,]+", tail)[:8])) and not (
+                name == "family" and base in ("take", "get", "find")
+            ):
+                return name
+        if base == "have" and not past and first != "had":
+            return "possession"
+    inner = tail.split(maxsplit=1)[0].lower() if tail else ""
+    if base in _PHASES and inner.endswith("ing"):
+        within = _VERBS.get(lemma(inner), "")
+        return within if within in ("work", "skill", "health") else "pattern"
+    category = _VERBS.get(base, "")
+    if is_done and category not in _STANDING:
+        return "event" if base in _DONE or category else ""
+    return category
+
+
+_PAST_START: Final = re.compile(
+    r"^(?:(?:just|finally|recently|already|successfully|also|accidentally|officially|regularly|been|have|has|had|today|yesterday) )*([a-z]+(?:-[a-z]+)?)\b",
+    re.IGNORECASE,
+)
 
 
 def past_start(clause: str) -> str:

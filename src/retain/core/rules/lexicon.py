@@ -31,7 +31,7 @@ STOP_WORDS: Final = _words(
     """a an the this that these those i me my mine myself we us our ours you your yours he him his she her hers it its
     they them their theirs themselves himself herself itself who whom whose which what when where why how and or but so
     if then than as at by for from in into of off on onto out over to up with about after again all also am any are be
-    been being both can could did do does doing done each few had has have having here just let may might more most much
+    been being both can could is did do does doing done each few had has have having here just let may might more most much
     must now once only other own same shall should some such there through too under until very was were will would yet
     user users really quite pretty still even always usually often sometimes currently recently actually basically
     definitely honestly lately ever already maybe perhaps however though although because since while during upon due
@@ -55,9 +55,24 @@ LIGHT: Final = _words(
     friends family project projects program programs service services club clubs course courses choice choices option
     options idea ideas need needs help helped helping topic topics style styles live lives living lived own owns owned
     give gives gave giving see saw seen look looking looked follow following followed discover discovering collect
-    collecting write writing wrote share shared sharing plan plans planned planning"""
+    collecting write writing wrote share shared sharing plan plans planned planning older younger am pm dollar dollars
+    euro euros pound pounds percent kg cm km mg minute minutes hour hours buy bought"""
 )
 """Words that say little about what a sentence is about; they count for less."""
+
+IRREGULAR: Final = {
+    form: verb
+    for verb, forms in (
+        row.split(":")
+        for row in """buy:bought sell:sold run:ran take:took,taken teach:taught drive:drove,driven eat:ate,eaten drink:drank,drunk
+        sing:sang,sung swim:swam see:saw,seen build:built learn:learnt give:gave,given keep:kept meet:met pay:paid
+        ride:rode,ridden sleep:slept spend:spent speak:spoke,spoken wear:wore,worn win:won fly:flew,flown grow:grew,grown
+        write:wrote,written draw:drew,drawn choose:chose,chosen bring:brought lend:lent steal:stole,stolen
+        break:broke,broken fall:fell,fallen send:sent hold:held tell:told catch:caught""".split()
+    )
+    for form in forms.split(",")
+}
+"""Past forms of verbs that a stemmer does not know."""
 
 SYNONYMS: Final = {
     word: group[0]
@@ -67,7 +82,7 @@ SYNONYMS: Final = {
         "father dad papa".split(),
         "mother mom mum mama".split(),
         "sibling brother sister bro sis siblings brothers sisters".split(),
-        "child kid kids children son daughter".split(),
+        "child kid kids children son daughter baby".split(),
         "dog pup puppy dogs".split(),
         "cat kitten cats kitty".split(),
         "car vehicle automobile".split(),
@@ -89,12 +104,27 @@ SYNONYMS: Final = {
         "clothes clothing fashion".split(),
         "coffee espresso latte".split(),
         "grandmother grandma nana gran granny".split(),
-        "grandfather grandpa granddad".split(),
+        "grandfather grandpa granddad grandad".split(),
         "manager boss supervisor".split(),
         "partner spouse wife husband girlfriend boyfriend fiance fiancee".split(),
         "doctorate phd thesis doctoral dissertation".split(),
         "unemployed jobless".split(),
-        "subscription subscribe subscribes subscribed subscribing".split(),
+        "subscription subscribe subscribes subscribed subscribing subscriber".split(),
+        "diabetes diabetic".split(),
+        "mathematics maths math".split(),
+        "author writer writers authors".split(),
+        "colour color".split(),
+        "crowd crowds crowded".split(),
+        "lesson lessons tuition".split(),
+        "meeting standup stand-up".split(),
+        "surname maiden".split(),
+        "cafe café coffeeshop".split(),
+        "answer reply replies response responses answers".split(),
+        "code coding programming coder programmer codes".split(),
+        "sweet sugar sugary".split(),
+        "individual solo single-user".split(),
+        "drug medication medicine meds".split(),
+        "delivery deliveries parcels".split(),
         "grocery groceries".split(),
         "smartwatch watch".split(),
     )
@@ -103,8 +133,8 @@ SYNONYMS: Final = {
 """Words that stand for the same thing when two statements are compared."""
 
 CESSATION: Final = (
-    r"stop(?:s|ped|ping)?|quit(?:s|ting)?|g[ai]ve(?:n|s)? up|giving up|ceas(?:e|es|ed|ing)|cancel(?:s|led|ed|ling|ing)?"
-    r"|drop(?:s|ped|ping)|abandon(?:s|ed|ing)?|discontinu(?:e|es|ed|ing)|opt(?:s|ed|ing)? out|unsubscrib(?:e|es|ed|ing)"
+    r"stop(?:s|ped|ping)?|no more|quit(?:s|ting)?|g[ai]ve(?:n|s)? up|giving up|ceas(?:e|es|ed|ing)|cancel(?:s|led|ed|ling|ing)?"
+    r"|drop(?:s|ped|ping)?|abandon(?:s|ed|ing)?|discontinu(?:e|es|ed|ing)|opt(?:s|ed|ing)? out|unsubscrib(?:e|es|ed|ing)"
     r"|no longer|any ?more|mov(?:e|es|ed|ing) away from|step(?:s|ped|ping)? (?:back|away|down)|step back"
     r"|withdr(?:ew|aw|awn|awing)|resign(?:s|ed|ing)?|skip(?:s|ped|ping)?|declin(?:e|es|ed|ing)|avoid(?:s|ed|ing)?"
     r"|refus(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|remov(?:e|es|ed|ing)|sold|sell(?:s|ing)?|ga?ve away|got rid of"
@@ -119,9 +149,18 @@ CESSATION: Final = (
     r"|s(?:ay|aid|aying) goodbye|rehom(?:e|ed|ing)|put (?:him|her|it) down|put to sleep|call(?:s|ed|ing)? off|fell through|heal(?:s|ed|ing)?"
     r"|paid off|pay(?:ing)? off|came off|expired|laps(?:e|ed|ing)|not renew(?:ed|ing)?|end(?:s|ed|ing)|wound (?:up|down)|outgrew|outgrown|gave (?:it|him|her|them)"
     r"|dump(?:s|ed|ing)?|scrapp(?:ed|ing)|split up|broke up|broken up|mov(?:e|ed|ing) (?:out|off|on)|got over|recover(?:s|ed|ing)|let (?:it |him |her |them )?go"
-    r"|lost|los(?:es|ing)|wean(?:s|ed|ing)?|turn(?:s|ed|ing)? down|swap(?:s|ped|ping)? (?:\w+ ){0,3}out|switch(?:es|ed|ing)? off|took (?:a )?leave|graduat(?:e|es|ed|ing)"
+    r"|lost|los(?:es|ing)|wean(?:s|ed|ing)?|turn(?:s|ed|ing)? down|switch(?:es|ed|ing)? off|took (?:a )?leave"
+    r"|so much for|in the (?:bin|trash|garbage)|pull(?:s|ed|ing)? the plug|r[au]n(?:s|ning)? out|(?:went|gone|going) (?:bust|bankrupt|under|out of business)|gave up the ghost|bye(?:[- ]bye)?|goodbye|adios|so long,|packed (?:up|in)|hung up|threw in|call(?:s|ed|ing)? it (?:quits|a day)|binned|chucked|bailed|kaput|(?:am|is|been|come|coming|went|now|completely) off(?= (?:the |my )?[a-z]+ (?:since|now|for|as|after|completely|altogether)\b|$|[,.!])|(?:is|are|was|were) out(?=$|[,.;!])|gave back|returned (?:the|my)|dissolv(?:e|ed|ing)|cured|clear(?:s|ed) up|remission|vanished|disappeared|will not be (?:going|doing|using|renewing|attending|joining)|no use for|enough of|farewell to|goodbye to|(?:do|does|did|will) not miss|behind (?:me|us)|ran (?:away|out)|broke down|stolen"
+    r"|(?:go|goes|went|gone|going) (?:away|to the scrapyard)|donat(?:e|es|ed|ing)|unfollow(?:s|ed|ing)?|dropp?ed out|postpon(?:e|es|ed|ing)|rid of"
+    r"|(?:am|is|are|was|were|has|have|be) (?:\w+ )?sober|discard(?:s|ed|ing)?|shelv(?:e|es|ed|ing)|deactivat(?:e|es|ed|ing)|disband(?:s|ed|ing)?"
 )
 """Words that end something."""
+
+CESSATION_AROUND: Final = r"swap(?:s|ped|ping)? (?:\w+ ){1,3}out|ga?ve (?:the|my|our|all) (?:\w+ ){1,3}(?:away|to)|found (?:\w+ ){0,3}home for|put (?:\w+ ){1,3}(?:up for sale|to sleep)|(?:the|my|our) (?:\w+ ){1,3}went to (?:my|our|a|the) (?:niece|nephew|cousin|brother|sister|friend|neighbour|neighbor|son|daughter|charity|scrapyard|dump|junkyard|buyer)|^off (?:the |my )?\w+ (?:since|now|for|as of)"
+"""The same with what is ended in the middle."""
+
+GLAD: Final = r"beneficial|enjoyable|enjoy\w*|fulfilling|rewarding|fun|rediscover\w*|lov(?:e|es|ed|ing)|delight\w*|inspir(?:ed|ing)|great|wonderful|fantastic|excit(?:ed|ing)|passion(?:ate)?|satisf(?:ying|action)|appreciat\w+|thrill\w*|amazing|relaxing|therapeutic|hooked|pleasant\w*"
+"""Words of liking."""
 
 AVERSION: Final = (
     r"dislik(?:e|es|ed|ing)|hat(?:e|es|ed|ing)|detest(?:s|ed)?|loath(?:e|es|ed)|avers(?:e|ion)|despis(?:e|es|ed)"
@@ -132,6 +171,8 @@ AVERSION: Final = (
     r"|awkward|disinterest(?:ed)?|disengaged|bored|discontent|annoy(?:ed|ing)|chaotic|pressured?|lack of|fail(?:s|ed) to"
     r"|hard to (?:focus|enjoy|follow|concentrate)|difficult(?:y)? (?:to|in|with|focusing)|struggl(?:e|es|ed|ing)"
     r"|allergic|intolerant|sick of|gross|disgust(?:s|ed|ing)|terrible|awful|horrible|confus(?:ed|ing)|less (?:valuable|fun)"
+    r"|too (?:slow|expensive|pricey|loud|hard|boring|crowded|stressful|old|far|noisy|much work|complicated)|a mess|queasy|nause\w+|lost (?:all )?(?:its|their) (?:charm|appeal)"
+    r"|did not (?:meet|live up)|(?:makes?|made) me (?:sick|ill|sad|itch)|unbearable|taken aback|put me off|got old|worse"
     r"|under ?whelm(?:ed|ing)|anxious|not as (?:rewarding|fun|enjoyable|good|interesting)|lost (?:my|the) (?:passion|taste)"
 )
 """Words of not liking."""
@@ -140,8 +181,100 @@ NOT_NEGATIVE: Final = (
     r"(?:can|could) ?not wait|used to (?:\w+ )?(?:hate|dislike|avoid|detest|loathe|struggle)|no longer (?:afraid|scared|hat\w+|avoid\w*|dislik\w+|mind\w*|bother\w*|struggl\w+|stress\w*)"
     r"|not only|not bad|no problem|never better|stopped (?:avoiding|hating|disliking|worrying|stressing)"
     r"|(?:do|does|did) not mind|no doubt|nothing (?:but|better|beats)|not just|no wonder|why not|overc[ao]me"
-    r"|no pressure|without (?:the )?pressure|stress relief|reduce stress|stress[- ]free|anxiety relief|not to mention"
+    r"|none of (?:us|them|you)|blood pressure|(?:outgr[eo]wn?|no longer have|got over|got rid of|cured of|over) (?:(?:the|my|an?|any) )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)|no longer (?:\w+ )?(?:allergic|intolerant)|not (?:\w+ )?allergic|no pressure|without (?:the )?pressure|stress relief|reduce stress|stress[- ]free|anxiety relief|not to mention"
     r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|on the left|left (?:hand|side)"
     r"|(?:alleviate|relieve|reduce|manage|ease|combat|despite|lower|lessen) (?:\w+ )?(?:stress|anxiety|pressure|frustration)"
 )
 """Phrases that hold a negative word and mean nothing negative."""
+
+PHRASES: Final = (
+    (r"\b(?:the user's|user's|their)\b", "my"),
+    (r"\b(\w+)'s (?=(?:been|got|gone)\b)", r"\1 has "),
+    (
+        r"\b(\w+)'s (?=(?:going|now|still|not|at|on|a|an|the|my|spelled|called|off|over|dead|done|behind|changed|back|here|moving|getting|always|really|so|too|no|fluent)\b|\d)",
+        r"\1 is ",
+    ),
+    (r"\b(?:number one|all[- ]time favou?rite|all[- ]time best)\b", "favourite"),
+    (
+        r"\bthe ([a-z]+) (?:that |which )?(?:i|user) (?:loves?|likes?|enjoys?|prefers?) (?:the )?(?:most|best)\b",
+        r"my favourite \1",
+    ),
+    (
+        r"\b(?:out of (?:work|a job)|(?:between|in between) jobs|without (?:a job|work)|(?:have |has |there is )?no (?:job|work)\b(?! to)|job[- ](?:hunting|seeker|seeking)|looking for (?:a |another |new )+(?:job|position|work))\b",
+        "unemployed",
+    ),
+    (
+        r"\b(?:(?:was |were |got |been |am |is )?(?:laid off|made redundant)|(?:was|were|got|been) (?:let go|fired|sacked|axed|dismissed|canned)|lost (?:my|the|his|her|their) job|(?:my |the )?(?:contract|temp job) (?:ran out|ended|expired|was not (?:renewed|extended)))\b",
+        "became unemployed",
+    ),
+    (
+        r"\b(?:home[- ]office|(?:work(?:s|ing)? )?(?:remotely|from home)|remote work(?:ing)?|wfh|telecommut\w+)\b",
+        "homeoffice",
+    ),
+    (
+        r"\b(?:back (?:in|to|at) the office|in the office (?:full[- ]time|every day|five days|again|now)|on[- ]site)\b",
+        "onsite",
+    ),
+    (r"\b(night|day|late|early) shifts?\b", r"\1shift"),
+    (r"\b(?<=work )nights\b|\b(?<=works )nights\b|\b(?<=working )nights\b", "nightshift"),
+    (r"\b(?<=work )days\b|\b(?<=working )days\b", "dayshift"),
+    (r"\b(?:(?:gets?|getting|got|woke|wakes?|waking) up|up (?=at (?:\d|[a-z]+\b)))\b ?", "wakes "),
+    (
+        r"\bmy (?:girlfriend|boyfriend|wife|husband|partner|fianc\w+) (?:has )?(?:dumped|left|divorced|broke up with|split up with) me\b",
+        "i am single",
+    ),
+    (r"\b(?:every other week|every (?:two|2|second) weeks?|bi-?weekly)\b", "fortnightly"),
+    (r"\b(?:every|each|once a) (week|month|year)\b", r"\1ly"),
+    (r"\b(?:every|each|once a) day\b", "daily"),
+    (r"\btwice a (week|month|day)\b", r"twice-\1ly"),
+    (r"\b(?:three|3) times a (week|month|day)\b", r"thrice-\1ly"),
+    (r"\b(?:earns?|earning|make|makes) (?:my |a |their )?(?:money|living) as\b", "work as"),
+    (r"\b(?:put|puts|putting|set|sets|setting) (?:aside|away)\b", "save"),
+    (r"\b(?:mother tongue|first language|native (?:language|speaker))\b", "native speaker"),
+    (r"\b(?:passed away|no longer with us|no longer alive)\b", "died"),
+    (r"\b(?:early bird|early riser)\b", "up early"),
+    (r"\bdoctor of philosophy|ph\.d\.?", "phd"),
+    (r"\bhalf (?:past )?(\d+)\b", r"\1:30"),
+)
+"""Set phrases and the plain words they are compared as."""
+
+CLASSES: Final = {
+    "sex": ("male boy", "female girl"),
+    "length": ("short brief concise shorter terse", "long longer detailed detail verbose lengthy"),
+    "hours": ("full-time fulltime", "part-time parttime"),
+    "units": ("metric", "imperial"),
+    "temperature": ("celsius", "fahrenheit"),
+    "shift": ("nightshift", "dayshift", "lateshift", "earlyshift"),
+    "plan": ("premium pro plus paid", "basic free standard", "family", "individual solo", "student", "duo"),
+    "level": ("a1 beginner", "a2 elementary", "b1 intermediate", "b2", "c1 advanced", "c2 fluent fluently"),
+    "fuel": ("diesel", "petrol gasoline", "electric", "hybrid"),
+    "system": ("windows", "macos mac", "linux ubuntu", "android", "ios"),
+    "tone": ("formal formally", "informal casual informally casually"),
+    "mode": ("dark", "light"),
+    "seat": ("window", "aisle"),
+    "reading": ("high elevated", "low", "normal"),
+    "frequency": (
+        "daily",
+        "weekly",
+        "fortnightly",
+        "monthly",
+        "yearly",
+        "twice-weekly",
+        "thrice-weekly",
+        "twice-monthly",
+    ),
+    "workplace": ("homeoffice", "onsite"),
+    "hand": ("left-handed lefty", "right-handed righty"),
+}
+"""Values of which one thing has only one at a time; words of one string mean the same."""
+
+CLASS_NEEDS: Final = {
+    "plan": _words("plan tier account subscription version membership subscribe subscribes"),
+    "mode": _words("mode theme"),
+    "seat": _words("seat seats"),
+    "reading": _words("pressure sugar cholesterol iron level levels pulse"),
+}
+"""Classes whose words mean this only beside one of these."""
+
+SPEAKS_FOR_ITSELF: Final = frozenset({"shift", "workplace", "hand"})
+"""Classes in which a person has one value, so nothing else need be shared."""

@@ -10,34 +10,55 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_FENCED: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(\w+)[^>]*>.*?</\1>", re.DOTALL)
+_FENCED: Final = re.compile(
+    r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)|<(\w{1,30})[^>]{0,200}>.{0,4000}?</\1>",
+    re.DOTALL | re.MULTILINE,
+)
+_QUOTED: Final = re.compile(
+    r"\"[^\"\n]{12,}\"|“[^”\n]{12,}”|(?<![\w'])'[A-Z][^'\n]*(?:'(?=\w)[^'\n]*)*[.!?]?'(?!\w)|(?<=: )\"[^\"\n]+\"",
+    re.DOTALL,
+)
+_SOMEBODY_SPEAKS: Final = re.compile(r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?:\S+ ){5,}\S+[.!?][\"”']$")
 _HANDED_OVER: Final = re.compile(
-    r"\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
+    r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
     r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer)\b[^\n]{0,80}?(?::|\n)"
     r"|\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
     r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
+    r"|^(?:please |pls |now |can you |could you )*(?:write|continue|turn|translate|fix|convert|complete|finish|rate|grade|check|correct|rewrite|rephrase|draft|compose|act|classify|extract)\b[^\n:]{0,90}?[:.](?= ?[\n\"'A-Z]|\s*\n)"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
     re.IGNORECASE,
 )
 _CODE_LINE: Final = re.compile(
-    r"^\s*(?:[>#$]\s|[{}\[\]();]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE|DELETE|CREATE|at|File|Traceback|"
+    r"^\s*(?:[>#$]\s|//|[{}\[\]();]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE|DELETE|CREATE|at|File|Traceback|"
     r"npm|pip|git|sudo|docker|curl|ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Exception|Caused by)\b[^a-z]{0,3}.*[({:=;/\\.]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\|.*\|\s*$|\w+\s*[:=]\s*[\"'\d{\[]|[\w./-]+:\d+:|<\w)"
 )
 _SYSTEM_LIKE: Final = re.compile(
     r"^\s*(?:you are (?:a|an|the)\b|system prompt|your (?:task|role|job|goal) is|as an ai|you must|never reveal|instructions?:|rules?:|#{1,3} )",
     re.IGNORECASE,
 )
+_DIFF: Final = re.compile(r"^(?:diff --git|@@ -|--- a/|\+\+\+ b/)", re.MULTILINE)
 _BOUNDARY: Final = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]?[A-Za-z0-9])|\n+|(?<=[a-z][.!?])(?=[A-Z][a-z])")
 _ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|approx|dept)|(?<![a-z])[A-Z])\.\s*$",
+    r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|approx|dept)|(?-i:(?<![A-Za-z'’])[A-Z]))\.\s*$",
     re.IGNORECASE,
 )
+_STARTS: Final = re.compile(r"(?:I|I'm|My|We|Our|It|He|She|They|The|And|But)\b")
 _LONG_PARAGRAPH: Final = 900
-_LATIN: Final = re.compile(r"[A-Za-z]")
+_JUDGED_WORDS: Final = 400
+"""So many words are enough to know a language by."""
+
 _ENGLISH: Final = frozenset(
     """the a an i my me we our is am are was were have has had do does did to of in on at for with and but not it that this
-    he she they you from by as or so just like love prefer work live user's can will be been no yes now""".split()
+    he she they you from by as or so just like love prefer work live user's can will be been no yes now
+    ok okay new sorry favourite favorite what more than up out about one all when if there too also very thanks please today
+    last after home got went made down this time first still after before every never always people really its their his her""".split()
 )
+_FOREIGN: Final = frozenset(
+    """je suis mon ma mes est une des les aux avec pour dans ich bin mein meine und der die das ist ein eine nicht mit vivo
+    soy mi mis con el la los las una en de es muy por para io sono mia mio abita il lo gli che di eu sou meu minha gosto muito
+    um uma em sem ik ben mijn het een niet jeg er og ikke jag och inte min mam jestem nie moja mój benim ve bir adım""".split()
+)
+"""Small words of other languages that are none in English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +80,55 @@ def is_english(text: str) -> bool:
     words = re.findall(r"[^\W\d_]+", text.lower())
     if not words:
         return False
-    latin = sum(bool(_LATIN.match(word)) and word.isascii() for word in words)
+    words = words[:_JUDGED_WORDS]
+    latin = sum(word.isascii() for word in words)
     known = sum(word in _ENGLISH for word in words)
-    return latin >= 0.8 * len(words) and (known >= max(1, len(words) // 12) or len(words) <= 6)
+    foreign = sum(word in _FOREIGN for word in words)
+    enough = known >= max(1, len(words) // 12) or len(words) <= 9
+    return latin >= 0.8 * len(words) and enough and foreign <= known
 
 
 def _own_parts(message: str) -> Iterator[tuple[int, int]]:
     """Stretches outside code fences and before anything that was handed over to work on."""
     handed = _HANDED_OVER.search(message)
     limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
-    if _SYSTEM_LIKE.match(message):
+    if _SYSTEM_LIKE.match(message) or _DIFF.search(message):
         return
     at = 0
-    for fence in _FENCED.finditer(message):
-        if fence.start() >= limit:
+    for start, end in _left_out(message):
+        if start >= limit:
             break
-        yield at, fence.start()
-        at = fence.end()
+        if start > at:
+            yield at, start
+        at = max(at, end)
     if at < limit:
         yield at, limit
+
+
+_QUOTE_END: Final = 300
+"""So much of a quotation is enough to tell who speaks in it."""
+
+
+def _left_out(message: str) -> list[tuple[int, int]]:
+    """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
+    found = [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
+    if any(mark in message for mark in _FENCE_MARKS):
+        found += [fence.span() for fence in _FENCED.finditer(message)]
+    if any(mark in message for mark in "\"“'"):
+        found += [
+            quote.span() for quote in _QUOTED.finditer(message) if _SOMEBODY_SPEAKS.search(quote[0][-_QUOTE_END:])
+        ]
+    return sorted(found)
+
+
+_FENCE_MARKS: Final = ("```", "~~~", "---", "</", '"""')
+_BLOCK: Final = re.compile(r"(?:[^\n]+(?:\n(?!\s*\n)|$)?)+")
+_OUTPUT: Final = re.compile(
+    r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "
+    r"|^\s*\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+",
+    re.MULTILINE,
+)
+"""What only programs write: a block of lines that has it is their output, not somebody's words."""
 
 
 def _much_follows(message: str, at: int) -> bool:
@@ -104,10 +155,11 @@ def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]
 def _cut(message: str, first: int, last: int) -> Iterator[Span]:
     begin = first
     for boundary in _BOUNDARY.finditer(message, first, last):
-        if _ABBREVIATION.search(message[begin : boundary.start()]):
+        if _ABBREVIATION.search(message[begin : boundary.start()][-8:]) and not _STARTS.match(message, boundary.end()):
             continue
         if boundary.start() > begin:
-            yield _span(message, begin, boundary.start())
+            closing = len(boundary[0]) - len(boundary[0].lstrip("\"')]"))
+            yield _span(message, begin, boundary.start() + closing)
         begin = boundary.end()
     if begin < last:
         yield _span(message, begin, last)

@@ -8,28 +8,27 @@ from typing import Final
 _QUOTES: Final = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": " - "}
 )
-
-_CONTRACTIONS: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"\bcan'?t\b", "can not"),
-        (r"\bcannot\b", "can not"),
-        (r"\bwon't\b", "will not"),
-        (r"\bshan't\b", "shall not"),
-        (r"\bain't\b", "is not"),
-        (r"\b(do|does|did|is|are|was|were|have|has|had|would|could|should|must|need)n'?t\b", r"\1 not"),
-        (r"\bi'?m\b", "I am"),
-        (r"\b(i|you|we|they)'ve\b", r"\1 have"),
-        (r"\b(i|you|we|they|he|she|it)'ll\b", r"\1 will"),
-        (r"\b(i|you|we|they|he|she|it)'d\b", r"\1 would"),
-        (r"\b(you|we|they)'re\b", r"\1 are"),
-        (r"\b(he|she|it|that|there|here|what|who|where|how)'s\b", r"\1 is"),
-        (r"\blet's\b", "let us"),
-        (r"\bgonna\b", "going to"),
-        (r"\bwanna\b", "want to"),
-        (r"\bgotta\b", "have to"),
-    )
+_CONTRACTIONS: Final = re.compile(
+    r"\b(?:(?P<cannot>can'?t|cannot)|(?P<wont>won't)|(?P<shant>shan't)|(?P<aint>ain't)"
+    r"|(?P<not>(?:do|does|did|is|are|was|were|have|has|had|would|could|should|must|need)n'?t)"
+    r"|(?P<im>i'?m)|(?P<ive>ive(?= (?:got|been|had|never|always|just|bought|lived|moved|\w+ed)\b))"
+    r"|(?P<have>(?:i|you|we|they)'ve)|(?P<will>(?:i|you|we|they|he|she|it)'ll)|(?P<would>(?:i|you|we|they|he|she|it)'d)"
+    r"|(?P<are>(?:you|we|they)'re)|(?P<is>(?:he|she|it|that|there|here|what|who|where|how)'s)"
+    r"|(?P<lets>let's)|(?P<gonna>gonna)|(?P<wanna>wanna)|(?P<gotta>gotta))\b",
+    re.IGNORECASE,
 )
+_FULL: Final = {
+    "cannot": "can not",
+    "wont": "will not",
+    "shant": "shall not",
+    "aint": "is not",
+    "im": "I am",
+    "ive": "I have",
+    "lets": "let us",
+    "gonna": "going to",
+    "wanna": "want to",
+    "gotta": "have to",
+}
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Za-z0-9])|\n+|(?<=[.!?])(?=[A-Z][a-z])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|no|approx|dept)|\b[A-Z])\.$", re.IGNORECASE
@@ -44,10 +43,17 @@ _QUESTION: Final = re.compile(
 
 def plain(text: str) -> str:
     """The text with straight quotes and without contractions."""
-    text = text.translate(_QUOTES)
-    for pattern, replacement in _CONTRACTIONS:
-        text = pattern.sub(replacement, text)
-    return text
+    return _CONTRACTIONS.sub(_spelled_out, text.translate(_QUOTES))
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    name = found.lastgroup or ""
+    if name in _FULL:
+        return _FULL[name]
+    said = found[0]
+    if name == "not":
+        return said[: -3 if "'" in said else -2] + " not"
+    return f"{said[: said.index(chr(39))]} {name}"
 
 
 def sentences(text: str) -> list[str]:

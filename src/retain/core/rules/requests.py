@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.rules.rewrite import third
+from retain.core.rules.rewrite import about, third
+from retain.core.rules.verbs import third_person
 from retain.model.memory import Kind
 
 
@@ -20,13 +21,17 @@ class Request:
     forget: bool = False
 
 
-_PLEASE: Final = r"^(?:please |pls |kindly |hey,? |can you |could you |would you |i want you to |i would like you to |i need you to |from now on,? |going forward,? |in (?:the )?future,? |just |always |do )*"
+_PLEASE: Final = r"^(?:please |pls |kindly |hey,? |can you |could you |would you |i want you to |i would like you to |i need you to |from now on,? |going forward,? |(?:in|for) (?:the |all )?future(?: chats| conversations| answers| replies| messages)?[,:]? |just |always |do )*"
 _CALLED: Final = re.compile(
-    rf"{_PLEASE}(?:call me|address me as|refer to me as|use the name) ((?-i:[A-Za-z][\w'-]*(?: [A-Z][\w'-]+)?))(?:,? (?:please|from now on|instead|thanks|going forward|ok))*$",
+    rf"{_PLEASE}(?:keep )?(?:call(?:ing)? me|address(?:ing)? me as|refer(?:ring)? to me as|use the name) [\"']?((?-i:(?:(?:Dr|Mr|Ms|Mrs|Prof)\.? )?[A-Za-z][\w'-]*(?: [A-Z][\w'-]+)?))[\"']?(?:,? (?:please|from now on|instead|thanks|going forward|ok))*$",
     re.IGNORECASE,
 )
 _REMEMBER: Final = re.compile(
-    r"^(?:please |pls |can you |could you )*(?:remember|keep in mind|note|do not forget(?= (?:that|my|i|the)\b)|never forget(?= (?:that|my|i)\b)|make a note|take note|bear in mind|for (?:your|the) (?:information|record))(?: down)?(?: that|:|,|;)? (?!to (?:tell|ask|call|buy|send|do|check)\b)(.+)$",
+    r"^(?:please |pls |can you |could you )*(?:remember|keep in mind|note|do not forget(?=:? (?:that|my|i|the)\b)|never forget(?= (?:that|my|i)\b)|make a note|take note|bear in mind|for (?:your|the) (?:information|record))(?: down)?(?: that|:|,|;)? (?!to (?:tell|ask|call|buy|send|do|check)\b)(.+)$",
+    re.IGNORECASE,
+)
+_WORTH_KEEPING: Final = re.compile(
+    r"^(?:i|we|my|our|the|a|an|user|there (?:is|are)|(?:\S+ ){1,4}(?:is|are|has|have|will be|was|starts|ends) )",
     re.IGNORECASE,
 )
 _FORGET: Final = re.compile(
@@ -34,15 +39,29 @@ _FORGET: Final = re.compile(
     re.IGNORECASE,
 )
 _STANDING: Final = re.compile(
-    r"^(?:please |pls |from now on,? |going forward,? |in (?:the )?future,? )*(?P<how>always|never|do not ever|from now on,?|by default,?|going forward,?)(?: please)? (?P<what>(?:answer|reply|respond|use|write|speak|talk|give|keep|be|show|include|avoid|start|end|explain|add|format|address|quote|cite|ask|send|assume|put|mention|round|spell|sign)\b.*)$",
+    r"^(?:please |pls |from now on,? |going forward,? |in (?:the )?future,? )*(?P<how>always|never|do not ever|from now on,?|by default,?|going forward,?)(?: please)? (?P<what>(?:answer|reply|respond|use|write|speak|talk|give (?:me|an?|the)|keep (?:your|it|the|answers|replies|things)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|short|specific)|show|include|avoid|start|end|explain|add|format|address|quote|cite|ask|send|assume|put|mention|round|spell|sign|suggest|recommend|offer|call me|tell me)\b.*)$",
     re.IGNORECASE,
 )
 _MANNER: Final = re.compile(
-    r"^(?:please |pls |can you |could you |i want you to |i would like you to )*(?P<what>(?:do not (?:use|add|include|write|send|call me|give me|be (?:so|too|verbose|formal|polite))|stop (?:using|adding|giving me|calling me|being (?:so|too)|apologi[sz]ing|saying)|(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only |always )?in \w+|use (?:metric|imperial|celsius|fahrenheit|british|american|24|12|bullet|plain|simple|short|formal|informal|he|she|they)\b|keep (?:your |the )?(?:answers|replies|responses|it|things|messages) (?:short|brief|concise|simple|formal|casual|under|to)|be (?:more |less )?(?:brief|concise|formal|informal|direct|polite|casual))\b.*?)(?: please| from now on| going forward| when you answer| with me| in your (?:answers|replies))*$",
+    r"^(?:please |pls |can you |could you |i want you to |i would like you to )*(?P<what>(?:do not (?:use|add|include|write|send|call me|give me|be (?:so|too|verbose|formal|polite))|stop (?:using|adding|giving me|calling me|being (?:so|too)|apologi[sz]ing|saying)|(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only |always )?in \w+|use (?:metric|imperial|celsius|fahrenheit|british|american|24|12|bullet|plain|simple|short|formal|informal|he|she|they)\b|keep (?:your |the )?(?:answers|replies|responses|it|things|messages) (?:short|brief|concise|simple|formal|casual|under|to)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|strict|gentle|friendly|short|specific)|go back to (?:writing|answering|replying|speaking|using))\b.*?)(?: please| from now on| going forward| when you answer| with me| in your (?:answers|replies))*$",
     re.IGNORECASE,
 )
+_WHENEVER: Final = re.compile(
+    r"^(?:please |pls |from now on,? )*(?P<when>(?:whenever|when|every time|each time|if) (?:you|i) [^,]{3,80}), (?:please |then |always )*(?P<what>(?:do not |never )?(?:answer|reply|respond|use|write|speak|talk|give|keep|be|show|include|avoid|start|end|explain|add|format|address|quote|cite|ask|send|assume|put|mention|round|spell|sign|suggest|check|tell|remind|make sure)\b.*)$",
+    re.IGNORECASE,
+)
+_RECIPE: Final = re.compile(
+    r"^(?:(?:the way|how) (?:we|i) (?P<goal>[^:,]{3,60})|(?:the )?steps (?:to|for) (?P<aim>[^:,]{3,60})): (?P<how>.+)$",
+    re.IGNORECASE,
+)
+_CASE: Final = re.compile(
+    r"^(?P<when>(?:if|when|whenever|before|after|once|every time) (?!i was|i were|we were|we was|only)[^?]{5,80}?)(?:,| (?=(?:we|i) (?:always |usually |first |have to |need to )?\w+ )) ?(?:then )?(?P<how>(?:(?:we|i) (?:always |usually |first |have to |need to )?|you (?:have to|need to|must|should) )?(?:check|run|use|call|execute|open|press|click|type|start|build|push|tag|merge|deploy|set|copy|install|restart|send|ask|log|create|fill|turn|hold|enter|edit|export|make|clear|ping|file|issue|schedule|review|notify|email|update|delete|move|write|get|take|put|reset|wait|lift|pick|bump|branch)\b.+)$",
+    re.IGNORECASE,
+)
+_POINTS: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
+_OURS: Final = re.compile(r"\b(?:we|our|my|i|us)\b", re.IGNORECASE)
 _PROCEDURE: Final = re.compile(
-    r"^(?:to|in order to) (?P<goal>[\w -]{3,60}?),? (?P<how>(?:you (?:have to|need to|must|should) |we (?:have to |need to )?|i (?:have to |need to )?|first |just )?(?:run|use|call|execute|open|press|click|type|go|start|build|push|tag|merge|deploy|set|copy|install|restart|send|ask|log|create|fill|turn|hold|enter|edit|export|make)\b.+)$",
+    r"^(?:to|in order to) (?P<goal>[\w -]{3,60}?)(?:,| (?=(?:you|we|i|first|just)\b)) ?(?P<how>(?:you (?:(?:have to|need to|must|should) )?|we (?:have to |need to )?|i (?:have to |need to )?|first |just )?(?:run|use|call|execute|open|press|click|type|go|start|build|push|tag|merge|deploy|set|copy|install|restart|send|ask|log|create|fill|turn|hold|enter|edit|export|make|lift|pick|get|pull|push|bump|branch|take|ping|file)\b.+)$",
     re.IGNORECASE,
 )
 _PROCESS: Final = re.compile(
@@ -53,7 +72,7 @@ _PROCESS: Final = re.compile(
 
 def request_of(said: str, who: str) -> Request | None:
     """The request a plain sentence makes, or None."""
-    for make in (_name, _forget, _remember, _standing, _manner, _procedure):
+    for make in (_name, _forget, _remember, _standing, _whenever, _manner, _procedure):
         request = make(said, who)
         if request is not None:
             return request
@@ -72,7 +91,9 @@ def _forget(said: str, who: str) -> Request | None:
 
 def _remember(said: str, who: str) -> Request | None:
     found = _REMEMBER.match(said)
-    return Request(_as_fact(found[1], who), "instruction") if found and len(found[1].split()) >= 2 else None
+    if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3:
+        return None
+    return Request(_as_fact(found[1], who), "instruction")
 
 
 def _standing(said: str, who: str) -> Request | None:
@@ -81,6 +102,19 @@ def _standing(said: str, who: str) -> Request | None:
         return None
     how = "never" if found["how"].lower().startswith(("never", "do not")) else "always"
     return Request(f"{who} wants the assistant to {how} {_about(found['what'])}.", "instruction", Kind.PROCEDURAL)
+
+
+def _whenever(said: str, who: str) -> Request | None:
+    found = _WHENEVER.match(said)
+    if not found:
+        return None
+    when = _about(found["when"])
+    what = re.sub(r"^do not ", "not ", found["what"], flags=re.IGNORECASE)
+    return Request(
+        f"{who} wants the assistant {_not_to(_about(what)) if what.startswith('not ') else 'to ' + _about(what)} {when}.",
+        "instruction",
+        Kind.PROCEDURAL,
+    )
 
 
 def _manner(said: str, who: str) -> Request | None:
@@ -96,23 +130,39 @@ def _manner(said: str, who: str) -> Request | None:
 
 
 def _procedure(said: str, who: str) -> Request | None:
-    del who
     found = _PROCEDURE.match(said)
     if found:
-        return Request(f"To {found['goal']}, {found['how']}.", "procedural", Kind.PROCEDURAL)
+        return Request(about(f"To {found['goal']}, {found['how']}", who), "procedural", Kind.PROCEDURAL)
+    for pattern, lead in ((_RECIPE, "goal"), (_CASE, "when")):
+        found = pattern.match(said)
+        if found and _OURS.search(said) and not (lead == "when" and _POINTS.search(found["when"])):
+            return Request(_procedure_text(said, found, lead, who), "procedural", Kind.PROCEDURAL)
     found = _PROCESS.match(said)
     if found and len(found["how"].split()) >= 3:
-        return Request(
-            f"{found['which'][0].upper()}{found['which'][1:]}: {found['how']}.", "procedural", Kind.PROCEDURAL
-        )
+        return Request(about(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL)
     return None
+
+
+def _procedure_text(said: str, found: re.Match[str], lead: str, who: str) -> str:
+    if lead == "goal":
+        goal = found["goal"] or found["aim"]
+        return about(f"How {who} {_done(goal)}: {found['how']}", who) if found["goal"] else about(said, who)
+    return about(f"{found['when']}, {found['how']}", who)
+
+
+def _done(goal: str) -> str:
+    """Such as "make my bread", said of somebody else."""
+    return third(f"I {goal}", "").strip().rstrip(".")
 
 
 def _not_to(what: str) -> str:
     return f"not to {what[4:]}" if what.startswith("not ") else what
 
 
+_YOU_DO: Final = re.compile(r"\byou (?:(always|never|also) )?([a-z]+)\b", re.IGNORECASE)
 _ABOUT: Final[tuple[tuple[str, str], ...]] = (
+    (r"\bi am\b", "they are"),
+    (r"\bi\b", "they"),
     (r"\bme\b", "them"),
     (r"\bmy\b", "their"),
     (r"\byour\b", "its"),
@@ -122,6 +172,7 @@ _ABOUT: Final[tuple[tuple[str, str], ...]] = (
 
 def _about(what: str) -> str:
     """An order, told about the one who gives it."""
+    what = _YOU_DO.sub(lambda m: f"it {m[1] + ' ' if m[1] else ''}{third_person(m[2].lower())}", what)
     for pattern, replacement in _ABOUT:
         what = re.sub(pattern, replacement, what, flags=re.IGNORECASE)
     return what.rstrip(" .!")
@@ -129,6 +180,4 @@ def _about(what: str) -> str:
 
 def _as_fact(what: str, who: str) -> str:
     what = what.strip().rstrip(".!")
-    if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE):
-        return third(what, who)
-    return what[0].upper() + what[1:] + "."
+    return third(what, who) if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE) else about(what, who)

@@ -10,10 +10,11 @@ from typing import Final
 
 from retain.core.rules.verbs import ADVERBS, AUXILIARIES, COMMON_VERBS, SAME_IN_PAST, is_past, third_person
 
-_WORD: Final = re.compile(r"[A-Za-z][A-Za-z'-]*|\S")
 _PAST_TIME: Final = re.compile(
-    r"\b(?:yesterday|ago|last|earlier|when i was|just|finally|recently|back in|in (?:19|20)\d\d)\b", re.IGNORECASE
+    r"\b(?:yesterday|ago|last|earlier|when i was|just|finally|recently|a while back|once|back in|in (?:19|20)\d\d|this (?:morning|afternoon|week)|today)\b",
+    re.IGNORECASE,
 )
+_TITLE: Final = re.compile(r"^(?:i|we) (?:\w+ly )?read (?:the (?:book |novel )?)?[\"'A-Z]")
 _PRONOUNS: Final = {
     "my": "their",
     "me": "them",
@@ -29,22 +30,53 @@ _PRONOUNS: Final = {
 _PLURAL: Final = {"am": "are", "was": "were"}
 
 
-def third(clause: str, who: str) -> str:
-    """A clause without contractions, told about ``who``; a subject is put in front where there is none."""
+def third(clause: str, who: str, *, past: bool = False) -> str:
+    """A clause without contractions, told about ``who``; a subject is put in front where there is none.
+
+    ``past`` says that a verb whose forms are alike ("cut") is meant as past.
+    """
     words = clause.split()
     first = words[0].lower().strip(",") if words else ""
     if first in ("i", "we"):
-        return _finished(who, _told(words[1:], present_allowed=not _PAST_TIME.search(clause)))
+        past = past or bool(_PAST_TIME.search(clause) or _TITLE.match(clause[:1].lower() + clause[1:]))
+        return _finished(who, _told(words[1:], present_allowed=not past))
     if first in ("my", "our"):
         return _finished(f"{who}'s", _others(words[1:]))
     return _finished(who, _others([words[0][:1].lower() + words[0][1:], *words[1:]]) if words else [])
 
 
+def about(clause: str, who: str) -> str:
+    """A clause with a subject of its own ("Red wine gives me migraines"): the first word for the speaker is their name."""
+    words = clause.split()
+    for at, word in enumerate(words):
+        bare, tail = _split(word)
+        name = {"me": who, "us": who, "i": who, "we": who, "my": f"{who}'s", "our": f"{who}'s", "mine": f"{who}'s"}.get(
+            bare.lower()
+        )
+        if name is None or bare == "US":
+            continue
+        rest = words[at + 1 :]
+        told = _told(rest, present_allowed=True) if bare.lower() in ("i", "we") and rest else _others(rest)
+        return _capital(_finished("", [*words[:at], name + tail, *told]))
+    return _capital(_finished("", words))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_NO_LONGER: Final = re.compile(r"no longer$", re.IGNORECASE)
+
+
+def _is_adverb(word: str) -> bool:
+    return word.lower().strip(",") in ADVERBS and word.lower() != "tend"
+
+
 def _told(words: list[str], *, present_allowed: bool) -> list[str]:
     """What follows the subject: adverbs, then the verb in agreement, then the rest."""
     at = 0
-    while at < len(words) - 1 and words[at].lower().strip(",") in ADVERBS:
-        at += 1
+    while at < len(words) - 1 and (_is_adverb(words[at]) or _NO_LONGER.match(" ".join(words[at : at + 2]))):
+        at += 1 if _is_adverb(words[at]) else 2
     if at >= len(words):
         return words
     verb, tail = _split(words[at])
@@ -56,24 +88,49 @@ def _told(words: list[str], *, present_allowed: bool) -> list[str]:
 def _agree(verb: str, *, present_allowed: bool) -> tuple[str, bool]:
     lowered = verb.lower()
     if lowered in AUXILIARIES:
-        return AUXILIARIES[lowered], lowered == "am"
+        return AUXILIARIES[lowered], lowered in ("am", "are", "do", "have")
     if is_past(lowered) and not (lowered in SAME_IN_PAST and lowered != "quit" and present_allowed):
         return verb, False
     return third_person(lowered), True
 
 
+_BINDING: Final = frozenset("to not can will would help let".split())
+_NOT_BEFORE_VERB: Final = frozenset(
+    "to not can will would could do does did the a an their any some no for of in with about through".split()
+)
+
+
 def _coordinated(words: list[str]) -> list[str]:
-    """Such as "lives in Oslo and work at Acme": a verb after "and" follows the first one."""
-    for at in range(len(words) - 1):
+    """Such as "lives in Oslo and work at Acme": a verb after "and" follows the first one.
+
+    Not where the verb belongs to something else: "likes to sing and dance", "does not eat or drink", "for fun and work".
+    """
+    for at in range(len(words) - 2):
         word, tail = _split(words[at + 1])
-        if words[at].lower() in ("and", "or") and word.lower() in COMMON_VERBS and _is_verb_place(words, at + 2):
-            words[at + 1] = third_person(word.lower()) + tail
+        joins = words[at].lower() in ("and", "or", "but") or (
+            words[at].lower() in ("also", "then") and at and words[at - 1].lower() == "and"
+        )
+        if not joins or any(before.lower() in _BINDING for before in words[:at]):
+            continue
+        lowered = word.lower()
+        if lowered in ("have", "am", "do") or (lowered in COMMON_VERBS and _goes_on(words, at)):
+            words[at + 1] = third_person(lowered) + tail
+            _listed_before(words, at)
     return words
 
 
-def _is_verb_place(words: list[str], at: int) -> bool:
-    """A noun list ("guitar and work") ends where a verb would go on."""
-    return at < len(words)
+def _listed_before(words: list[str], at: int) -> None:
+    """Such as "watches films, hike, and cooks": what stands between commas follows too."""
+    for between in range(1, at + 1):
+        word, tail = _split(words[between])
+        if tail == "," and words[between - 1].endswith(",") and word.lower() in COMMON_VERBS:
+            words[between] = third_person(word.lower()) + tail
+
+
+def _goes_on(words: list[str], at: int) -> bool:
+    """A noun list ("guitar and work") ends or has a comma where a verb would go on."""
+    before = words[at - 1].lower() if at else ""
+    return not words[at + 1].endswith(",") and before not in _NOT_BEFORE_VERB
 
 
 def _others(words: list[str]) -> list[str]:
@@ -81,23 +138,26 @@ def _others(words: list[str]) -> list[str]:
     for at, word in enumerate(words):
         bare, tail = _split(word)
         lowered = bare.lower()
-        if lowered in _PRONOUNS and (bare != "US"):
+        if lowered in _PRONOUNS and bare != "US":
             changed[at] = _PRONOUNS[lowered] + tail
-            if lowered == "i" and at + 1 < len(words):
-                following, end = _split(words[at + 1])
-                changed[at + 1] = _PLURAL.get(following.lower(), following) + end
         elif at and words[at - 1].lower() == "i" and lowered in _PLURAL:
             changed[at] = _PLURAL[lowered] + tail
     return changed
 
 
+_WORD: Final = re.compile(r"^([\"'(]*)([A-Za-z][A-Za-z'-]*?)(\W*)$")
+
+
 def _split(word: str) -> tuple[str, str]:
     """A word and the punctuation behind it."""
-    found = re.match(r"^([A-Za-z][A-Za-z'-]*?)(\W*)$", word)
-    return (found[1], found[2]) if found else (word, "")
+    found = _WORD.match(word)
+    return (found[2], found[3]) if found and not found[1] else (word, "")
+
+
+_STOP_IN_QUOTE: Final = re.compile(r"[.,!]+([\"”])$")
 
 
 def _finished(subject: str, words: list[str]) -> str:
-    text = " ".join([subject, *words]).strip().rstrip(" ,;:-.!")
-    text = re.sub(r"\b([Dd]oes|is|has|was|did|would|could|can|will|should) not\b", r"\1 not", text)
+    text = " ".join([subject, *words] if subject else words).strip().rstrip(" ,;:-.!~…")
+    text = _STOP_IN_QUOTE.sub(r"\1", text)
     return f"{text}." if text else ""

@@ -10,57 +10,80 @@ from typing import Final
 
 from retain.core.rules.plain import is_question
 
+_INTERJECTIONS: Final = (
+    "hi|hey|hello|hiya|yo|yeah|yea|yes|yep|yup|no|nope|nah|oh|ooh|ah|aw|aww|wow|woah|whoa|woohoo|well|so|ok|okay|alright|right|sure|haha|hahaha|lol|hmm|um|uh|omg|"
+    "thanks|thank you|thanks a lot|thx|cool|great|nice|awesome|sweet|perfect|btw|by the way|fyi|honestly|to be honest|tbh|frankly|anyway|anyways|oops|whew|"
+    "also|and|but|plus|look|listen|you know|i mean|like i said|as i said|as i mentioned|of course|absolutely|man|dude|gosh|"
+    "definitely|exactly|totally|actually|for the record|just so you know|just to be clear|good news|big news|bad news|quick update|quick intro|update|note|intro|about me|heads up|small update|typo|autocorrect|wait|wait no|scratch that|"
+    "let me correct that|final decision|fun fact|reminder|ugh|phew|yay|guess what|you have it wrong|i misspoke earlier|i misspoke|makes sense|long story short|"
+    "i have made up my mind|hope you are (?:well|good|ok|okay|doing well)|let me correct that|sorry for the rant|good morning|good evening|good afternoon|sorry|please note|correction|in fact|speaking of which|then|now|no worries|same here|me too|for sure|true|"
+    "hey there|hi there|hello there|oh and|true story|believe it or not|as always|as ever|as usual|thankfully|luckily|sadly|unfortunately|fortunately"
+)
 FILLERS: Final = re.compile(
-    r"^(?:(?:hi|hey|hello|hiya|yo|yeah|yes|yep|yup|no|nope|nah|oh|ooh|ah|aw|aww|wow|well|so|ok|okay|right|sure|haha|hahaha|lol|hmm|um|uh|"
-    r"thanks|thank you|thanks a lot|cool|great|nice|awesome|btw|by the way|fyi|honestly|to be honest|tbh|frankly|anyway|anyways|"
-    r"also|and|but|plus|look|listen|you know|i mean|like i said|as i said|as you know|as i mentioned|of course|absolutely|"
-    r"definitely|exactly|totally|actually|for the record|just so you know|good news|quick update|quick intro|update|note|intro|about me|heads up|small update|typo|scratch that|let me correct that|final decision|fun fact|reminder|today marks|ugh|phew|yay|guess what|"
-    r"good morning|good evening|sorry|please note|correction|in fact|speaking of which|then|now|"
-    r"hey there|hi there|hello there)\b(?:,? (?:there|guys|everyone|all|man|dude|buddy))?(?:,? (?-i:[A-Z][a-z]+)(?=[,!.]))?[,!.:;~ -]+)+",
+    rf"^(?:(?:{_INTERJECTIONS})\b(?:,? (?:there|guys|everyone|all|man|dude|buddy|so much))?(?:,? (?-i:[A-Z][a-z]+)(?=[,!.]))?(?: ?(?:[,!.:;~…)-])+ *|(?<=[a-z]) (?=(?:{_INTERJECTIONS})\b| *(?:i|my|we|our|i'm|im)\b)))+",
+    re.IGNORECASE,
+)
+_LEADS: Final = re.compile(
+    r"^(?:turns out(?: that)?|it turns out(?: that)?|as you (?:know|are aware),?|because|cause|the thing is,?|thing is,?|long story short,?|just to be clear,?|for the record,?|in case (?:it|that) matters,?|by the way,?|just so you know,?|fyi,?|btw,?|anyway,?|and|but|so|plus|also|now|lol|haha|ugh|ok|okay|alright,?|today marks(?= \w+ years)|(?!yesterday|today|tomorrow|tonight|lately|recently|nowadays)(?-i:[A-Z][a-z]+),(?= (?:i|my|we)\b)) (?=\S)",
     re.IGNORECASE,
 )
 """What people say before they say something."""
 
+_LEADING: Final = " ,;:-*•)("
 _YOU: Final = re.compile(r"\b(?:you|your|yours|yourself|u|ur|y'all)\b", re.IGNORECASE)
 _HYPOTHETICAL: Final = re.compile(
     r"^(?:if|imagine|suppose|supposing|pretend|let us (?:say|pretend|assume)|assume|assuming|what if|say i|picture)\b"
-    r"|\b(?:if (?:i|we|only)|i wish|wish i|would have|could have|should have|as if|were i|had i (?:known|been))\b"
-    r"|\b(?:i|we) (?:would|could) (?:not )?(?!like|love|rather|prefer|never|always|not eat)\w+",
+    r"|\b(?:if (?:i|we|only)|i wish|wish i|would have|could have|should have|as if|whether|in a world where|were i|had i (?:known|been))\b"
+    r"|\b(?:i|we) (?:would|could) (?:not )?(?!like|love|rather|prefer|never|always|not|stand)\w+",
     re.IGNORECASE,
 )
 _HEDGE: Final = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|not sure|i guess|i suppose|unsure|wondering|one day|some ?day|who knows|"
-    r"may (?:or may not|try|go|move|start|switch|be)|toying with|tempted|sort of thinking|could see myself|"
-    r"(?:i am|been) (?:kind of |sort of )?(?:thinking|considering|debating)|on the fence|probably)\b",
+    r"may (?:or may not|try|go|move|start|switch|be)|idk|no idea yet|thinking about maybe|toying with|tempted|sort of thinking|could see myself|"
+    r"(?:i am|been) (?:kind of |sort of )?(?:thinking|considering|debating)(?= (?:about|maybe|whether|it|that))|on the fence|probably)\b",
     re.IGNORECASE,
 )
+_MOODS: Final = (
+    "good|great|fine|ok|okay|alright|well|sorry|glad|happy|excited|thrilled|tired|sleepy|hungry|thirsty|bored|busy|sad|upset|proud|grateful|thankful|lucky|blessed|"
+    "confused|lost|stuck|ready|sure|curious|impressed|amazed|worried|scared|nervous|stoked|pumped|done|late|right|wrong|listening|kidding|joking|hoping(?! to)|trying(?! out)|inspired|"
+    "honored|honoured|touched|moved|determined|motivated|eager|dying|broke|safe|numb|speechless|relieved|overwhelmed|exhausted|stressed|pleased|delighted|optimistic|"
+    "anxious|psyched|freaking|super|feeling|loving|enjoying|having|rooting|cheering|rocking|doing|jealous|starving|freezing|shocked|surprised|hopeful|committed|"
+    "confident|content|comfortable|focusing on the positive|stepping|chasing|hustling|grinding|killing|living the dream|decompressing|open|up for|down for|down to|all for|all ears|on board|in awe|looking forward|here for|there for|always here|so"
+)
 _SMALL_TALK: Final = re.compile(
-    r"^(?:i am|we are|i was|i feel|i have been|i am feeling|i felt)(?: \w+){0,2} (?:good|great|fine|ok|okay|alright|well|sorry|glad|happy|excited|"
-    r"thrilled|tired|sleepy|hungry|thirsty|bored|busy|sad|upset|proud|grateful|thankful|lucky|blessed|confused|lost|stuck|"
-    r"ready|here|back|sure|curious|impressed|amazed|worried|scared|nervous|stoked|pumped|done|late|home|in|out|on it|right|wrong|"
-    r"so|all|listening|kidding|joking|looking forward|hoping|trying|inspired|honored|honoured|touched|moved)\b(?! (?:to be|with my|at my|by the|in my))",
+    rf"^(?:i|we)(?: am| are| was| were| feel| felt| have been| am feeling| got| get| will be| have never been| could not be)(?: (?:just|so|really|very|super|pretty|quite|still|all|always|also|a bit|a little|kind of|not|such|too|more|extremely|definitely|totally|absolutely|truly|incredibly|beyond|even|already|feeling|both))* (?:{_MOODS})\b(?! (?:at (?!the same)|in (?:(?-i:[A-Z])|my|a )|with my|my (?!best|part)))"
+    r"|^(?:i|we) (?:am|are|was|were) (?:\w+ )?(?:here|back|home|in|out|on it|all|off|around|there|away)(?: now| again| today)?$"
+    r"|^(?:i|we) (?:feel|felt)\b",
     re.IGNORECASE,
 )
 _TALKING: Final = re.compile(
-    r"^(?:i|we)(?: \w+){0,2}? (?:think|thought|guess|know|knew|mean|meant|understand|understood|see|saw that|hear|heard|agree|appreciate|"
-    r"hope|wonder|wondered|believe|bet|suppose|promise|swear|assume|imagine|remember|forgot|forget|said|say|told|tell|ask|asked|noticed|realize|realise|"
-    r"realized|realised|feel like|felt like|feel that|wish|want to (?:tell|ask|know|say|share|hear|thank|show)|wanted to (?:tell|ask|know|say|share|hear|thank|show)|"
-    r"need (?:help|you|a hand|to know|to ask)|would (?:like|love) (?:to (?:know|hear|see|ask|get)|a|some|an|help|if)|could not agree|can (?:see|imagine|relate|tell|only)|can not wait|cannot wait|"
-    r"love (?:it|that|this|how|hearing|seeing|those|these|to hear)|like (?:it|that|this|how|those|these|your)|enjoyed (?:it|that|this)|hate (?:it|that|this|when)|"
-    r"am (?:asking|saying|talking|wondering|guessing|telling|referring|just (?:saying|asking|looking)|looking for (?:a|some|help|ideas|advice))|do not (?:know|think|understand|remember|get it|see)|did not (?:know|think|understand|get|mean)|"
-    r"got (?:it|this|that|you)|will (?:try|let|see|check|do|be|get|have a look|look|think|give|keep|send|share|tell|show)|looked at|tried (?:that|it|this|to run|running))\b",
+    r"^(?:i|we)(?: (?:just|also|really|still|do|did|can|could|always|truly|only|have|totally|definitely|never|even|actually|both|all|completely|sometimes|often|must|not|to|will|would|am|was))* "
+    r"(?:think|thought|thinking|guess|mean|meant|understand|understood|see(?! \w+ (?:every|once|twice))|saw that|hear|heard|hearing|agree|appreciate|appreciated|"
+    r"hope|hoped|wonder|wondered|wondering|believe|believed|bet|suppose|promise|swear|assume|imagine|remember|remembering|have (?:no|not any) (?:doubt|idea|clue|regrets|choice)|forgot|forget|say|said|tell|told|asking|asked|ask|noticed|realize|realise|"
+    r"realized|realised|recommend|suggest|wish|miss|missed|trust|admire|value|cherish|treasure|salute|respect|relate|look forward|looked forward|dig|doubt|care|cared|"
+    r"know(?! (?-i:[A-Z])| how to| any| some| a (?:bit|little)| \w+ (?:well|from))|knew|"
+    r"(?:want|wanted|need|needed|like|love|have|had|got) to (?:tell|ask|know|say|share|hear|thank|show|see|admit|check|be honest|give|keep|make sure|stay|push|try|let|feel|figure)|"
+    r"need (?:help|you|a hand|dinner|ideas|advice)|(?:like|love) (?:to (?:know|hear|see|ask|get|help|lend|support|come|join|check|be there)|if)|"
+    r"love (?:it|that|this|how|hearing|seeing|those|these|to hear|the (?:way|idea|look|vibe|energy|feeling|connection|thought)|your)|like (?:it|that|this|how|those|these|your|the (?:way|idea|look|sound))|enjoyed (?:it|that|this)|hate (?:it|that|this|when)|"
+    r"saying|talking|guessing|telling|referring|looking for (?:a|some|help|ideas|advice)|"
+    r"got (?:it|this|that|you|a feeling|the feeling)|let|have a look|look at|looked at|look(?: |$)|"
+    r"tried (?:that|it|this|to run|running)|wait|can not wait|go for it|make it|do (?:it|this|that|my best)|did (?:it|this|that|my best)|find (?:it|that|this)|found (?:it|that|this|out)|wanted|saw how|ended up (?:laughing|having|loving)|got through|get through|owe)\b",
+    re.IGNORECASE,
+)
+_OFFERING: Final = re.compile(
+    r"^(?:i|we) (?:will|shall|can|am going to|have to|had to|have got to|would|could)(?: \w+ly)? (?:just |also |always |never )?(?:try|let|see|check|do|get|have a look|look|think|give|keep|send|share|tell|show|remember|consider|stay|push|dig|fight|deal|adjust|make (?:it|sure)|stick|continue|stop|cherish|never)\b",
     re.IGNORECASE,
 )
 _TASK: Final = re.compile(
     r"^(?:please |pls |kindly |now |then |also |just |can we |let us |let me |lets )*(?:write|rewrite|summari[sz]e|translate|explain|help|show|give|tell|find|list|"
     r"create|make|generate|draft|fix|debug|check|compare|describe|calculate|compute|convert|suggest|recommend|pretend|act|act as|define|"
-    r"search|look up|look at|continue|go on|try again|do|don't worry|answer|classify|extract|review|correct|improve|edit|format|implement|"
-    r"refactor|add|remove|update|change|use the|set|send|schedule|book|remind|plan|design|build|run|imagine|think|consider|be|play|"
-    r"open|read this|take a look|see (?:the|this|below|above)|note the|ignore|print|return|output|respond with|reply with|say|repeat|turn (?:this|it|the))\b",
+    r"search|look up|look at|continue|go on|try again|do (?!not (?:like|eat|drink|want|enjoy|smoke|own|have|care))|don't worry|answer|classify|extract|review|correct|improve|edit|format|implement|"
+    r"refactor|add|remove|update|change|use|set|send|schedule|book|remind|plan|design|build|run|imagine|think|consider|be|play|"
+    r"open|read this|take a look|see (?:the|this|below|above)|note the|ignore|print|return|output|respond with|reply with|say|repeat|turn (?:this|it|the)|keep|stay|let|go|hope|get|do not worry|trust|believe|hang|wish)\b",
     re.IGNORECASE,
 )
 _POINTING: Final = re.compile(
-    r"^(?:it|that|this|those|these|they|he|she|there|here|what|which|such|the (?:former|latter)|one|some|others?|everyone|everything|nothing|something)\b",
+    r"^(?:it|that|this|those|these|they|he|she|its|his|her|their|there|here|what|which|who|how|when|where|why|such|even|things?|nature|life|the (?:former|latter)|one|some|others?|everyone|everything|nothing|something)\b",
     re.IGNORECASE,
 )
 _OBJECT_ONLY: Final = re.compile(
@@ -71,28 +94,42 @@ _QUOTED: Final = re.compile(
     r"^[\"'“‘].+[\"'”’][.!]?$|\b(?:said|says|told me|goes|went|asked|wrote|replied|like)[,:]? [\"'“‘]", re.IGNORECASE
 )
 _TRANSIENT: Final = re.compile(
-    r"^(?:i|we)(?: am| are| was| will be| have been)? (?:just |currently |still |now )?(?:at the (?:store|shop|office|airport|station|gym|park|mall|beach)|on (?:my|the) way|in a (?:meeting|call|hurry)|"
-    r"heading (?:out|to|home|off)|about to|(?:going|off) to (?:bed|sleep|the (?:store|shop))|running late|waiting for|stuck in|sitting (?:here|in)|in the middle of|"
-    r"having (?:lunch|dinner|breakfast|a coffee)|watching (?:tv|a movie)|getting ready|trying to (?:figure|understand|fix|find|get|run|make|install|decide)|"
-    r"working on (?:it|this|that)|looking (?:at|for|into|forward))\b",
+    r"^(?:i|we)(?: am| are| was| will be| have been)? (?:just |currently |still |now |actually )?(?:at the (?:store|shop|office|airport|station|gym|park|mall|beach)$|on (?:my|the) (?:way|bus|train)|in a (?:meeting|call|hurry)|"
+    r"heading (?:out|to|home|off)|about to|(?:going|off) to (?:bed|sleep|the (?:store|shop))|running late|waiting for|stuck in|sitting (?:here|in)|in the (?:middle of|waiting)|"
+    r"having (?:lunch|dinner|breakfast|a coffee|fun|a blast)|watching (?:tv|a movie)$|getting ready$|trying to (?:figure|understand|fix|find|get|run|make|install|decide)|"
+    r"working on (?:it|this|that)|looking (?:at|for|into|forward))\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
     re.IGNORECASE,
 )
 
+_FEEDBACK: Final = re.compile(
+    r"^(?:i|we)(?: \w+){0,3} (?:like|love|prefer|hate|liked|loved|enjoy)\w* (?:the|both) (?:(?:first|second|third|last|previous|new|original|other|shorter|longer|updated) )*(?:sentence|paragraph|version|draft|line|title|option|answer|reply|response|wording|tone|ending|part|bit|one|ones|idea|suggestion|poem|slogan|picture|pic|photo|look|color|colour|design|vibe|sound)s?\b",
+    re.IGNORECASE,
+)
 _LET_US: Final = re.compile(r"^(?:let us|let me|lets|shall we|may we)\b", re.IGNORECASE)
 _UNFINISHED: Final = re.compile(
-    r"\b(?:to|the|a|an|of|for|with|and|or|in|on|at|my|is|are|was|am|be|if|that|than|so|very|really|like|from)$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$",
+    r"\b(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
+    r"|^(?:i|we) (?:\w+ )?(?:did|do|have|had|was|am|can|could|will|would)(?: not)?$|^(?:i|we) \w+$|\b(?:i mean|if that makes sense)\b",
     re.IGNORECASE,
 )
 _VAGUE: Final = re.compile(
     r"^(?:i|we)(?: \w+){0,3} (?:something|a (?:ton|lot|blast|great time|good time|bit)|so much|fun|everything|anything|nothing|things|stuff|a (?:crazy|busy|long|tough|rough|wild|hard|few|great|good|weird) \w+(?: \w+)?|the (?:win|best|same|way|one)|better|together|it all|my best|our best|ages|work (?:well|hard)|working hard|have different|all (?:have|need|want|got|had))(?: (?:to share|going on|lately|recently|with (?:it|them|that)|together))?$"
-    r"|^(?:i|we) (?:all |both )?(?:have to|gotta|have got to|need to|must|should|can|all) |^(?:i|we) (?:had|have|got|am having|ended up) (?:a |an |the |some |such a |so much |an? \w+ )?(?:\w+ )?(?:blast|fun|time|luck|feeling|day|week|weekend|chance|ideas?|laughs?|good time)\b(?! (?:job|zone))|^i (?:have|had|got) something\b",
+    r"|^(?:i|we) (?:all |both )?(?:have got to|need to|must|should|(?:can|could)(?! not (?:stand|have|eat|drink|swim|drive|run|walk|cook|read|ride|tolerate|play|dance|sing|afford|speak))(?! (?:speak|play|swim|cook|drive|hold|ride|ski|code|juggle|sew|knit))|all) "
+    r"|^(?:i|we)(?: \w+)? (?:had|have|got|am having|have been having|ended up) (?:a |an |the |some |such a |so much |an? \w+ |a really \w+ |some really \w+ |my )?(?:\w+ )?(?:blast|fun|time|luck|feeling|day|days|week|weekend|chance|ideas?|laughs?|good time|moments?|opportunity|talk|chat|conversation|bumps?|ups|downs|setbacks?|challenges?|struggles?|experience|experiences|stuff|moments?|games?|times?|match|season|practice)\b(?! (?:job|zone|trip|tickets))"
+    r"|^i (?:have|had|got) something\b|\bkeeps? (?:me|us) going\b|^(?:i|we) made sure\b|\bin common\b|^(?:i|we)(?: \w+)? (?:switched|changed|swapped) (?:jobs|careers|companies|employers|banks|schools|phones|cars|plans)$|\bmake (?:it|this|that) (?:happen|work)\b|\bemotions\b|\bhit it off\b|^my dreams? (?:is|are|has|have)\b(?! to)|^(?:i|we)(?: am| are)?(?: just)? (?:stay|staying|keeping) (?:positive|strong|focused|motivated|true|determined|busy|calm|active)\b"
+    r"|^(?:my|our) [\w' ]+? (?:is|are|was|were|has been|have been|had|have)(?: (?:so|such|really|super|pretty|very|always|been|all|a|an|the|just|getting|more|my|incredibly|truly|quite))* (?:awesome|great|amazing|good|wonderful|fantastic|incredible|supportive|encouraging|inspiring|excited|happy|proud|thrilled|best|blast|fun|lovely|nice|tough|hard|crazy|hectic|rough|wild|beautiful|perfect|cute|sweet|adorable|important|rock|biggest fans?|priceless|blessing|everything|special|cool|roller ?coaster|delicious|tasty|yummy|so much)\b(?! (?:at|dane|grand))",
     re.IGNORECASE,
 )
+_OPEN: Final = re.compile(
+    r"\b(?:anything|anyone|something|somewhere|whatever|someone|each other|one another|things|stuff)\b", re.IGNORECASE
+)
+_OPEN_IN_TALK: Final = re.compile(r"\b(?:everything|everyone|everybody|any|did not|like these|such)\b", re.IGNORECASE)
 _GENERAL: Final = re.compile(
-    r"^\w+ing\b[\w' ,-]* (?:is|are|was|can be|takes|helps|makes|brings|builds|means|feels|gives|keeps)\b", re.IGNORECASE
+    r"^\w+ing\b[\w' ,-]* (?:is|are|was|can be|can|has|does|takes|helps|makes|brings|builds|means|feels|gives|keeps|\w+s (?:me|us))\b",
+    re.IGNORECASE,
 )
 
 _TESTS: Final = (
+    ("feedback", _FEEDBACK),
     ("let us", _LET_US),
     ("unfinished", _UNFINISHED),
     ("vague", _VAGUE),
@@ -101,6 +138,7 @@ _TESTS: Final = (
     ("hedge", _HEDGE),
     ("small talk", _SMALL_TALK),
     ("talk about talk", _TALKING),
+    ("offer", _OFFERING),
     ("transient", _TRANSIENT),
     ("points at something", _OBJECT_ONLY),
     ("quote", _QUOTED),
@@ -109,7 +147,12 @@ _TESTS: Final = (
 
 def without_fillers(sentence: str) -> str:
     """The sentence without what people say before they say something."""
-    rest = FILLERS.sub("", sentence, count=1).lstrip(" ,;:-")
+    rest = FILLERS.sub("", sentence, count=1).lstrip(_LEADING)
+    for _ in range(3):
+        shorter = _LEADS.sub("", rest, count=1).lstrip(_LEADING)
+        if shorter == rest:
+            break
+        rest = shorter
     return rest or sentence
 
 
@@ -120,6 +163,30 @@ def not_a_fact(sentence: str) -> str:
     if _YOU.search(sentence):
         return "second person"
     return next((name for name, pattern in _TESTS if pattern.search(sentence)), "")
+
+
+_SELF: Final = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+
+
+def is_about_other(sentence: str) -> bool:
+    """Whether a sentence speaks of the one it is said to, and not of the speaker."""
+    return bool(_YOU.search(sentence)) and not _SELF.search(sentence)
+
+
+def leaves_open(sentence: str, *, is_short: bool = False) -> bool:
+    """Whether a sentence says "something" where one would want to know what."""
+    return bool(_OPEN.search(sentence)) or (not is_short and bool(_OPEN_IN_TALK.search(sentence)))
+
+
+_REACTION: Final = re.compile(
+    r"^(?:glad|happy|sorry|excited|proud|thanks|thank|congrats|congratulations|good (?:luck|to|for|job)|hope|hoping|sounds|looks|bet|must|wish|way to go|nice|great|awesome|cool|wow|so|such|what a|love (?:it|that|this|the|your|how)|can not wait|could not|no (?:problem|worries|doubt|wonder)|speaking|believe|trust|anything|any|yay|well done|keep|good)\b",
+    re.IGNORECASE,
+)
+
+
+def is_reaction(sentence: str) -> bool:
+    """Whether a sentence answers the other one rather than tells something ("Glad to hear ...")."""
+    return bool(_REACTION.match(sentence))
 
 
 def is_unreal(sentence: str) -> bool:
@@ -135,3 +202,29 @@ def is_task(sentence: str) -> bool:
 def points(sentence: str) -> bool:
     """Whether a sentence starts by pointing at something said elsewhere."""
     return bool(_POINTING.match(sentence))
+
+
+_IMPERSONAL: Final = re.compile(
+    r"^(?:been|had|took|was|felt|sounded|looked|seemed|turned out|made|got|meant|cost|based|said|told|given|compared|needless|supposed|called|named|inspired|surrounded|filled|packed) (?:a |an |some |the |so |really |very |pretty |quite |me |it |that |to |on |by |with )",
+    re.IGNORECASE,
+)
+_THING_DID: Final = re.compile(
+    r"^(?:just )?(?:been (?!\w+ing\b|to\b|in\b|on\b|at\b)|(?:sounded|looked|seemed|turned out|meant|cost|based|said|told|given|compared|needless|supposed|called|named|inspired|surrounded|filled|packed|got (?:it|this|that|you)|made (?:me|it|sense)|makes sense|missed you|loved (?:it|that)|wanted to|glad|heard)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_impersonal(sentence: str, *, is_note: bool) -> bool:
+    """Whether the missing subject of a sentence is a thing or the talk itself ("Been a crazy week", "Took some time")."""
+    return bool((_THING_DID if is_note else _IMPERSONAL).match(sentence) or _THING_DID.match(sentence))
+
+
+_PRAISE: Final = re.compile(
+    r"^(?:(?:it|that|this|they|these|those) (?:is|are|was|were|sounds?|looks?|must|means|feels|seems)|thanks|thank|wow|congrats|glad|yeah|yep|haha|lol|awesome|cool|great|nice|sounds|looks|good (?:luck|job)|bye|see you|take care|love that)\b(?!.*\b(?:i|my|me|we|our|not|no|off|over|gone|done|cancel\w*|dead|ended|back|now|again|still|any ?more|lost|sold|healed|closed)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_small_talk(sentence: str) -> bool:
+    """Whether a sentence only keeps the talk going and can change nothing that is known."""
+    return bool(_PRAISE.match(sentence) or _SMALL_TALK.match(sentence))

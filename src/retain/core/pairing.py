@@ -1,0 +1,120 @@
+"""A new statement beside the memories it may change, and what can be decided about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from retain.core.overlap import Overlap, overlap, weights_of
+from retain.core.statement import Statement
+
+
+class Action(StrEnum):
+    """What happens."""
+
+    ADD = "add"
+    REVISE = "revise"
+    RETRACT = "retract"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stored memory as a candidate: its statement and how near it is."""
+
+    statement: Statement
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do, with which candidate (its position), and why."""
+
+    action: Action
+    target: int | None
+    reason: str
+    firm: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A new statement beside one memory about the same person."""
+
+    at: int
+    new: Statement
+    memory: Statement
+    cosine: float
+    shared: Overlap
+    whole: frozenset[str]
+    """All words of the memory, of what it says of others too."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether both say the same words, or words that are understood as the same."""
+        return _normal(self.new.text) == _normal(self.memory.text) or _reads_the_same(self.new, self.memory)
+
+    @property
+    def anchored(self) -> bool:
+        """Whether both name the same name."""
+        return bool(self.memory.names & self.new.tokens)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether what they share has the same stance in both."""
+        return self.shared.segment.polarity == self.shared.stance
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the new statement may replace something that lasts."""
+        return not self.new.confirms and not self.new.additional and (not self.new.temporary or self.memory.temporary)
+
+    def revise(self, reason: str, *, firm: bool = True) -> Decision:
+        """The memory becomes the new statement."""
+        return Decision(Action.REVISE, self.at, reason, firm)
+
+    def ignore(self, reason: str) -> Decision:
+        """The memory says it already."""
+        return Decision(Action.IGNORE, self.at, reason)
+
+
+_CANDIDATES: Final = 8
+
+
+def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
+    """The candidates that say something of the same person, nearest first."""
+    order = sorted(range(len(known)), key=lambda at: (-_is_linked(new, known[at]), -known[at].cosine))[:_CANDIDATES]
+    about = [(at, one) for at in order for one in known[at].statement.everybody if one.subject == new.subject]
+    weights = weights_of([memory for _, memory in about])
+    pairs = [
+        Pair(
+            at,
+            new,
+            memory,
+            known[at].cosine,
+            overlap(new, memory, known[at].cosine, weights),
+            known[at].statement.whole,
+        )
+        for at, memory in about
+    ]
+    return sorted(pairs, key=lambda pair: -pair.shared.score)
+
+
+def _is_linked(new: Statement, candidate: Known) -> bool:
+    """Whether a name or a slot links a memory to the statement, however far its words are."""
+    memory = candidate.statement
+    return bool(memory.names & new.tokens or memory.slots.keys() & new.slots.keys())
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split()).strip(" .!")
+
+
+def _reads_the_same(new: Statement, memory: Statement) -> bool:
+    return (
+        bool(new.tokens)
+        and [(part.tokens, part.polarity) for part in new.segments]
+        == [(part.tokens, part.polarity) for part in memory.segments]
+        and (new.slots, new.numbers, new.dates) == (memory.slots, memory.numbers, memory.dates)
+    )

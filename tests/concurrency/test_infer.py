@@ -1,0 +1,171 @@
+"""Many who say the same, or the opposite, at once: one fact is live, and its history is whole.
+
+Run as a module, this file is one of several processes that do so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from retain import AsyncMemory, Memory
+from tests.concurrency.crew import run_crew
+from tests.concurrency.intact import assert_sound, rows
+from tests.concurrency.workers import checked, in_threads, serve, settings
+
+_WRITERS: Final = 8
+_LIKES: Final = ("I love tea.", "I hate tea.")
+_FACTS: Final = {"I love tea": "User loves tea.", "I hate tea": "User hates tea."}
+
+
+def slow_model(messages: list[dict[str, str]]) -> str:
+    """Finds the fact after a fifth of a second, long enough for everybody to be on the way; decides nothing."""
+    time.sleep(0.2)
+    asked = messages[-1]["content"]
+    if asked.startswith("Stored memories"):
+        return '{"decisions": []}'
+    said = asked.rpartition("Conversation:\n")[2]
+    found = [{"text": fact, "turn": 1, "quote": words} for words, fact in _FACTS.items() if words in said]
+    return json.dumps({"facts": found})
+
+
+def say(memory: Memory, text: str) -> dict[str, Any]:
+    answer = memory.add(text, user_id="u", infer=True)
+    assert answer["status"] == "ok", answer
+    (result,) = answer["results"]
+    return {"event": result["event"], "id": result["id"], "memory": result["memory"]}
+
+
+def live_facts(path: Path) -> list[tuple[Any, ...]]:
+    query = "SELECT id, text, version FROM memories WHERE layer = 'fact' AND valid_to IS NULL AND status = 'active'"
+    return rows(path, query)
+
+
+def assert_one_fact(path: Path, results: list[dict[str, Any]]) -> None:
+    """Everybody was told of the one memory there is; only one has added it."""
+    ((memory_id, text, version),) = live_facts(path)
+    assert sorted(result["event"] for result in results) == ["ADD"] + ["NONE"] * (len(results) - 1)
+    assert {(result["id"], result["memory"]) for result in results} == {(memory_id, text)}
+    assert version == 1
+    assert rows(path, "SELECT event, count(*) FROM events GROUP BY event") == [("ADD", 1)]
+    assert rows(path, "SELECT text FROM memories WHERE layer = 'turn'") == [(_LIKES[0],)]
+    assert_sound(path)
+
+
+def assert_one_stance(path: Path, results: list[dict[str, Any]]) -> None:
+    """One memory is live; its versions follow one another without a gap, each with its event."""
+    ((memory_id, text, version),) = live_facts(path)
+    assert text in _FACTS.values()
+    assert {result["id"] for result in results} == {memory_id}
+    told = rows(
+        path, "SELECT version, text, valid_to FROM memories WHERE layer = 'fact' AND id = ? ORDER BY version", memory_id
+    )
+    assert [number for number, _, _ in told] == list(range(1, version + 1))
+    assert [ended is None for _, _, ended in told] == [False] * (version - 1) + [True]
+    events = rows(path, "SELECT event, old_text, new_text FROM events WHERE memory_id = ? ORDER BY seq", memory_id)
+    assert [(event, new) for event, _, new in events] == [
+        ("ADD" if number == 1 else "UPDATE", stated) for number, stated, _ in told
+    ]
+    assert [old for _, old, _ in events] == [None, *(stated for _, stated, _ in told[:-1])]
+    changed = sorted(result["event"] for result in results if result["event"] != "NONE")
+    assert changed == ["ADD"] + ["UPDATE"] * (version - 1)
+    assert rows(path, "SELECT count(*) FROM memories WHERE layer = 'fact'") == [(version,)]
+    assert_sound(path)
+
+
+@pytest.mark.req("P-20")
+def test_eight_threads_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    with Memory(settings(str(path)), llm=slow_model) as memory:
+        results = checked(in_threads(_WRITERS, lambda _: say(memory, _LIKES[0])))
+    assert_one_fact(path, results)
+
+
+def in_tasks(path: Path, texts: list[str]) -> list[dict[str, Any]]:
+    async def scenario() -> list[dict[str, Any]]:
+        async with AsyncMemory(settings(str(path)), llm=slow_model) as memory:
+            answers = await asyncio.gather(*(memory.add(text, user_id="u", infer=True) for text in texts))
+        assert [answer["status"] for answer in answers] == ["ok"] * len(texts)
+        return [answer["results"][0] for answer in answers]
+
+    return asyncio.run(scenario())
+
+
+@pytest.mark.req("P-20")
+def test_eight_tasks_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    assert_one_fact(path, in_tasks(path, [_LIKES[0]] * _WRITERS))
+
+
+@pytest.mark.req("P-20")
+@pytest.mark.slow
+def test_four_processes_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    order = {"path": str(path), "texts": [_LIKES[0]] * 2}
+    reports = run_crew("say_all", [order] * 4, module="test_infer")
+    assert_one_fact(path, [result for report in reports for result in report])
+
+
+@pytest.mark.req("P-20", "D-13")
+def test_eight_threads_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    with Memory(settings(str(path)), llm=slow_model) as memory:
+        results = checked(in_threads(_WRITERS, lambda number: say(memory, _LIKES[number % 2])))
+    assert_one_stance(path, results)
+
+
+@pytest.mark.req("P-20", "D-13")
+def test_eight_tasks_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    assert_one_stance(path, in_tasks(path, list(_LIKES) * (_WRITERS // 2)))
+
+
+@pytest.mark.req("P-20", "D-13")
+@pytest.mark.slow
+def test_four_processes_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    reports = run_crew("say_all", [{"path": str(path), "texts": list(_LIKES)}] * 4, module="test_infer")
+    assert_one_stance(path, [result for report in reports for result in report])
+
+
+@pytest.mark.req("P-20")
+def test_rules_of_eight_threads_leave_one_fact_too(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    with Memory(settings(str(path))) as memory:
+        results = checked(in_threads(_WRITERS, lambda _: say(memory, _LIKES[0])))
+    assert_one_fact(path, results)
+
+
+def test_different_facts_said_at_once_are_all_learned(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    cities = ("Rome", "Lima", "Oslo", "Cairo", "Delhi", "Quito", "Accra", "Dakar")
+
+    def model(messages: list[dict[str, str]]) -> str:
+        time.sleep(0.05)
+        asked = messages[-1]["content"]
+        if asked.startswith("Stored memories"):
+            facts = re.findall(r"^(\d+)\.", asked.partition("New facts:")[2], re.MULTILINE)
+            return json.dumps({"decisions": [{"fact": int(number), "operation": "ADD"} for number in facts]})
+        city = asked.split()[-1].rstrip(".")
+        return json.dumps({"facts": [{"text": f"User visited {city}.", "turn": 1, "quote": f"visited {city}"}]})
+
+    with Memory(settings(str(path)), llm=model) as memory:
+        checked(in_threads(len(cities), lambda number: say(memory, f"I visited {cities[number]}.")))
+    assert sorted(text for _, text, _ in live_facts(path)) == sorted(f"User visited {city}." for city in cities)
+    assert_sound(path)
+
+
+def say_all(order: dict[str, Any]) -> list[dict[str, Any]]:
+    """Open the file and say each text, from a thread of its own."""
+    memory = Memory(settings(order["path"]), llm=slow_model)
+    return checked(in_threads(len(order["texts"]), lambda number: say(memory, order["texts"][number])))
+
+
+if __name__ == "__main__":
+    serve({"say_all": say_all})

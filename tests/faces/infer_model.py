@@ -1,0 +1,60 @@
+"""A language model behind a chat server, for scenarios with ``infer=True``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from retain.testing.wire import WireReply, WireRequest
+from retain.testing.wire_chat import FakeChat, completion
+
+
+class Model:
+    """A chat server that finds the facts it was told to look for, and decides what it was told to.
+
+    ``knows`` are words of a conversation and the fact they state; ``decides`` are new facts and what it does with each:
+    the operation, a piece of the memory that is meant, and perhaps a new text.
+    """
+
+    def __init__(self) -> None:
+        self.knows: dict[str, str] = {}
+        self.decides: dict[str, dict[str, Any]] = {}
+        self.asked: list[str] = []
+        self.questions: list[list[dict[str, str]]] = []
+        self._checks = FakeChat("{}")
+
+    def __call__(self, request: WireRequest) -> WireReply:
+        """The answer to a request that is well formed."""
+        checked = self._checks(request)
+        if checked.status != 200:
+            return checked
+        asked = request.json
+        name = asked["response_format"]["json_schema"]["name"]
+        self.asked.append(name)
+        self.questions.append(asked["messages"])
+        user = asked["messages"][-1]["content"]
+        return completion(json.dumps(self._facts(user) if name == "facts" else self._decisions(user)))
+
+    def _facts(self, user: str) -> dict[str, Any]:
+        said = user.rpartition("Conversation:\n")[2]
+        turns = re.findall(r"^\[(\d+)\] (\w+)[^:]*: (.*)$", said, re.MULTILINE)
+        found = [
+            {"text": fact, "turn": int(turn), "quote": words}
+            for turn, _, line in turns
+            for words, fact in self.knows.items()
+            if words in line
+        ]
+        return {"facts": found}
+
+    def _decisions(self, user: str) -> dict[str, Any]:
+        shown, _, new = user.partition("\n\nNew facts:\n")
+        memories = re.findall(r"^(\d+)\. (.*)$", shown, re.MULTILINE)
+        facts = re.findall(r"^(\d+)\. (.*?) \((?:similar|no)", new, re.MULTILINE)
+        return {"decisions": [self._decision(int(n), text, memories) for n, text in facts if text in self.decides]}
+
+    def _decision(self, number: int, text: str, memories: list[tuple[str, str]]) -> dict[str, Any]:
+        wanted = dict(self.decides[text])
+        meant = wanted.pop("target", None)
+        target = next((int(n) for n, memory in memories if meant and meant in memory), None)
+        return {"fact": number, "target": target, "text": None, "reason": "because", **wanted}

@@ -1,0 +1,116 @@
+"""Which part of a message is the speaker's own prose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.core.rules.material import Span, is_english, own_sentences
+from retain.core.rules.shape import clauses, opening_behind, without_comment
+
+
+def texts(message: str) -> list[str]:
+    return [sentence.text for sentence in own_sentences(message)]
+
+
+@pytest.mark.req("R-32")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "```\nI live in Oslo.\n```",
+        "diff --git a/bio b/bio\n-I live in Tulsa.\n+I live in Omaha.",
+        "---\nMy husband and I stayed here in May.\n---",
+        "Translate this into Italian: 'I live in Paris'",
+        "Write a diary entry: I am a keeper and my wife is a ghost",
+        "You are a travel agent who lives in Cancun.",
+        "<note>I live in Oslo.</note>",
+        "Summarise this email:\n\nHi all, I am moving to Denver in June.",
+    ],
+)
+def test_code_quotes_and_pasted_text_are_not_the_speakers_own(message: str) -> None:
+    assert not any(" live" in text or " am " in text or "husband" in text for text in texts(message))
+
+
+def test_somebody_elses_words_in_quotes_are_left_out_and_titles_stay() -> None:
+    assert texts('He wrote "I quit my job and moved" today.') == ["He wrote", "today."]
+    assert texts('I just read "The Name of the Wind" again.') == ['I just read "The Name of the Wind" again.']
+
+
+def test_sentences_end_after_short_words_and_not_after_titles() -> None:
+    assert texts("No, I haven't. I have been busy.") == ["No, I haven't.", "I have been busy."]
+    assert texts("I saw Dr. Lind today. She was kind.") == ["I saw Dr. Lind today.", "She was kind."]
+    assert texts('We danced "Freedom." It was fun.') == ['We danced "Freedom."', "It was fun."]
+
+
+@pytest.mark.parametrize(
+    "said", ["fyi im left handed", "Stopped eating meat.", "I live in Las Vegas", "my name is De la Cruz"]
+)
+def test_english_is_known_by_its_small_words(said: str) -> None:
+    assert is_english(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Je suis allergique aux noix.",
+        "Ich arbeite in Kassel und bin Lehrerin",
+        "私は東京に住んでいます。",
+        "Vivo en Sevilla con mi hermano.",
+        "123",
+        "",
+    ],
+)
+def test_other_languages_are_left_alone(said: str) -> None:
+    assert not is_english(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        ("I live in Oslo and my wife works in Bergen", ["I live in Oslo", "my wife works in Bergen"]),
+        ("My wife and I moved to Graz", ["My wife and I moved to Graz"]),
+        ("I used to be a dancer, now I teach pilates", ["I used to be a dancer", "I teach pilates"]),
+        ("I have loved it since I was a kid", ["I have loved it since I was a kid"]),
+        ("I'm vegan, any idea for lunch?", ["I'm vegan", "any idea for lunch?"]),
+        ("Last Friday, I went to a fair", ["Last Friday, I went to a fair"]),
+        ("I have everything I do not need", ["I have everything I do not need"]),
+    ],
+)
+def test_a_sentence_is_cut_where_another_subject_begins(said: str, parts: list[str]) -> None:
+    assert [part.text for part in clauses(Span(said, 0, len(said)))] == parts
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [
+        ("I went camping - it was a blast", "I went camping"),
+        ("I went camping and it was great", "I went camping"),
+        ("I won the cup last week, so exciting", "I won the cup last week"),
+        ("I like tea, by the way", "I like tea"),
+        ("I like tea and cocoa", "I like tea and cocoa"),
+    ],
+)
+def test_comments_behind_a_fact_are_cut_off(said: str, rest: str) -> None:
+    assert without_comment(said) == rest
+
+
+@pytest.mark.parametrize(
+    ("said", "moved"),
+    [
+        ("Every Monday, I run", "I run every Monday"),
+        ("Two days ago we closed on the house", "we closed on the house two days ago"),
+        ("In practice I do compliance", "I do compliance"),
+        ("Since I lost my job, I paint", "Since I lost my job, I paint"),
+    ],
+)
+def test_an_opening_moves_behind(said: str, moved: str) -> None:
+    assert opening_behind(said) == moved
+
+
+@given(st.text(max_size=200))
+def test_every_sentence_and_clause_stands_where_it_says(message: str) -> None:
+    for sentence in own_sentences(message):
+        assert message[sentence.start : sentence.end] == sentence.text
+        for part in clauses(sentence):
+            assert message[part.start : part.end] == part.text

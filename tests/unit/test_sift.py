@@ -1,0 +1,121 @@
+"""What is not a fact, and what hangs on something said elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from retain.core.curate import EFFECT, candidates
+from retain.core.rules.definite import definite_part, specific, unresolved
+from retain.core.rules.sift import not_a_fact, without_fillers
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("I like your idea", "second person"),
+        ("If I lived in Rome I would eat out", "hypothetical"),
+        ("maybe I will try yoga", "hedge"),
+        ("I am so tired", "small talk"),
+        ("I am really glad about the news", "small talk"),
+        ("I think Oslo is nice", "talk about talk"),
+        ("I will check the oven", "offer"),
+        ("I had a great time", "vague"),
+        ("let us go out", "let us"),
+        ("I am waiting for the bus", "transient"),
+        ("my phone is at 3%", "transient"),
+        ("I do not like the first sentence", "feedback"),
+        ("running is good for the heart", "general truth"),
+        ("do I like tea?", "question"),
+    ],
+)
+def test_each_reason_has_a_name(said: str, why: str) -> None:
+    assert not_a_fact(said) == why
+
+
+@pytest.mark.parametrize(
+    "said", ["I am left handed", "I am in a choir in Leeds", "I can not stand cilantro", "I know Rust well"]
+)
+def test_what_only_looks_like_small_talk_stays(said: str) -> None:
+    assert not_a_fact(said) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I love it",
+        "I really love having them around",
+        "I made this bowl in my class",
+        "I painted that lake last year",
+        "I met him once",
+        "I want to help them",
+        "I am taking notes on her style",
+        "I already have one",
+        "I go there a lot",
+    ],
+)
+def test_a_pronoun_without_what_it_stands_for_is_unresolved(said: str) -> None:
+    assert unresolved(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I made vegan ice cream and shared it with my group",
+        "my boyfriend finished his law degree",
+        "I have a dog that barks",
+        "I moved this summer",
+        "I am one of five kids",
+        "my pronouns are they/them",
+    ],
+)
+def test_a_pronoun_whose_noun_stands_before_it_is_fine(said: str) -> None:
+    assert not unresolved(said)
+
+
+def test_a_clause_is_cut_where_it_stops_standing_alone() -> None:
+    assert definite_part("I study zoology in Uppsala and nobody told me that") == "I study zoology in Uppsala"
+    assert definite_part("I love it and that") == ""
+
+
+def test_names_and_numbers_are_specific_and_goals_are_not() -> None:
+    assert specific("I am chasing my dreams and goals") == 0
+    assert specific("I scored 40 points for Leeds") >= 4
+
+
+@pytest.mark.parametrize(
+    ("said", "rest"),
+    [
+        ("Hey Jon! I like tea", "I like tea"),
+        ("oh wow, btw I like tea", "I like tea"),
+        ("Long story short, I like tea", "I like tea"),
+        ("Hope you are well :) I like tea", "I like tea"),
+        ("I like tea", "I like tea"),
+        ("ok", "ok"),
+    ],
+)
+def test_fillers_are_taken_off(said: str, rest: str) -> None:
+    assert without_fillers(said) == rest
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Let's keep pushing!",
+        "I'm having so much fun!",
+        "We rock as a team!",
+        "I'm gonna keep pursuing my goals.",
+        "Remember, even small things can make a difference.",
+        "Never give up!",
+        "Nature sure has a way of leaving us speechless.",
+        "Learning German has been tough but worth it.",
+        "Been ages!",
+        "Glad to hear my support makes a difference.",
+        "It felt like they jumped off the page.",
+        "My team has been super encouraging.",
+        "Writing has been such a blessing for me.",
+        "I've got a funny story.",
+        "I was a kid",
+    ],
+)
+def test_talk_that_tells_nothing_leaves_nothing(said: str) -> None:
+    assert [one.text for one in candidates(said, speaker="Ann") if one.category != EFFECT] == []
