@@ -1,0 +1,35 @@
+"""The vectors both systems get, made in the process that counts and asked for over HTTP.
+
+Which memories are near a fact decides what a model is asked, so that a real sentence model is the default; ``words``
+is the arithmetic of the speed benchmark, in which a text is the sum of its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+Embeds = Callable[[Sequence[str]], Any]
+
+MINILM: Final = "minilm"
+WORDS: Final = "words"
+KINDS: Final = (MINILM, WORDS)
+
+
+def embedder(kind: str) -> Embeds:
+    """One row per text, 384 columns."""
+    if kind == WORDS:
+        from benchmarks.speed.vectors import stack
+
+        return stack
+    return _sentence_model()
+
+
+def _sentence_model() -> Embeds:
+    """The model that Retain brings."""
+    from retain.adapters.embed.local import LocalConfig, LocalEmbedder
+    from retain.adapters.io.blocking import BlockingIo
+    from retain.drive import drive
+
+    model = LocalEmbedder(LocalConfig(), BlockingIo())
+    return lambda texts: drive(model.embed(texts))
