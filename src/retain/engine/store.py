@@ -6,7 +6,7 @@ counter cannot drift apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,16 +29,41 @@ Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
 """The vectors of one version: none without an embedder, several while a new space is being built."""
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A version that is about to be stored, with its links and vectors."""
+
+    record: Record
+    links: Sequence[Link]
+    vectors: Vectors
+
+
 async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors) -> None:
     """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
-    tenant = record.tenant_id
-    seq = await tx.memories.insert(record)
-    await tx.links.add(tenant, seq, links)
-    if record.status in INDEXED:
-        await tx.text.put(seq, text_doc(record, links))
-        for space, vector in vectors:
-            await tx.vectors.put(tenant, space.signature, [(seq, vector)])
-    await tx.vectors.note(tenant, seq, {link.scope.user_id for link in links})
+    await enter_all(tx, [Entry(record, links, vectors)])
+
+
+async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
+    """Store versions of one tenant and index them: one statement for each table."""
+    if not entries:
+        return
+    for entry in entries:
+        await tx.memories.insert(entry.record)
+    tenant = entries[0].record.tenant_id
+    await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in entry.links))
+    indexed = [entry for entry in entries if entry.record.status in INDEXED]
+    await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
+    for signature in {space.signature for entry in indexed for space, _ in entry.vectors}:
+        await tx.vectors.put(tenant, signature, _of_space(indexed, signature))
+    news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
+    await tx.vectors.note(tenant, news)
+
+
+def _of_space(entries: Sequence[Entry], signature: str) -> Iterator[tuple[int, bytes]]:
+    for entry in entries:
+        for space, vector in entry.vectors:
+            if space.signature == signature:
+                yield entry.record.seq, vector
 
 
 async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:

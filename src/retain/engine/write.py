@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from retain.core.tokens import estimate_tokens
 from retain.engine.draft import Draft, event_of, new_record, text_hash
 from retain.engine.parts import Parts
-from retain.engine.store import Space, Vectors, ensure_space, enter, supersede
+from retain.engine.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from retain.errors import RetainError
-from retain.model.event import EventType, Signal
+from retain.model.event import Event, EventType, Signal
 from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record
@@ -65,35 +65,60 @@ async def current_space(parts: Parts) -> Space:
     return Space(await parts.embedding.signature(), await parts.embedding.dim())
 
 
+@dataclass(slots=True)
+class _Commit:
+    """A commit under way: what is new is collected and stored at the end, all of it at once."""
+
+    tx: Tx
+    tenant_id: str
+    space: Space | None
+    now: Instant
+    lifts: bool
+    new: dict[str, tuple[Entry, Event]] = field(default_factory=dict)
+
+    async def flush(self) -> None:
+        """Store what was collected."""
+        new, self.new = list(self.new.values()), {}
+        await enter_all(self.tx, [entry for entry, _ in new])
+        await self.tx.events.append(event for _, event in new)
+
+
 async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list[Outcome]:
     """Store drafts in an open transaction; what is already known is reported, not stored again."""
     if prepared.space is not None and prepared.drafts:
         await ensure_space(tx, parts.tenant_id, prepared.space)
-    outcomes = [await _commit_one(parts, tx, draft, prepared.space, now) for draft in prepared.drafts]
+    lifts = await tx.suppressed.any(parts.tenant_id)
+    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts)
+    outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
+    await under_way.flush()
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
 
 
-async def _commit_one(parts: Parts, tx: Tx, draft: Draft, space: Space | None, now: Instant) -> Outcome:
-    tenant = parts.tenant_id
-    await tx.suppressed.lift(tenant, draft.dedupe)
+async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
+    tx, tenant, now = commit.tx, commit.tenant_id, commit.now
+    if commit.lifts:
+        await tx.suppressed.lift(tenant, draft.dedupe)
+    if draft.dedupe in commit.new:  # said twice in one batch: the second time it is looked at like any other
+        await commit.flush()
     holder = await tx.links.holder(tenant, draft.dedupe)
     known = await tx.memories.at(holder) if holder is not None else None
     if known is None:
-        return await _add(tx, draft, space, now, tenant)
+        return _add(commit, draft)
     expired = known.expires_at is not None and known.expires_at <= now
     if not expired and draft.key and draft.dated and draft.occurred_at < known.valid_from:
         return Outcome("NONE", known, draft, known.text, "something said later is stored under this key")
     if expired or (draft.key and _differs(known, draft)):
-        return await _upsert(tx, known, draft, space, now, "it had expired" if expired else "same key, new content")
+        reason = "it had expired" if expired else "same key, new content"
+        return await _upsert(tx, known, draft, commit.space, now, reason)
     return Outcome("NONE", known, draft, known.text, "already known")
 
 
-async def _add(tx: Tx, draft: Draft, space: Space | None, now: Instant, tenant_id: str) -> Outcome:
-    record = new_record(draft, tenant_id, now)
-    await enter(tx, record, [Link(draft.scope, now, draft.dedupe)], _vectors(draft, space))
-    await tx.events.append([event_of(EventType.ADD, record, draft.scope, now)])
+def _add(commit: _Commit, draft: Draft) -> Outcome:
+    record = new_record(draft, commit.tenant_id, commit.now)
+    entry = Entry(record, [Link(draft.scope, commit.now, draft.dedupe)], _vectors(draft, commit.space))
+    commit.new[draft.dedupe] = entry, event_of(EventType.ADD, record, draft.scope, commit.now)
     return Outcome(EventType.ADD, record, draft)
 
 

@@ -75,6 +75,10 @@ class Links(Protocol):
         """Link a version; a second live holder of a ``dedupe`` raises ``Conflict``."""
         ...
 
+    async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
+        """Link many versions, each given with its link."""
+        ...
+
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
         """The links of a version."""
         ...
@@ -117,6 +121,10 @@ class FullText(Protocol):
 
     async def put(self, seq: int, doc: TextDoc) -> None:
         """Index a version."""
+        ...
+
+    async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
+        """Index many versions."""
         ...
 
     async def drop(self, seqs: Iterable[int]) -> None:
@@ -179,8 +187,8 @@ class VectorRows(Protocol):
         """Remove the vectors of versions, in every signature."""
         ...
 
-    async def note(self, tenant_id: str, seq: int, users: Iterable[str]) -> None:
-        """Say that these users have a new version: ``touch`` for one whose links are known."""
+    async def note(self, tenant_id: str, news: Iterable[tuple[str, int]]) -> None:
+        """Say that a user has a new version, for each pair: ``touch`` where the links are known."""
         ...
 
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
@@ -261,6 +269,10 @@ class Suppressed(Protocol):
 
     async def lift(self, tenant_id: str, dedupe: str) -> None:
         """The person said it again."""
+        ...
+
+    async def any(self, tenant_id: str) -> bool:
+        """Whether anything was deleted by a person."""
         ...
 
     async def has(self, tenant_id: str, dedupe: str) -> bool:

@@ -27,8 +27,13 @@ class FullTextTable:
         self._sql = sql
 
     async def put(self, seq: int, doc: TextDoc) -> None:
-        values = (seq, doc.body, doc.key, doc.near1, doc.near2, doc.speaker, doc.day, doc.scope)
-        await self._sql.run(_INSERT, values)
+        await self.put_many([(seq, doc)])
+
+    async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
+        await self._sql.many(
+            _INSERT,
+            ((seq, one.body, one.key, one.near1, one.near2, one.speaker, one.day, one.scope) for seq, one in docs),
+        )
 
     async def drop(self, seqs: Iterable[int]) -> None:
         await self._sql.many("DELETE FROM fulltext WHERE rowid = ?", ((seq,) for seq in seqs))

@@ -62,6 +62,9 @@ class SuppressedTable:
     async def lift(self, tenant_id: str, dedupe: str) -> None:
         await self._sql.run("DELETE FROM suppressed WHERE tenant_id = ? AND dedupe = ?", (tenant_id, dedupe))
 
+    async def any(self, tenant_id: str) -> bool:
+        return await self._sql.one("SELECT 1 FROM suppressed WHERE tenant_id = ? LIMIT 1", (tenant_id,)) is not None
+
     async def has(self, tenant_id: str, dedupe: str) -> bool:
         query = "SELECT 1 FROM suppressed WHERE tenant_id = ? AND dedupe = ?"
         return await self._sql.one(query, (tenant_id, dedupe)) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from retain.adapters.ledger.codec import LINK_COLUMNS, SELECT_LINK, to_link
 from retain.adapters.ledger.seam import Sql, marks
@@ -19,10 +20,10 @@ class LinksTable:
         self._sql = sql
 
     async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
-        for link in links:
-            who = link.scope
-            values = (tenant_id, who.user_id, who.agent_id, who.run_id, link.created_at, link.dedupe, link.origin)
-            await self._sql.run(_INSERT, (*values, link.use_count, link.last_used_at, seq))
+        await self.add_many(tenant_id, ((seq, link) for link in links))
+
+    async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
+        await self._sql.many(_INSERT, (_params(tenant_id, seq, link) for seq, link in links))
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
         query = f"SELECT {SELECT_LINK} FROM links l WHERE l.tenant_id = ? AND l.memory_seq = ?"
@@ -42,3 +43,9 @@ class LinksTable:
             "DELETE FROM links WHERE tenant_id = ? AND memory_seq = ? AND user_id = ? AND agent_id = ? AND run_id = ?",
             (scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id),
         )
+
+
+def _params(tenant_id: str, seq: int, link: Link) -> tuple[Any, ...]:
+    who = link.scope
+    values = (tenant_id, who.user_id, who.agent_id, who.run_id, link.created_at, link.dedupe, link.origin)
+    return (*values, link.use_count, link.last_used_at, seq)

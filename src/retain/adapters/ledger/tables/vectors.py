@@ -68,11 +68,11 @@ class VectorsTable:
                 f"DELETE FROM vectors WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})", (tenant_id, *part)
             )
 
-    async def note(self, tenant_id: str, seq: int, users: Iterable[str]) -> None:
-        for user in users:
-            await self._sql.run(
-                "INSERT INTO changes (tenant_id, user_id, memory_seq) VALUES (?, ?, ?)", (tenant_id, user, seq)
-            )
+    async def note(self, tenant_id: str, news: Iterable[tuple[str, int]]) -> None:
+        await self._sql.many(
+            "INSERT INTO changes (tenant_id, user_id, memory_seq) VALUES (?, ?, ?)",
+            ((tenant_id, user, seq) for user, seq in news),
+        )
 
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
         for part in chunks(list(seqs)):
