@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
+LLM := $(VENV)/.installed-llm
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-system lint bench requirements size clean
+.PHONY: help run test test-system test-llm lint bench requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -25,6 +26,10 @@ test: $(DEV)  ## the tests, and whether they name every requirement that is due
 
 test-system: $(DEV)  ## the long tests with real processes and disks; writes docs/test-system.md
 	@$(BIN)/python scripts/system_report.py
+
+test-llm: $(LLM)  ## the tests with real language models on this machine; fetches 1.2 GB once
+	@$(BIN)/python scripts/fetch_models.py
+	@$(BIN)/python -m pytest -m llm tests/llm
 
 lint: $(DEV)  ## style, format, types, import rules, dependencies, sizes
 	@$(BIN)/ruff check --quiet
@@ -64,3 +69,8 @@ $(DEV): pyproject.toml | $(BIN)/python
 	@echo "Installing Retain and the developer's tools ..."
 	@$(PIP_INSTALL) '.[dev]'
 	@touch $(CORE) $@
+
+$(LLM): pyproject.toml | $(BIN)/python
+	@echo "Installing Retain, the developer's tools and a server for language models ..."
+	@$(PIP_INSTALL) '.[dev,llm-tests]'
+	@touch $(CORE) $(DEV) $@

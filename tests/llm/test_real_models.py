@@ -53,7 +53,6 @@ async def test_a_fact_is_learned_with_its_evidence_and_found_again(opens: Opens,
     assert "peanuts" in " ".join(await face.found("Which food is dangerous?"))
 
 
-@pytest.mark.xfail(reason="a model of this size copies the one example of the prompt, which is about moving to a city")
 async def test_a_name_and_a_city_are_learned_from_an_introduction(opens: Opens, qwen: RealModel) -> None:
     face = opens(qwen.settings())
 
