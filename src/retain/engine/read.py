@@ -15,7 +15,7 @@ from retain.engine import shape
 from retain.engine.parts import Parts
 from retain.engine.past import search_past
 from retain.engine.remember import merged_scope
-from retain.engine.retrieve import Candidates, Question, ask, candidates
+from retain.engine.retrieve import Candidates, Question, ask, candidates, embedded
 from retain.errors import InvalidInput
 from retain.model.instant import Instant, When, parse_when
 from retain.model.memory import Found, Layer
@@ -65,8 +65,9 @@ async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     wanted = check(parts, request)
     if wanted.as_of is not None:
         return await search_past(parts, wanted)
-    question = await ask(parts, wanted.query, wanted.scope, wanted.layers, wanted.strategy)
+    vector = await embedded(parts, wanted.query, wanted.strategy)
     async with parts.io.turn() if parts.index.in_process else nullcontext():
+        question = await ask(parts, wanted, vector)
         hits = await _hits(parts, wanted, question)
         found = [shape.hit(one, scored, explain=wanted.explain) for one, scored in hits]
     answer: dict[str, Any] = {"results": found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from retain.core.analyze import query_terms
 from retain.engine.draft import scope_tokens
@@ -11,6 +11,15 @@ from retain.engine.parts import Parts
 from retain.errors import BackendError, ConfigError, RetainError, StorageError
 from retain.model.query import TextQuery, VectorQuery
 from retain.model.scope import Scope
+
+
+class Wanted(Protocol):
+    """What a search wants, as far as the channels need to know."""
+
+    query: str
+    scope: Scope
+    layers: tuple[str, ...]
+    strategy: str
 
 
 @dataclass(slots=True)
@@ -35,18 +44,32 @@ class Candidates:
     exhausted: bool
 
 
-async def ask(parts: Parts, query: str, scope: Scope, layers: tuple[str, ...], strategy: str) -> Question:
-    """Analyse and embed a query; a dense channel that cannot serve is left out, and the answer says why."""
-    question = Question(scope, query_terms(query) if strategy != "vector" else [], layers)
-    if strategy != "text":
+async def embedded(parts: Parts, query: str, strategy: str) -> Any:
+    """The vector of a query, the error its model met, or None where none is asked for.
+
+    The only step of a search that may wait for something outside this process, so it comes first and by itself.
+    """
+    if strategy == "text" or not parts.embedding.on:
+        return None
+    try:
+        return await parts.embedding.one(query)
+    except RetainError as error:
+        return error
+
+
+async def ask(parts: Parts, wanted: Wanted, vector: Any) -> Question:
+    """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
+    words = query_terms(wanted.query) if wanted.strategy != "vector" else []
+    question = Question(wanted.scope, words, wanted.layers)
+    if wanted.strategy != "text":
         try:
-            await _embed(parts, query, question, strategy)
+            await _near(parts, vector, question, wanted.strategy)
         except RetainError as error:
             question.degraded.append({"channel": "dense", **error.as_dict()})
     return question
 
 
-async def _embed(parts: Parts, query: str, question: Question, strategy: str) -> None:
+async def _near(parts: Parts, vector: Any, question: Question, strategy: str) -> None:
     if not parts.embedding.on:
         if strategy == "vector":  # with "hybrid", doing without is what the configuration says
             raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
@@ -62,7 +85,9 @@ async def _embed(parts: Parts, query: str, question: Question, strategy: str) ->
         message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
         question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
         return
-    question.vector, question.signature = await parts.embedding.one(query), signature
+    if isinstance(vector, RetainError):
+        raise vector
+    question.vector, question.signature = vector, signature
 
 
 async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
