@@ -1,8 +1,9 @@
-"""What all tests share: how hypothesis looks for counter-examples."""
+"""What all tests share: how hypothesis looks for counter-examples, and that Ctrl-C works."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +14,6 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# Whoever starts the tests in the background has Ctrl-C ignored, and so would every program the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
