@@ -22,6 +22,10 @@
     │  └─ Unsupported                the backend lacks a capability
     ├─ ModelError                    a language or embedding model
     │  ├─ LLMError
+    │  │  ├─ BadModelOutput(raw)     an answer that cannot be used
+    │  │  │  └─ AnswerCutOff         it reached the limit of tokens
+    │  │  ├─ ModelRefused
+    │  │  └─ LlmUnavailable          (retryable)
     │  ├─ EmbeddingError
     │  ├─ RateLimited(retry_after)   (retryable)
     │  └─ AuthenticationFailed
@@ -185,6 +189,37 @@ class LLMError(ModelError):
     """The language model failed."""
 
     code = "llm"
+
+
+class BadModelOutput(LLMError):
+    """The model answered with something that cannot be used; ``raw`` is as much of it as there is."""
+
+    code = "bad_model_output"
+
+    def __init__(self, message: str, *, raw: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.raw = raw
+
+
+class AnswerCutOff(BadModelOutput):
+    """The answer reached the limit of tokens; ``raw`` is its beginning."""
+
+    code = "answer_cut_off"
+    default_hint = "give this model more max_tokens, or send fewer messages at once"
+
+
+class ModelRefused(LLMError):
+    """The model, or a filter before it, does not want to answer."""
+
+    code = "model_refused"
+    default_hint = "the same messages will be refused again; another model may answer"
+
+
+class LlmUnavailable(LLMError):
+    """The model has failed so often in a row that it is not asked for a while."""
+
+    code = "llm_unavailable"
+    retryable = True
 
 
 class EmbeddingError(ModelError):

@@ -8,17 +8,21 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.llm.breaker import GuardedLlm, LlmUnavailable
-from retain.adapters.llm.openai import MAX_ANSWER_BYTES, AnswerCutOff, BadModelOutput, ModelRefused, OpenAiLlm
+from retain.adapters.llm.breaker import GuardedLlm
+from retain.adapters.llm.openai import MAX_ANSWER_BYTES, OpenAiLlm
 from retain.core.llm_decisions import parse_decisions
 from retain.core.llm_facts import parse_extraction
 from retain.core.parse import UnreadableAnswer
 from retain.errors import (
+    AnswerCutOff,
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
+    BadModelOutput,
     ConfigError,
     LLMError,
+    LlmUnavailable,
+    ModelRefused,
     RateLimited,
     RetainError,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from retain.adapters.io.aio import AsyncIo
 from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.llm.breaker import GuardedLlm, LlmUnavailable
+from retain.adapters.llm.breaker import GuardedLlm
 from retain.drive import drive
 from retain.errors import (
     AuthenticationFailed,
@@ -18,6 +18,7 @@ from retain.errors import (
     BackendUnavailable,
     ConfigError,
     LLMError,
+    LlmUnavailable,
     RateLimited,
     RetainError,
 )

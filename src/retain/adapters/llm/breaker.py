@@ -8,20 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from retain.errors import ConfigError, LLMError, RetainError
+from retain.errors import ConfigError, LlmUnavailable, RetainError
 from retain.ports.io import Io
 from retain.ports.llm import Llm, Prompt, Reply
 
 MAX_CONCURRENT: Final = 4
 OPEN_AFTER: Final = 5
 COOL_DOWN_SECONDS: Final = 30.0
-
-
-class LlmUnavailable(LLMError):
-    """The model has failed so often in a row that it is not asked for a while."""
-
-    code = "llm_unavailable"
-    retryable = True
 
 
 class GuardedLlm:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from retain.adapters.io.http import host_of, is_success, refusal
 from retain.adapters.retry import with_retry
-from retain.errors import LLMError, RetainError
+from retain.errors import AnswerCutOff, BadModelOutput, LLMError, ModelRefused, RetainError
 from retain.ports.io import HttpRequest, HttpResponse, Io
 from retain.ports.llm import Prompt, Reply, ToolCall
 
@@ -21,30 +21,6 @@ MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
 MAX_TIMEOUT_SECONDS: Final = 600
 _WRONG_REQUEST: Final = (400, 422)
 _DEFAULTS: Final = Prompt(())
-
-
-class BadModelOutput(LLMError):
-    """The model answered with something that cannot be used; ``raw`` is as much of it as there is."""
-
-    code = "bad_model_output"
-
-    def __init__(self, message: str, *, raw: str = "", hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.raw = raw
-
-
-class AnswerCutOff(BadModelOutput):
-    """The answer reached the limit of tokens; ``raw`` is its beginning."""
-
-    code = "answer_cut_off"
-    default_hint = "give this model more max_tokens, or send fewer messages at once"
-
-
-class ModelRefused(LLMError):
-    """The model, or a filter before it, does not want to answer."""
-
-    code = "model_refused"
-    default_hint = "the same messages will be refused again; another model may answer"
 
 
 class OpenAiLlmConfig(BaseModel):
