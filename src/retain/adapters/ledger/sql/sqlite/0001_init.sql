@@ -32,13 +32,11 @@ CREATE TABLE memories (
     occurred_at  TEXT    NOT NULL,
     created_at   TEXT    NOT NULL,
     updated_at   TEXT    NOT NULL,
-    expires_at   TEXT,
-    UNIQUE (tenant_id, seq)
+    expires_at   TEXT
 );
 -- One current version per id, and no version twice.
 CREATE UNIQUE INDEX memories_current ON memories (tenant_id, id) WHERE valid_to IS NULL;
 CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
-CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_origin ON memories (tenant_id, origin_id) WHERE origin_id IS NOT NULL;
 
@@ -54,7 +52,7 @@ CREATE TABLE links (
     last_used_at TEXT,
     created_at   TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, memory_seq, user_id, agent_id, run_id),
-    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX links_user ON links (tenant_id, user_id, memory_seq);
 CREATE INDEX links_agent ON links (tenant_id, agent_id, memory_seq) WHERE agent_id <> '';
@@ -86,7 +84,6 @@ CREATE TABLE events (
     created_at TEXT    NOT NULL
 );
 CREATE INDEX events_memory ON events (tenant_id, memory_id, seq);
-CREATE INDEX events_time ON events (tenant_id, created_at);
 
 CREATE TABLE signals (
     seq            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -143,7 +140,7 @@ CREATE TABLE vectors (
     signature  TEXT    NOT NULL,
     vector     BLOB    NOT NULL,
     PRIMARY KEY (tenant_id, memory_seq, signature),
-    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
 );
 
 CREATE TABLE indexes (
@@ -196,7 +193,7 @@ CREATE TABLE relations (
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, source_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, target_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX relations_source ON relations (tenant_id, source_id);
 CREATE INDEX relations_target ON relations (tenant_id, target_id);
@@ -208,7 +205,7 @@ CREATE TABLE mentions (
     memory_seq INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, entity_id, memory_seq),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
+    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX mentions_memory ON mentions (tenant_id, memory_seq);
 
