@@ -22,7 +22,7 @@ from retain.core.rules.verbs import finite_at, is_past, lemma, third_person
         ("I watch films, hike, and have dinners", "Sam watches films, hikes, and has dinners."),
         ("I like to sing and dance at home", "Sam likes to sing and dance at home."),
         ("I do not smoke or drink at all", "Sam does not smoke or drink at all."),
-        ("I moved because my wife and I wanted a garden", "Sam moved because their wife and they wanted a garden."),
+        ("I moved because my wife and I wanted a garden", "Sam moved because their wife and Sam wanted a garden."),
         ("I taught myself to weld", "Sam taught themselves to weld."),
         ("I read crime novels", "Sam reads crime novels."),
         ("I read that book last week", "Sam read that book last week."),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retain.core.rules.clause import read
-from retain.core.rules.families import Family
+from retain.core.rules.families import FAMILIES, Family
 from retain.core.rules.material import Span, is_english, own_sentences
+from retain.core.rules.own import OwnFact, own_facts
 from retain.core.rules.plain import is_question, plain
 from retain.core.rules.requests import Request, request_of
 from retain.core.rules.shape import clauses, without_asides
@@ -20,6 +21,7 @@ from retain.core.rules.sift import is_about_other, is_small_talk, is_unreal, wit
 from retain.core.rules.told import Context, Told
 from retain.core.statement import may_change, polarity_of, subject_of
 from retain.model.memory import Kind
+from retain.model.own import OwnPattern
 
 MAX_CHARS: Final = 500
 MIN_CHARS: Final = 3
@@ -53,6 +55,7 @@ class Rules:
     """What a configuration adds to the built-in rules."""
 
     families: tuple[Family, ...] = ()
+    patterns: tuple[OwnPattern, ...] = ()
 
 
 @dataclass(slots=True)
@@ -67,19 +70,33 @@ class _Reading:
 def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, topic: str = "") -> list[Candidate]:
     """The facts a user's message states; of a very long one, its end. ``topic`` is what the talk was about before."""
     text = message[-INPUT_CHARS:]
-    if not is_english(text):
+    rules = rules or Rules()
+    english = is_english(text)
+    if not english and not rules.patterns:
         return []
-    told = _with_topics(text, own_sentences(text))
     who = speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
-    reading = _Reading(Context(who, (rules or Rules()).families, topic))
+    spans = own_sentences(text)
+    own = [_own(fact) for fact in own_facts(spans, rules.patterns, who)] if rules.patterns else []
+    if not english:
+        return _distinct(own, len(message) - len(text))
+    told = _with_topics(text, spans)
+    reading = _Reading(Context(who, rules.families, topic), found=own.copy())
     reading.context.is_note, reading.context.is_short = _is_note(told), len(told) <= 2
+    reading.context.is_talk = (who != "User" and len(told) > 1) or not reading.context.is_short
     for sentence in told:
         if _FICTION.search(sentence.text):
             return []
         for clause in clauses(sentence):
-            _read(reading, clause)
+            if not any(one.start < clause.end and clause.start < one.end for one in own):
+                _read(reading, clause)
     _whole(reading, text, told)
-    return _distinct(reading.found, len(message) - len(text))
+    found = sorted(reading.found, key=lambda one: one.start) if own else reading.found
+    return _distinct(found, len(message) - len(text))
+
+
+def _own(fact: OwnFact) -> Candidate:
+    """What a pattern of the configuration found; its words are not read once more."""
+    return _fact(Told(fact.text, FAMILIES[fact.category], fact.said.text), fact.said)
 
 
 _FICTION: Final = re.compile(r"^(?:[Mm]y name is|I am|I'm) [A-Z][a-z]+ the [A-Z][a-z]+")

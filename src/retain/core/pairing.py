@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from retain.core.overlap import Overlap, overlap, weights_of
+from retain.core.rules.own import MANY
+from retain.core.slots import same_value
 from retain.core.statement import Statement
 
 
@@ -85,7 +87,12 @@ _CANDIDATES: Final = 8
 def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
     """The candidates that say something of the same person, nearest first."""
     order = sorted(range(len(known)), key=lambda at: (-_is_linked(new, known[at]), -known[at].cosine))[:_CANDIDATES]
-    about = [(at, one) for at in order for one in known[at].statement.everybody if one.subject == new.subject]
+    about = [
+        (at, one)
+        for at in order
+        for one in known[at].statement.everybody
+        if one.subject == new.subject and not _is_one_more(new, one)
+    ]
     weights = weights_of([memory for _, memory in about])
     pairs = [
         Pair(
@@ -99,6 +106,12 @@ def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
         for at, memory in about
     ]
     return sorted(pairs, key=lambda pair: -pair.shared.score)
+
+
+def _is_one_more(new: Statement, memory: Statement) -> bool:
+    """Whether both name one of many: two things that have nothing to do with each other."""
+    both = new.slots.keys() & memory.slots.keys()
+    return any(slot.startswith(MANY) and not same_value(new.slots[slot], memory.slots[slot]) for slot in both)
 
 
 def _is_linked(new: Statement, candidate: Known) -> bool:

@@ -10,36 +10,39 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from retain.core.clues import Clued, clued, clues_of_all, is_possible
 from retain.core.rules import slot_patterns as said
 from retain.core.rules.lexicon import SYNONYMS
+from retain.core.rules.own import MANY
 from retain.core.rules.stance import token
 from retain.core.stem import stem
 
 NONE: Final = "none"
 """The value of a slot that became empty: no car, no job."""
 
-_PATTERNS: Final = tuple((slot, re.compile(pattern)) for slot, pattern in said.PATTERNS)
+_PATTERNS: Final = tuple((slot, clued(pattern)) for slot, pattern in said.PATTERNS)
 _OWNED: Final = tuple(
-    (kind, re.compile(rf"\b{brands}\b"), tuple(map(re.compile, said.owned(kind, brands))))
-    for kind, brands in said.BRANDS.items()
+    (kind, clued(rf"\b{brands}\b"), tuple(map(clued, said.owned(kind, brands)))) for kind, brands in said.BRANDS.items()
 )
 """Kind, what names one, and how somebody says that they have it."""
 
 _STATUSES: Final = {
-    slot: tuple((value, re.compile(pattern)) for value, pattern in rows) for slot, rows in said.STATUSES.items()
+    slot: tuple((value, clued(pattern)) for value, pattern in rows) for slot, rows in said.STATUSES.items()
 }
+_PATTERN_CLUES: Final = clues_of_all(pattern for _, pattern in _PATTERNS)
+_STATUS_CLUES: Final = clues_of_all(pattern for rows in _STATUSES.values() for _, pattern in rows)
 _FAVOURITES: Final = tuple((re.compile(pattern), what, value) for pattern, what, value in said.FAVOURITES)
-_AGES: Final = tuple(re.compile(pattern) for pattern in said.AGES)
-_AGES_OF_OTHERS: Final = tuple(re.compile(pattern) for pattern in said.AGES_OF_OTHERS)
-_WANTED: Final = tuple(re.compile(pattern) for pattern in said.WANTED)
-_ADDRESS: Final = re.compile(said.ADDRESS)
+_AGES: Final = tuple(clued(pattern) for pattern in said.AGES)
+_AGES_OF_OTHERS: Final = tuple(clued(pattern) for pattern in said.AGES_OF_OTHERS)
+_WANTED: Final = tuple(clued(pattern) for pattern in said.WANTED)
+_ADDRESS: Final = clued(said.ADDRESS)
 _PERSON: Final = re.compile(
     rf"\b(?:my|our|user's) (?:new )?({said.SINGLE_PEOPLE}) is (?:now )?(?:called |named )?(?:mr |mrs |ms |dr )?([^\W\d]\w+)(?=$|[.,;!?]| (?:now|since|from|and)\b)"
 )
 _MADE_PERSON: Final = re.compile(
     rf"\b(?:makes ([^\W\d]\w+) my|([^\W\d]\w+) is (?:now )?my) (?:new )?({said.SINGLE_PEOPLE})\b"
 )
-_NO_CAR: Final = re.compile(
+_NO_CAR: Final = clued(
     r"\b(?:no[- ]car|car[- ]free|without a car|do not (?:have|own) a car|no longer (?:have|own) a car|sold (?:the|my|our) car\b(?! (?:for|and bought|to buy)))"
 )
 _OTHERS: Final = re.compile(
@@ -57,6 +60,11 @@ def slots_of(text: str, *, own: bool = True) -> dict[str, str]:
     return found
 
 
+def names_status(text: str) -> bool:
+    """Whether a lower-case text tells a status, held or no longer held."""
+    return any(_statuses(text))
+
+
 def beyond_statuses(text: str) -> str:
     """What a text says besides the statuses in it."""
     for rows in _STATUSES.values():
@@ -68,7 +76,8 @@ def beyond_statuses(text: str) -> str:
 def _filled(text: str, *, own: bool) -> Iterator[tuple[str, str]]:
     yield from _statuses(text)
     named = [(kind, pattern) for kind, brand, patterns in _OWNED if brand.search(text) for pattern in patterns]
-    for slot, pattern in (*named, *_PATTERNS):
+    usual = _PATTERNS if is_possible(text, _PATTERN_CLUES) else ()
+    for slot, pattern in (*named, *usual):
         match = pattern.search(text)
         if match and not (own and _OTHERS.search(text[: match.start()])) and not _is_denied(text, match):
             yield slot, _value(match[1])
@@ -103,6 +112,8 @@ _DENIED_STATUS: Final = (
 
 
 def _statuses(text: str) -> Iterator[tuple[str, str]]:
+    if not is_possible(text, _STATUS_CLUES):
+        return
     for slot, rows in _STATUSES.items():
         value = next((name for name, pattern in rows if pattern.search(text)), "")
         if not value:
@@ -145,7 +156,7 @@ def _wanted(text: str) -> Iterator[tuple[str, str]]:
             yield f"wanted:{what}", SYNONYMS.get(match[2], match[2])
 
 
-def _age(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
+def _age(text: str, patterns: tuple[Clued, ...]) -> str:
     return next((match[1] for pattern in patterns if (match := pattern.search(text))), "")
 
 
@@ -175,6 +186,8 @@ def same_value(one: str, other: str) -> bool:
 
 def replaces(slot: str, new: str, old: str) -> bool:
     """Whether a new value of a slot ends the old one."""
+    if slot.startswith(MANY):
+        return False
     if new.startswith(NOT) or old.startswith(NOT):
         return new == f"{NOT}{old}" or old == f"{NOT}{new}"
     if slot in said.ENDS_ONLY:

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
+from retain.core.clues import clued
 from retain.core.rules.contrast import Segment, segments_of
-from retain.core.rules.lexicon import CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
+from retain.core.rules.lexicon import AVERSION, CESSATION_AROUND, CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
+from retain.core.rules.named import as_user, folded, person_of
+from retain.core.rules.own import own_values
 from retain.core.rules.owners import OTHERS, SELF, as_pronoun, by_owner, owner_of
 from retain.core.rules.plain import is_question, plain, sentences
 from retain.core.rules.quantities import dates_of, numbers_of
 from retain.core.rules.slot_patterns import STATUSES
-from retain.core.rules.stance import canonical, changes, content_tokens, is_against, is_light, polarity_of, token
-from retain.core.slots import beyond_statuses, slots_of
+from retain.core.rules.stance import canonical, changes, content_tokens, is_light, polarity_of, token
+from retain.core.slots import beyond_statuses, names_status, slots_of
+from retain.model.own import OwnSlot
 
 __all__ = [
     "SELF",
@@ -87,13 +91,25 @@ class Statement:
 
 
 @lru_cache(maxsize=4096)
-def understand(text: str) -> Statement:
-    """The statement a text makes."""
-    names = names_of(text)
-    said = plain(_RESOLVED.sub("", text))
+def understand(text: str, own: tuple[OwnSlot, ...] = (), speaker: str = "") -> Statement:
+    """The statement a text makes; ``own`` are slots that a configuration adds, ``speaker`` is who "I" is, by name."""
+    person = person_of(text, speaker)
+    neutral = as_user(text, person)
+    names = names_of(neutral)
+    said = plain(_RESOLVED.sub("", neutral))
     told = _told(sentences(said)) or [said.lower()]
-    first, *others = (_state(text, owner, said, names) for owner, said in _by_owner(told).items())
-    return Statement(**{name: getattr(first, name) for name in _FIELDS}, others=tuple(others))
+    parts = _by_owner(told).items()
+    first, *others = (replace(_state(text, owner, said, names), subject=_whose(owner, person)) for owner, said in parts)
+    values = {name: getattr(first, name) for name in _FIELDS}
+    values["slots"] = {**first.slots, **own_values(text, own)}
+    return Statement(**values, others=tuple(others))
+
+
+def _whose(owner: str, person: str) -> str:
+    """The people of somebody by name are theirs, and not those of the speaker without a name."""
+    if not person:
+        return owner
+    return folded(person) if owner == SELF else f"{folded(person)}'s {owner}"
 
 
 _RESOLVED: Final = re.compile(r" ?\([^()]*\b(?:19|20)\d{2}\b[^()]*\)")
@@ -215,10 +231,14 @@ def may_change(lowered: str) -> bool:
         changes(lowered)
         or _CONFIRMS.search(lowered)
         or _STILL.search(lowered)
-        or is_against(lowered)
+        or _AGAINST_MORE.search(lowered)
         or numbers_of(lowered)
-        or slots_of(canonical(lowered)).keys() & STATUSES.keys()
+        or names_status(canonical(lowered))
     )
+
+
+_AGAINST_MORE: Final = clued(rf"\b(?:{CESSATION_AROUND}|{AVERSION})\b")
+"""Words that end or dislike something and are no words of change by themselves."""
 
 
 def _is_topic(sentence: str) -> bool:
@@ -246,39 +266,39 @@ def subject_of(sentence: str) -> str:
     return SELF if owner is None or owner == OTHERS else owner
 
 
-_CONFIRMS: Final = re.compile(
+_CONFIRMS: Final = clued(
     r"\b(?:as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever|planned)|like (?:always|i said|i told you)|"
     r"(?:think i )?told you|just to be clear|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
     r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|again, |once more|reminder|on file|you know me|just so you know|keep (?:addressing|calling|answering|writing|using))\b"
 )
-_STILL: Final = re.compile(r"\bstill\b")
+_STILL: Final = clued(r"\bstill\b")
 """Words of somebody who repeats what is known."""
 
-_PLAN: Final = re.compile(
+_PLAN: Final = clued(
     r"\b(?:plan(?:s|ning|ned)? (?:to|on|for|an?)|going to|intend\w* to|hop(?:e|es|ing) to|want(?:s)? to (?!be (?:called|addressed|known)|use|have answers)|would (?:like|love) to|"
     r"thinking (?:of|about)|considering|looking forward to|will be|aim(?:s|ing)? to)\b"
 )
-_WISH: Final = re.compile(
+_WISH: Final = clued(
     r"\b(?:appl(?:y|ied|ying) (?:for|to|at)|interview(?:ed|ing)?|consider(?:s|ed|ing)?|thinking (?:of|about)|might|maybe|perhaps|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to|want(?:s)? (?:to (?!be (?:called|addressed|known)|use|have answers)|an? )|would (?:like|love)|dream(?:s|ing)? of|test(?:ed|ing)|trial|looking at)\b"
 )
 """Words of what may be one day, or was only tried: it is not so yet."""
 
-_TEMPORARY: Final = re.compile(
+_TEMPORARY: Final = clued(
     r"\b(?:(?:this|next) (?:\w+ )?only|only this|just (?:this|for (?:today|now|tonight))|until (?:the |next |this )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|tomorrow|week|end)|for the (?:holidays?|weekend|week|night|summer|day|moment|conference)"
     r"|for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|nights?|months?)\b(?! (?:now|already))|(?:two|three|few|couple of) (?:days|weeks) in|temporar\w+|rental|borrow(?:ed|ing)?|lent me|visiting|on a visit|down with|house-?sitting"
     r"|looking after|dog-?sitting|cat-?sitting|stand(?:ing)? in for|filling in|covering for|on (?:vacation|holiday|a business trip)|for now|tonight)\b"
 )
 """Words of something that will pass: it replaces nothing that lasts."""
 
-_ADDITIONAL: Final = re.compile(
+_ADDITIONAL: Final = clued(
     r"\b(?:also|as well|too|besides|on top|in addition|additionally|apart from|alongside|on the side|alongside)\b(?! (?:slow|much|expensive|old|loud|far|hard|many|crowded|boring|stressful|noisy|pricey|complicated|late|early|big|small))"
 )
-_TURNED: Final = re.compile(
+_TURNED: Final = clued(
     r"\b(?:now|nowadays|these days|from (?:now|today|here) on|instead|from today|by now|henceforth)\b"
 )
-_ONCE: Final = re.compile(
+_ONCE: Final = clued(
     r"\b(?:today|yesterday|tomorrow|this (?:morning|afternoon|evening|one time|once)|last night|tonight|(?:on|over) the weekend)\b"
 )
 """Words of something that happens on one day."""
 
-_FEELING: Final = re.compile(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond of|adores?)\b")
+_FEELING: Final = clued(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond of|adores?)\b")

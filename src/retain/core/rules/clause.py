@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.rules.definite import after_verb, definite_part, specific, unresolved
+from retain.core.rules.definite import after_verb, definite_part, newly_told, specific, unresolved
 from retain.core.rules.families import FAMILIES, Family, family_of
+from retain.core.rules.lasting import lasts, without_the_one
 from retain.core.rules.notes import third_person_note, without_subject
 from retain.core.rules.rewrite import about, third
 from retain.core.rules.shape import opening_behind, without_asides, without_comment
-from retain.core.rules.sift import leaves_open, not_a_fact
+from retain.core.rules.sift import leaves_open, not_a_fact, points
 from retain.core.rules.theirs import owned, paired, person, thing
 from retain.core.rules.told import Context, Told
 from retain.core.rules.verbs import is_verb, lemma
@@ -74,7 +75,9 @@ _CHILDHOOD: Final = re.compile(
 
 
 def _first_person(said: str, context: Context) -> Told | None:
-    said = definite_part(without_comment(said))
+    said = definite_part(newly_told(without_comment(said)))
+    if context.is_talk:
+        said = without_comment(without_the_one(said))
     if not_a_fact(said) or _CHILDHOOD.match(said) or leaves_open(said, is_short=context.is_short):
         return None
     family = family_of(said, context.own) or (_plain_statement(said) if context.is_short else None)
@@ -82,7 +85,9 @@ def _first_person(said: str, context: Context) -> Told | None:
         return None
     if _ASSOCIATE.search(said) or (not context.is_short and _AMONG_US.match(said)):
         return None
-    return Told(third(_we_as_i(said), context.who), family, said)
+    if context.is_talk and not lasts(said, family.category):
+        return None
+    return Told(third(_we_as_i(said), context.who, past=family.category == "event"), family, said)
 
 
 def _we_as_i(said: str) -> str:
@@ -100,11 +105,11 @@ def _is_enough(said: str, family: Family, context: Context) -> bool:
     if not context.is_short and _MUST.match(said):
         return False
     needed = 1 if context.is_short or family.category in _PARTICULAR else 2
-    return specific(said) >= needed + (family.category == "statement") and (
-        specific(after_verb(said)) >= 1 or bool(_COMPLETE.match(said))
-    )
+    is_bare = family.category == "statement" and not _GOING_ON.match(said)
+    return specific(said) >= needed + is_bare and (specific(after_verb(said)) >= 1 or bool(_COMPLETE.match(said)))
 
 
+_GOING_ON: Final = re.compile(r"^(?:i|we) (?:am|are) (?:\w+ly |also |still |now )*\w+ing\b", re.IGNORECASE)
 _PARTICULAR: Final = _SELF_EVIDENT | {"preference", "event", "possession", "pattern"}
 _COMPLETE: Final = re.compile(
     r"^(?:i|we)(?: \w+)? (?:graduated|retired|resigned|divorced|got married)\b|^(?:i|we) (?:(?:can|do) not|never|used to|no longer) \w+$",
@@ -158,6 +163,7 @@ def _introduction(said: str, who: str) -> str:
     return f"{who}'s name is {found['name']}{more}."
 
 
+_AS_SAID: Final = "{value} {what}."
 _SHORTCUTS: Final = (
     (
         "preference",
@@ -197,12 +203,51 @@ _SHORTCUTS: Final = (
         "",
     ),
     (
+        "preference",
+        re.compile(
+            r"^(?P<value>\w[\w' ,&/-]{2,80}) (?P<what>(?:is|are) my (?:main |biggest |absolute |all-time |favou?rite )*(?:hobby|hobbies|passions?|favou?rites?))$",
+            re.IGNORECASE,
+        ),
+        _AS_SAID,
+    ),
+    (
+        "preference",
+        re.compile(
+            r"^(?P<value>\w[\w' ,&/-]{2,80}) (?P<what>(?:(?:is|are) (?:really |very |so |super |always )*important|matters?(?: a lot)?) to me)$",
+            re.IGNORECASE,
+        ),
+        _AS_SAID,
+    ),
+    (
+        "statement",
+        re.compile(
+            r"^(?P<value>\w[\w'-]*(?: [\w'-]+){0,2}) (?P<what>(?:really |always |also )?helps me (?!a lot|out|so|through|feel|stay|with (?:it|that))\w[\w' ,-]{8,80})$",
+            re.IGNORECASE,
+        ),
+        _AS_SAID,
+    ),
+    (
         "health",
         re.compile(r"^(?P<value>\w+ years) sober(?: for me)?$", re.IGNORECASE),
         "{who} has been sober for {value}.",
     ),
 )
 """Ways to say something that have no verb of their own, or the wrong way round."""
+
+
+_NOT_SAID: Final = re.compile(r"\b(?:ones?|you|your)\b", re.IGNORECASE)
+
+
+def _is_told(value: str, what: str, form: str) -> bool:
+    """Whether what is liked is named ("my favourite one is ..." does not say one of what)."""
+    if form == _AS_SAID:
+        return (
+            not points(value)
+            and not _NOT_SAID.search(value)
+            and specific(f"the {value}") >= 1
+            and not leaves_open(what)
+        )
+    return not _NOT_SAID.search(what)
 
 
 def _shortcut(said: str, context: Context) -> Told | None:
@@ -213,7 +258,7 @@ def _shortcut(said: str, context: Context) -> Told | None:
             continue
         groups = found.groupdict()
         value = without_comment(groups["value"])
-        if not value or unresolved(f"I like {value}"):
+        if not value or unresolved(f"I like {value}") or not _is_told(value, groups.get("what", ""), form):
             return None
         if not form:
             text = third(f"I {groups['what']} {value[0].lower()}{value[1:]}", context.who)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from retain.core.clues import clued
 from retain.core.rules.stance import changes, content_tokens, ends, is_against, is_glad, is_negated, polarity_of
 
 
@@ -24,7 +25,7 @@ class Segment:
 
 
 _CONTRASTS: Final = tuple(
-    (re.compile(pattern), stances)
+    (clued(pattern), stances)
     for pattern, stances in (
         (r"^instead of (?P<old>.+?),? (?P<new>(?:it|we|i|there|user)\b.+)$", "-+"),
         (r"^(?P<head>.*?)\bmov\w+ (?P<old>.+? (?:out of|off|away from) .+?),? (?:and )?(?:in)?to (?P<new>.+)$", "-+"),

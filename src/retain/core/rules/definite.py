@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from retain.core.rules.lexicon import KIN, LIGHT, NEGATIONS, PETS, STOP_WORDS
+from retain.core.rules.lexicon import KIN, LIGHT, MEN, NEGATIONS, PETS, STOP_WORDS, WOMEN
 from retain.core.rules.verbs import ADVERBS, is_verb
 
-_WORD: Final = re.compile(r"[A-Za-z][\w'&/-]*|\d[\d.,:/]*")
+WORD: Final = re.compile(r"[A-Za-z][\w'&/-]*|\d[\d.,:/]*")
 _PRONOUNS: Final = frozenset("it they them its their theirs itself themselves".split())
 _PEOPLE: Final = frozenset("he him she her his hers himself herself".split())
 _POINTERS: Final = re.compile(
@@ -32,7 +32,7 @@ _ENDS_EMPTY: Final = re.compile(
     r"(?<!/)\b(?:it|them|that|this|those|these|there|here|him|the one|this one|that one|ones|others|the same|this way|that way|as well as|do|did|be|try)$",
     re.IGNORECASE,
 )
-_VAGUE: Final = frozenset(
+VAGUE: Final = frozenset(
     """goal goals dream dreams passion passions journey challenge challenges progress idea ideas moment moments vibe vibes
     energy thing things stuff something everything anything memories memory feeling feelings difference change changes
     growth step steps path way support love joy fun happiness peace hope strength motivation inspiration impact focus
@@ -56,7 +56,7 @@ _VAGUE: Final = frozenset(
 """Words that leave open what is meant."""
 
 
-_NOT_ANCHORS: Final = (STOP_WORDS | NEGATIONS | ADVERBS | _VAGUE | frozenset("fan hand rid happen".split())) - {
+_NOT_ANCHORS: Final = (STOP_WORDS | NEGATIONS | ADVERBS | VAGUE | frozenset("fan hand rid happen".split())) - {
     "people",
     "pictures",
     "photos",
@@ -83,13 +83,33 @@ def definite_part(said: str) -> str:
     return ""
 
 
+_NEWLY_TOLD: Final = re.compile(
+    r"\b(made|make|makes|baked|cooked|painted|drew|built|wrote|bought|got|found|adopted|met|saw|discovered|visited|attended|ran into|came across|signed up for|went to|joined|won|received|designed|created) this (?!one\b)([\w-]+)(?= ([\w-]+)|)",
+    re.IGNORECASE,
+)
+
+
+def newly_told(said: str) -> str:
+    """Such as "I met this nice couple": "this" brings up something new, so that "a" says the same."""
+    return _NEWLY_TOLD.sub(_as_new, said, count=1)
+
+
+def _as_new(found: re.Match[str]) -> str:
+    word = found[2].lower()
+    if word in _TIMES or word in STOP_WORDS or word in ADVERBS - {"really"} or word.endswith("s"):
+        return found[0]
+    if word in VAGUE and (not found[3] or found[3].lower() in STOP_WORDS):
+        return found[0]
+    return f"{found[1]} {'an' if word[0] in 'aeiou' else 'a'} {found[2]}"
+
+
 def unresolved(said: str) -> bool:
     """Whether a first-person clause hangs on something said elsewhere ("I love having them around")."""
     if _ENDS_EMPTY.search(said[-16:]):
         return True
     if not _POINTERS.search(said):
         return False
-    words = _WORD.findall(said)
+    words = WORD.findall(said)
     anchors = 0
     for at in range(len(words)):
         if at and _hangs(words, at, anchors):
@@ -100,16 +120,17 @@ def unresolved(said: str) -> bool:
 
 def _hangs(words: list[str], at: int, anchors: int) -> bool:
     """Whether the word at a place points at something that stands nowhere before it."""
-    word, before = words[at].lower(), words[at - 1].lower()
+    word, previous = words[at].lower(), words[at - 1].lower()
     after = words[at + 1].lower() if at + 1 < len(words) else ""
     if word in _PEOPLE:
-        return not any(_is_somebody(words, earlier) for earlier in range(at))
+        others = MEN if word.startswith(("she", "her")) else WOMEN
+        return not any(_is_somebody(words, before) and words[before].lower() not in others for before in range(at))
     if word in _PRONOUNS:
-        return not anchors or (before == "of" and anchors == 1)
+        return not anchors or (previous == "of" and anchors == 1)
     if word in ("that", "there"):
         return _that_hangs(words, at, after) if word == "that" else _there_hangs(words, at, after)
     if word in ("one", "ones"):
-        return before in _BEFORE_ONE or not after or (after in STOP_WORDS and after != "of")
+        return previous in _BEFORE_ONE or not after or (after in STOP_WORDS and after != "of")
     return word in _FOLLOWED and not _FOLLOWED[word](after)
 
 
@@ -120,7 +141,7 @@ _FOLLOWED: Final[dict[str, Callable[[str], bool]]] = {
     "those": lambda after: after in ("who", "with", "in", "that", "of", "without", "affected"),
     "such": lambda after: after in ("a", "an", "as"),
     "some": lambda after: bool(after) and (after not in STOP_WORDS or after in ("of", "more", "other")),
-    "another": bool,
+    "another": lambda after: bool(after) and after not in STOP_WORDS,
     "any": bool,
     "both": bool,
     "here": lambda _: False,
@@ -169,7 +190,7 @@ def specific(said: str) -> int:
     """How many different words of a clause say something particular; a name or a number counts twice."""
     count = 0
     seen: set[str] = set()
-    words = _WORD.findall(said)
+    words = WORD.findall(said)
     for at, word in enumerate(words):
         lowered = word.lower().removesuffix("'s")
         if lowered in seen or lowered in _EMPTY or (lowered.endswith("ly") and lowered not in _NOUNS_IN_LY):
@@ -177,7 +198,7 @@ def specific(said: str) -> int:
         seen.add(lowered)
         if at and (word[0].isupper() or word[0].isdigit()):
             count += 2
-        elif lowered not in _VAGUE and (lowered not in LIGHT or lowered in _TELLING):
+        elif lowered not in VAGUE and (lowered not in LIGHT or lowered in TELLING):
             count += 1
     return count
 
@@ -199,7 +220,7 @@ def after_verb(said: str) -> str:
     return "the " + " ".join(words[at + 1 :] if is_main else words[at:])
 
 
-_TELLING: Final = frozenset(
+TELLING: Final = frozenset(
     "friend friends family club class course workshop group community online local reading writing".split()
 )
 """Light words that still say something about somebody."""

@@ -110,6 +110,8 @@ _FIXED: Final = (
         "health",
         r"(?:can not|could not|do not|stopped|quit|gave up|have given up|started|no longer|never|am not|cut out) (?:eat|eating|drink|drinking|smoke|smoking|tolerate|dairy|meat|sugar|gluten|alcohol|run|walk)\b",
     ),
+    ("event", r"(?:set up|put together|helped (?:out|set|organi[sz]e|build|run)) (?:a|an|the|my|our|with)\b"),
+    ("identity", r"am (?:now |also |still )?(?:a )?(?:part|member) of (?:a|an|the|my|our) \w+"),
     ("pattern", r"used to\b|am back to|have been (?:\w+ing)\b|am trying to"),
     (
         "plan",

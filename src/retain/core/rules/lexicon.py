@@ -19,6 +19,15 @@ KIN: Final = _words(
 )
 """People who stand in a relation to the speaker."""
 
+WOMEN: Final = _words(
+    """mother mom mum mama sister wife girlfriend daughter grandmother grandma granny gran nana aunt niece stepmother
+    stepsister fiancee fiancée mother-in-law sister-in-law"""
+)
+MEN: Final = _words(
+    """father dad papa brother husband boyfriend son grandfather grandpa grandad granddad uncle nephew stepfather
+    stepbrother fiance fiancé father-in-law brother-in-law"""
+)
+
 PETS: Final = _words(
     "dog dogs puppy pup cat cats kitten hamster rabbit parrot horse fish goldfish turtle guinea-pig pet"
 )

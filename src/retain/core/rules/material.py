@@ -8,26 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-_FENCED: Final = re.compile(
-    r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)|<(\w{1,30})[^>]{0,200}>.{0,4000}?</\1>",
-    re.DOTALL | re.MULTILINE,
-)
-_QUOTED: Final = re.compile(
-    r"\"[^\"\n]{12,}\"|“[^”\n]{12,}”|(?<![\w'])'[A-Z][^'\n]*(?:'(?=\w)[^'\n]*)*[.!?]?'(?!\w)|(?<=: )\"[^\"\n]+\"",
-    re.DOTALL,
-)
+from retain.core.rules.fences import FENCE_MARKS, QUOTE_MARKS, fences, quotes
+
 _SOMEBODY_SPEAKS: Final = re.compile(r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?:\S+ ){5,}\S+[.!?][\"”']$")
+_HERE_IS: Final = (
+    r"\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
+    r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
+    r"|^(?:please |pls |now |can you |could you )*(?:write|continue|turn|translate|fix|convert|complete|finish|rate|grade|check|correct|rewrite|rephrase|draft|compose|act|classify|extract)\b[^\n:]{0,90}?[:.](?= ?[\n\"'A-Z]|\s*\n)"
+)
+_HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
 _HANDED_OVER: Final = re.compile(
     r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
     r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer)\b[^\n]{0,80}?(?::|\n)"
-    r"|\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
-    r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
-    r"|^(?:please |pls |now |can you |could you )*(?:write|continue|turn|translate|fix|convert|complete|finish|rate|grade|check|correct|rewrite|rephrase|draft|compose|act|classify|extract)\b[^\n:]{0,90}?[:.](?= ?[\n\"'A-Z]|\s*\n)"
+    rf"|{_HERE_IS}"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
     re.IGNORECASE,
 )
+"""What hands something over to be worked on; without a colon or a new line only few of its ways are possible."""
+
 _CODE_LINE: Final = re.compile(
     r"^\s*(?:[>#$]\s|//|[{}\[\]();]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE|DELETE|CREATE|at|File|Traceback|"
     r"npm|pip|git|sudo|docker|curl|ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Exception|Caused by)\b[^a-z]{0,3}.*[({:=;/\\.]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\|.*\|\s*$|\w+\s*[:=]\s*[\"'\d{\[]|[\w./-]+:\d+:|<\w)"
@@ -44,9 +45,13 @@ _ABBREVIATION: Final = re.compile(
 )
 _STARTS: Final = re.compile(r"(?:I|I'm|My|We|Our|It|He|She|They|The|And|But)\b")
 _LONG_PARAGRAPH: Final = 900
+_MOST_SENTENCES: Final = 500
+"""So many sentences of one message are read; what has more was hardly written by hand, and must not take long."""
+
 _JUDGED_WORDS: Final = 400
 """So many words are enough to know a language by."""
 
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _ENGLISH: Final = frozenset(
     """the a an i my me we our is am are was were have has had do does did to of in on at for with and but not it that this
     he she they you from by as or so just like love prefer work live user's can will be been no yes now
@@ -71,26 +76,31 @@ class Span:
 
 
 def own_sentences(message: str) -> list[Span]:
-    """The sentences of a message that are the speaker's own words, in order."""
-    return [sentence for start, end in _own_parts(message) for sentence in _sentences(message, start, end)]
+    """The sentences of a message that are the speaker's own words, in order; of very many the last."""
+    told: list[Span] = []
+    for start, end in reversed(list(_own_parts(message))):
+        for first, last in reversed(list(_paragraphs(message, start, end))):
+            told += reversed(list(_sentences(message, first, last)))
+            if len(told) >= _MOST_SENTENCES:
+                return told[_MOST_SENTENCES - 1 :: -1]
+    return told[::-1]
 
 
 def is_english(text: str) -> bool:
     """Whether rules written for English may be tried: enough Latin letters and a common English word."""
-    words = re.findall(r"[^\W\d_]+", text.lower())
+    words = [word[0] for word in islice(_WORD.finditer(text.lower()), _JUDGED_WORDS)]
     if not words:
         return False
-    words = words[:_JUDGED_WORDS]
-    latin = sum(word.isascii() for word in words)
-    known = sum(word in _ENGLISH for word in words)
-    foreign = sum(word in _FOREIGN for word in words)
+    latin = sum(map(str.isascii, words))
+    known = sum(map(_ENGLISH.__contains__, words))
+    foreign = sum(map(_FOREIGN.__contains__, words))
     enough = known >= max(1, len(words) // 12) or len(words) <= 9
     return latin >= 0.8 * len(words) and enough and foreign <= known
 
 
 def _own_parts(message: str) -> Iterator[tuple[int, int]]:
     """Stretches outside code fences and before anything that was handed over to work on."""
-    handed = _HANDED_OVER.search(message)
+    handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
     limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
     if _SYSTEM_LIKE.match(message) or _DIFF.search(message):
         return
@@ -111,17 +121,16 @@ _QUOTE_END: Final = 300
 
 def _left_out(message: str) -> list[tuple[int, int]]:
     """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
-    found = [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
-    if any(mark in message for mark in _FENCE_MARKS):
-        found += [fence.span() for fence in _FENCED.finditer(message)]
-    if any(mark in message for mark in "\"“'"):
-        found += [
-            quote.span() for quote in _QUOTED.finditer(message) if _SOMEBODY_SPEAKS.search(quote[0][-_QUOTE_END:])
-        ]
+    found: list[tuple[int, int]] = []
+    if any(mark in message for mark in _OUTPUT_MARKS):
+        found += [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
+    if any(mark in message for mark in FENCE_MARKS):
+        found += fences(message)
+    if any(mark in message for mark in QUOTE_MARKS):
+        found += [span for span in quotes(message) if _SOMEBODY_SPEAKS.search(message[slice(*span)][-_QUOTE_END:])]
     return sorted(found)
 
 
-_FENCE_MARKS: Final = ("```", "~~~", "---", "</", '"""')
 _BLOCK: Final = re.compile(r"(?:[^\n]+(?:\n(?!\s*\n)|$)?)+")
 _OUTPUT: Final = re.compile(
     r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "
@@ -130,15 +139,17 @@ _OUTPUT: Final = re.compile(
 )
 """What only programs write: a block of lines that has it is their output, not somebody's words."""
 
+_OUTPUT_MARKS: Final = (":", "SIG", "+ ", "step ", "0x")
+"""A message without any of these has no such block."""
+
 
 def _much_follows(message: str, at: int) -> bool:
     return len(message) - at > 15
 
 
-def _sentences(message: str, start: int, end: int) -> Iterator[Span]:
-    for first, last in _paragraphs(message, start, end):
-        if last - first > _LONG_PARAGRAPH or _CODE_LINE.match(message[first:last]):
-            continue
+def _sentences(message: str, first: int, last: int) -> Iterator[Span]:
+    """The sentences of a paragraph, unless it is code or too long to be one."""
+    if last - first <= _LONG_PARAGRAPH and not _CODE_LINE.match(message[first:last]):
         yield from _cut(message, first, last)
 
 

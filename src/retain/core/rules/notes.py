@@ -7,6 +7,7 @@ from typing import Final
 
 from retain.core.rules.definite import specific, unresolved
 from retain.core.rules.families import FAMILIES, Family, family_of, past_start
+from retain.core.rules.lasting import lasts, without_the_one
 from retain.core.rules.lexicon import STOP_WORDS
 from retain.core.rules.rewrite import third
 from retain.core.rules.shape import without_asides, without_comment
@@ -27,7 +28,7 @@ _PEOPLE_DO: Final = frozenset(
 
 def third_person_note(said: str, context: Context) -> Told | None:
     """A note about the user by name or as "User"; it is kept in its own words."""
-    is_about_speaker = _NOTE_SUBJECT.match(said) or said.startswith(f"{context.who} ")
+    is_about_speaker = _NOTE_SUBJECT.match(said) or said.startswith((f"{context.who} ", f"{context.who}'s "))
     if not is_about_speaker and not (context.is_note and _is_note(said)):
         return None
     said = without_asides(said)
@@ -63,11 +64,14 @@ def _is_note(said: str) -> bool:
     return not (name in ADVERBS or name in STOP_WORDS or name.endswith(("ing", "ly", "tion", "ness")) or is_verb(name))
 
 
+_ANSWER: Final = re.compile(r"^\w+ing (?:and|or|,) \w+ing\b", re.IGNORECASE)
+"""Such as "Reading and hiking with friends": what was asked for, not what is being done."""
+
 _NOT_EVENTS: Final = frozenset(
     "excited tired bored confused interested amazed impressed agreed noted understood confirmed needed said based used mixed".split()
 )
 _GOING: Final = re.compile(
-    r"^(?:(?:no longer|not(?! (?:any ?more|really|yet|sure|at all|quite|much|exactly|now|today|always|so)\b)|never|still|used to|allergic|mostly|mainly|primarily|now|vegan|vegetarian|pescatarian|single|married|divorced|engaged|retired|unemployed|pregnant|sober|prefer|thinking of(?= \w+ing)|opt(?= (?:instead|for|out))|do not (?:like|eat|drink|want|enjoy|smoke|own|have)|can not (?:stand|eat|drink|swim|drive)|love|hate|adore|going with|been \w+ing|(?:learning|working on|working at|working as|studying|living in|training for|planning|saving|writing|building|renovating|recovering from|looking after)) \w+|vegan$|vegetarian$)",
+    r"^(?:(?:no longer|not(?! (?:any ?more|really|yet|sure|at all|quite|much|exactly|now|today|always|so)\b)|never|still|used to|allergic|mostly|mainly|primarily|now|vegan|vegetarian|pescatarian|single|married|divorced|engaged|retired|unemployed|pregnant|sober|prefer|thinking of(?= \w+ing)|opt(?= (?:instead|for|out))|do not (?:like|eat|drink|want|enjoy|smoke|own|have)|can not (?:stand|eat|drink|swim|drive)|love|hate|adore|going with|going to(?! (?:be|get|make|keep|try|do|see|have|need|go|miss|give))|been \w+ing|(?:researching|organi[sz]ing|volunteering|practi[sc]ing|learning|working on|working at|working as|studying|living in|training for|planning|saving|writing|building|renovating|recovering from|looking after)) \w+|vegan$|vegetarian$)",
     re.IGNORECASE,
 )
 _STATES: Final = frozenset(
@@ -89,24 +93,30 @@ def without_subject(said: str, context: Context) -> Told | None:
         return None
     if (
         points(said)
+        or (context.is_talk and _ANSWER.match(said))
         or is_reaction(said)
         or (is_task(said) and not is_past(verb))
         or is_impersonal(said, is_note=context.is_note)
     ):
         return None
-    as_first = _with_subject(without_asides(said) if context.is_note else without_comment(said))
+    as_first = _with_subject(without_asides(said) if context.is_note and not context.is_talk else without_comment(said))
+    if context.is_talk:
+        as_first = without_the_one(as_first)
     family = family_of(as_first, context.own)
     if _is_poor_note(as_first, family, context):
+        return None
+    if context.is_talk and not lasts(as_first, family.category if family else "event"):
         return None
     return Told(third(as_first, context.who, past=verb in SAME_IN_PAST), family or FAMILIES["event"], said)
 
 
 def _is_poor_note(as_first: str, family: Family | None, context: Context) -> bool:
-    if context.is_note and len(as_first.split()) >= 8 and is_past(as_first.split()[1]):
+    if context.is_note and not context.is_talk and len(as_first.split()) >= 8 and is_past(as_first.split()[1]):
         return not_a_fact(as_first) in ("second person", "hypothetical", "quote", "question")
     if not_a_fact(as_first):
         return not (
             context.is_note
+            and not context.is_talk
             and len(as_first.split()) >= 8
             and not_a_fact(as_first) in ("hedge", "vague", "talk about talk", "small talk")
         )
@@ -118,7 +128,7 @@ def _is_poor_note(as_first: str, family: Family | None, context: Context) -> boo
 
 
 _LATE_VERB: Final = re.compile(
-    r"^I (?:am \w+ing\b(?:(?!\b(?:that|which|who|because|when)\b).)*?|\w+(?: [\w'-]+){1,4}?) (?:is|are|was|were|has|have been|can|does|makes?|takes|helps|\w+s (?:me|us))\b"
+    r"^I (?:am \w+ing\b(?:(?!\b(?:that|which|who|because|when)\b).)*?|\w+(?: [\w'-]+){1,4}?) (?:is|are|was|were|has|have been|can|does|makes?|made|gave|helped|brought|taught|showed|takes|took|helps|\w+s (?:me|us))\b"
 )
 
 

@@ -45,7 +45,7 @@ TRADE: Final = re.compile(
     re.IGNORECASE,
 )
 HOME_THINGS: Final = _any_of(
-    "home house apartment flat place address hometown neighbourhood neighborhood city rent landlord landlady room street"
+    "home house apartment flat place address hometown area town village neighbourhood neighborhood city rent landlord landlady room street"
 )
 WORK_THINGS: Final = _any_of(
     """job boss manager employer company team role title profession office salary career commute shift business startup work

@@ -9,7 +9,7 @@ _QUOTES: Final = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": " - "}
 )
 _CONTRACTIONS: Final = re.compile(
-    r"\b(?:(?P<cannot>can'?t|cannot)|(?P<wont>won't)|(?P<shant>shan't)|(?P<aint>ain't)"
+    r"\b(?=\w*+'|can|im|ive|gonna|wanna|gotta|\w{3,7}t\b)(?:(?P<cannot>can'?t|cannot)|(?P<wont>won't)|(?P<shant>shan't)|(?P<aint>ain't)"
     r"|(?P<not>(?:do|does|did|is|are|was|were|have|has|had|would|could|should|must|need)n'?t)"
     r"|(?P<im>i'?m)|(?P<ive>ive(?= (?:got|been|had|never|always|just|bought|lived|moved|\w+ed)\b))"
     r"|(?P<have>(?:i|you|we|they)'ve)|(?P<will>(?:i|you|we|they|he|she|it)'ll)|(?P<would>(?:i|you|we|they|he|she|it)'d)"
@@ -43,7 +43,14 @@ _QUESTION: Final = re.compile(
 
 def plain(text: str) -> str:
     """The text with straight quotes and without contractions."""
-    return _CONTRACTIONS.sub(_spelled_out, text.translate(_QUOTES))
+    straight = text.translate(_QUOTES)
+    if "'em" in straight or "'cause" in straight or "eachother" in straight:
+        straight = _CAUSE.sub("because", _EM.sub("them", straight)).replace("eachother", "each other")
+    return _CONTRACTIONS.sub(_spelled_out, straight)
+
+
+_CAUSE: Final = re.compile(r"(?<!\w)'cause\b")
+_EM: Final = re.compile(r"(?<!\w)'em\b")
 
 
 def _spelled_out(found: re.Match[str]) -> str:

@@ -34,6 +34,12 @@ _WORTH_KEEPING: Final = re.compile(
     r"^(?:i|we|my|our|the|a|an|user|there (?:is|are)|(?:\S+ ){1,4}(?:is|are|has|have|will be|was|starts|ends) )",
     re.IGNORECASE,
 )
+_ADVICE: Final = re.compile(
+    r"^\w+ing\b[\w' ,-]* (?:is|are|can be|takes|helps|makes|brings) (?:\w+ly |so |very |super )*(?:important|key|everything|crucial|essential|vital|good|great|worth|hard|okay|ok)\b(?!.*\b(?:me|my|i|us|our)\b)",
+    re.IGNORECASE,
+)
+"""Such as "Remember, staying positive is important": said to cheer somebody up."""
+
 _FORGET: Final = re.compile(
     r"^(?:please |pls |can you |could you )*(?:forget|delete|erase|drop|remove)(?: (?:that|about|what i said about|the fact that|everything about))+,? (.+)$",
     re.IGNORECASE,
@@ -91,7 +97,7 @@ def _forget(said: str, who: str) -> Request | None:
 
 def _remember(said: str, who: str) -> Request | None:
     found = _REMEMBER.match(said)
-    if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3:
+    if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3 or _ADVICE.match(found[1]):
         return None
     return Request(_as_fact(found[1], who), "instruction")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retain.core.rules.lexicon import KIN, PETS
 from retain.core.rules.verbs import ADVERBS, AUXILIARIES, COMMON_VERBS, SAME_IN_PAST, is_past, third_person
 
 _PAST_TIME: Final = re.compile(
@@ -39,10 +40,11 @@ def third(clause: str, who: str, *, past: bool = False) -> str:
     first = words[0].lower().strip(",") if words else ""
     if first in ("i", "we"):
         past = past or bool(_PAST_TIME.search(clause) or _TITLE.match(clause[:1].lower() + clause[1:]))
-        return _finished(who, _told(words[1:], present_allowed=not past))
+        return _finished(who, _told(words[1:], who, present_allowed=not past))
     if first in ("my", "our"):
-        return _finished(f"{who}'s", _others(words[1:]))
-    return _finished(who, _others([words[0][:1].lower() + words[0][1:], *words[1:]]) if words else [])
+        is_somebody = any(_split(word)[0].removesuffix("'s") in KIN | PETS for word in words[1:4])
+        return _finished(f"{who}'s", _others(words[1:], who, of_others=is_somebody))
+    return _finished(who, _others([words[0][:1].lower() + words[0][1:], *words[1:]], who) if words else [])
 
 
 def about(clause: str, who: str) -> str:
@@ -56,7 +58,7 @@ def about(clause: str, who: str) -> str:
         if name is None or bare == "US":
             continue
         rest = words[at + 1 :]
-        told = _told(rest, present_allowed=True) if bare.lower() in ("i", "we") and rest else _others(rest)
+        told = _told(rest, who, present_allowed=True) if bare.lower() in ("i", "we") and rest else _others(rest, who)
         return _capital(_finished("", [*words[:at], name + tail, *told]))
     return _capital(_finished("", words))
 
@@ -72,7 +74,7 @@ def _is_adverb(word: str) -> bool:
     return word.lower().strip(",") in ADVERBS and word.lower() != "tend"
 
 
-def _told(words: list[str], *, present_allowed: bool) -> list[str]:
+def _told(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
     """What follows the subject: adverbs, then the verb in agreement, then the rest."""
     at = 0
     while at < len(words) - 1 and (_is_adverb(words[at]) or _NO_LONGER.match(" ".join(words[at : at + 2]))):
@@ -82,7 +84,19 @@ def _told(words: list[str], *, present_allowed: bool) -> list[str]:
     verb, tail = _split(words[at])
     agreed, present = _agree(verb, present_allowed=present_allowed)
     rest = words[at + 1 :]
-    return [*words[:at], agreed + tail, *(_coordinated(_others(rest)) if present else _others(rest))]
+    others = _others(rest, who)
+    return [*words[:at], agreed + tail, *(_coordinated(others) if present else _wanting(others))]
+
+
+_WANTING: Final = frozenset("want need hope plan love like prefer enjoy".split())
+
+
+def _wanting(words: list[str]) -> list[str]:
+    """Such as "went to a class and want to go again": after what was done, what is wanted now."""
+    for at in range(len(words) - 2):
+        if words[at].lower() in ("and", "but") and words[at + 1].lower() in _WANTING and words[at + 2].lower() == "to":
+            words[at + 1] = third_person(words[at + 1].lower())
+    return words
 
 
 def _agree(verb: str, *, present_allowed: bool) -> tuple[str, bool]:
@@ -133,16 +147,60 @@ def _goes_on(words: list[str], at: int) -> bool:
     return not words[at + 1].endswith(",") and before not in _NOT_BEFORE_VERB
 
 
-def _others(words: list[str]) -> list[str]:
-    changed = list(words)
+_SELVES: Final = frozenset("i me my mine".split())
+_OTHERS: Final = (
+    KIN
+    | PETS
+    | frozenset(
+        """people folks customers students players dancers volunteers guys fans residents neighbors neighbours producers
+        investors editors pets turtles classmates workmates coworkers colleagues teammates parents teen teens teenager student player person girl boy man woman couple youth audience
+        crowd clients patients teachers organization organisation company they them their""".split()
+    )
+) - frozenset("boss manager doctor client therapist mentor teacher landlord ex mate".split())
+"""Whom "they" could also mean."""
+
+
+def _others(words: list[str], who: str, *, of_others: bool = False) -> list[str]:
+    """The rest of a clause: "they" for the speaker, or their name where others stand before whom it could mean.
+
+    ``of_others`` says that the clause is about somebody of theirs, and not about the speaker.
+    """
+    changed: list[str] = []
+    is_other_near = of_others
     for at, word in enumerate(words):
         bare, tail = _split(word)
         lowered = bare.lower()
+        if lowered in _SELVES and is_other_near and who and (of_others or not _is_own_kin(words, at)):
+            name = f"{who}'s" if lowered in ("my", "mine") else who
+            rest = words[at + 1 :]
+            is_doing = lowered == "i" and bool(rest)
+            told = _told(rest, who, present_allowed=True) if is_doing else _others(rest, who, of_others=of_others)
+            return [*changed, name + tail, *told]
         if lowered in _PRONOUNS and bare != "US":
-            changed[at] = _PRONOUNS[lowered] + tail
+            changed.append(_PRONOUNS[lowered] + tail)
         elif at and words[at - 1].lower() == "i" and lowered in _PLURAL:
-            changed[at] = _PLURAL[lowered] + tail
+            changed.append(_PLURAL[lowered] + tail)
+        else:
+            changed.append(word)
+        is_other_near = is_other_near or (bare.removesuffix("'s") in _OTHERS and _is_one_who_acts(words, at))
     return changed
+
+
+def _is_own_kin(words: list[str], at: int) -> bool:
+    """Such as "for my sister and my brother": nobody takes the brother for the sister's."""
+    following = (_split(word)[0].lower().removesuffix("'s") for word in words[at + 1 : at + 3])
+    return words[at].lower() == "my" and any(word in KIN and word != "team" for word in following)
+
+
+def _is_one_who_acts(words: list[str], at: int) -> bool:
+    """Not the first half of a word pair such as "family trip" or "pet store", as far as the next word tells."""
+    following = _split(words[at + 1])[0].lower() if at + 1 < len(words) and not _split(words[at])[1] else ""
+    return following not in _PAIRED
+
+
+_PAIRED: Final = frozenset(
+    "trip trips time dinner dinners store stores shop members member business house home meeting reunion history".split()
+)
 
 
 _WORD: Final = re.compile(r"^([\"'(]*)([A-Za-z][A-Za-z'-]*?)(\W*)$")

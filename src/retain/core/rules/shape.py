@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
+from retain.core.rules.definite import definite_part
 from retain.core.rules.material import Span
 from retain.core.rules.verbs import finite_at
 
 _SELF: Final = r"(?:i|im|i'm|i’m|i've|i’ve|i'll|i'd|we|we're|we’re|we've|we'll|my|our)\b"
 _SPLIT: Final = re.compile(
+    r"(?=[,;:.…\s–—-])(?:"  # where any of these begins: a test that spares most letters the rest
     rf"(?:,|;|\s[-–—]|\.\.\.|…)?\s+(?:and|but|so|plus|yet)(?: (?:then|now|also|that is why))? (?={_SELF}(?!,| and\b))"
-    rf"|(?:,|;|:|\s[-–—]+|\.\.\.|…)\s+(?:(?:now|then|also|in practice|luckily|sadly|these days|but now|so now) )?(?={_SELF}(?!,| and\b))"
+    rf"|(?:,|;|:|\s?[-–—]+|\.\.\.|…)\s+(?:(?:now|then|also|in practice|luckily|sadly|these days|but now|so now) )?(?={_SELF}(?!,| and\b))"
     r"|;\s+"
     r"|(?:,|\s[-–—])?\s(?:(?:so|and|then|but)\s)?(?=(?:any (?:ideas?|tips?|good|chance)|what|how|could (?:you|i)|can (?:you|i)|should i|would (?:you|that)|do (?:you|i)|does|is (?:it|there|that)|where|which|why|got any|want to see)\b[^,]*\?\s*$)"
     r"|,?\s(?:so\s|and\s|but\s)(?=(?:please|skip|use|help|suggest|recommend|give me|tell me|do not|don't|bear with|no charts)\b)"
     r"|,\s(?=(?:please|skip the|suggest|recommend|give me|tell me|send help|wish me|bear with|hang on)\b)"
-    r"|(?:,|;|\s[-–—]|\sand|\sbut)\s(?=(?:he|she)(?:'s|’s| is| was| has| works| lives| likes| loves| plays| goes| wants| just| started| moved| got)\b)",
+    r"|(?:,|;|\s[-–—]|\sand|\sbut)\s(?=(?:he|she)(?:'s|’s| is| was| has| works| lives| likes| loves| plays| goes| wants| just| started| moved| got)\b))",
     re.IGNORECASE,
 )
 _SUBORDINATE: Final = re.compile(
@@ -35,10 +38,20 @@ def clauses(sentence: Span) -> Iterator[Span]:
         return
     for cut in _SPLIT.finditer(text):
         piece = text[begin : cut.start()]
-        if _stands_alone(piece):
+        if _stands_alone(piece) and not _is_listed(text[cut.end() : cut.end() + _AHEAD]):
             yield part(sentence, begin, cut.start())
             begin = cut.end()
     yield part(sentence, begin, len(text))
+
+
+_AHEAD: Final = 200
+"""So many letters are enough to find a verb in."""
+
+
+def _is_listed(rest: str) -> bool:
+    """Whether what follows is one more thing and no clause: "my contacts and my knack for numbers"."""
+    words = rest.split()
+    return bool(words) and words[0].lower() in ("my", "our") and ":" not in rest and finite_at(words) < 1
 
 
 _OPENING_WORDS: Final = 7
@@ -68,11 +81,11 @@ def part(sentence: Span, begin: int, end: int) -> Span:
 
 _OPENING: Final = re.compile(
     r"^(?P<opening>(?:(?:every|each|on|in|at|for|during|last|next|this|since|besides|after|before|back in|around|by|over|when it comes to|as an? \w+|when (?:i|we) (?:was|were))\b[^,;:!?]{1,60}?|yesterday|today|tomorrow|tonight|nowadays|lately|recently|these days|(?:\w+ ){1,2}(?:days?|weeks?|months?|years?|nights?) ago))"
-    r",? (?P<rest>(?:i|we|my|our) (?!and\b|was a kid|were kids).+)$",
+    r"(?:,? (?=(?:i|we) )|, |(?<=week|onth|year|kend|ight|rday|days| ago|ning) (?=(?:my|our) ))(?P<rest>(?:i|we|my|our) (?!and\b|was a kid|were kids|last \w+ed\b).+)$",
     re.IGNORECASE,
 )
 _EMPTY_OPENING: Final = re.compile(
-    r"^(?:on paper|in practice|for the record|at the moment|in the meantime|at least|in fact|for sure|at first|in general|after all|at this point|on top|for now|by the way|on the side|for me|to me|for us|with (?:that|this)|last time|in my opinion|these days|when it comes to .*|after a lot .*)$",
+    r"^(?:on paper|in practice|for the record|at the moment|in the meantime|at least|in fact|for sure|at first|in general|after all|at this point|on top|for now|by the way|in other news|on the other hand|at the same time|on (?:another|an? \w+|a|that) note|since (?:i|we) (?:last )?(?:talked|chatted|spoke|met|caught up)|on the side|for me|to me|for us|with (?:that|this)|last time|in my opinion|these days|when it comes to .*|after a lot .*)$",
     re.IGNORECASE,
 )
 
@@ -84,6 +97,7 @@ def opening_behind(said: str) -> str:
         return said
     opening = found["opening"]
     rest = without_comment(found["rest"])
+    rest = definite_part(rest) or rest
     if _EMPTY_OPENING.match(opening):
         return rest
     if re.search(
@@ -98,6 +112,8 @@ def opening_behind(said: str) -> str:
 _VERBISH: Final = r"(?:is|are|was|were|has|have|had|felt|feels?|makes?|made|gives?|gave|brings?|brought|turned|helps?|helped|keeps?|kept|reminds?|reminded|really|looks?|looked|means?|meant|would|will|can|could|sounds?|seems?|seemed|went|goes|works?|worked|takes?|took|got|gets|did|does|do|just|all|always|never|inspired|inspires|lets?|might|should|started|came|comes|sure|also|still|definitely|might|need|needs)"
 _COMMENT: Final = re.compile(
     rf"(?: -+ ?|- |, |; |\.\.\. ?|… ?| and | but | so | because | since | as |, and |, but |, so |, because )(?:(?:and|but|so|because|since|as|now|man|wow|honestly|i guess) )?(?:it|that|this|they|these|those|there|everyone|nobody|everything|people|life|things|somehow \w+|shops) {_VERBISH}\b.*$"
+    r"|(?: -+ ?|- |, |; ?| )(?:and |but )?the (?:\w+ ){1,2}(?:is|are|was|were|has been|have been) (?:so |really |super |pretty |just )*(?:wild|crazy|amazing|awesome|great|good|incredible|stunning|unreal|insane|tough|intense|fun|nice|lovely|breathtaking|adorable|cute|sweet|delicious|tasty|beautiful|gorgeous)$"
+    r"| which (?:is|was|were|are|has been) (?:not )?(?:so |really |super |pretty |just )*(?:wild|crazy|amazing|awesome|great|good|incredible|tough|intense|fun|nice|lovely)$"
     r"|(?: -+ ?|- |, |; ?|\.\.\. ?|… ?)(?:which|what a|so|such a|come|you dropped|a (?:great|good|nice|fun|real|huge|total|constant|perfect|wonderful)|how|not sure|but not sure|no idea|just|hopefully|thanks to|glad|happy|looking forward|can not wait|especially when|even though|even if|you know|right|huh|the whole|in case|strict|pretty|super|totally|absolutely|always|definitely) .*$"
     r"|(?: -+ | and |, )(?:the|my|our|their) \w+(?: and \w+)? (?:is|are|was|were) (?:so |really |super |just |very |all |pretty )*(?:awesome|great|amazing|cool|fun|gripping|nice|good|incredible|wonderful|lovely|fantastic|kind|friendly|perfect|beautiful|excited|happy)\b.*$"
     r"| that (?:was|is) (?:awesome|amazing|great|so \w+|really \w+)$"
@@ -105,15 +121,15 @@ _COMMENT: Final = re.compile(
     re.IGNORECASE,
 )
 _REACTION: Final = re.compile(
-    r"(?:,| -+|;|\.\.\.|…) ?(?:(?:so|super|really|very|pretty|such|a|an|the|it|was|is|too|how|what|good|great|amazing|awesome|cool|fun|exciting|excited|frustrating|nice|lovely|crazy|wild|proud|sad|sadly|happy|glad|phew|blast|relief|to|know|believe|luckily|fortunately|unfortunately|hilarious|insane|wonderful|incredible|beautiful|best|ever|tough|hard|rough|stressful|scary|not|gonna|lie|haha|lol|though|you|right|huh|yay|finally|for|sure|of|course|all|good|odd|weird|feels|luck|i|am|safe|idea|no|why|and|but|guess|honestly|tbh|actually|btw|also|again|man|dude|every|single|time|wow)(?: |$))+$",
+    r"(?:,| -+|;|\.\.\.|…) ?(?:(?:can|wait|stoked|pumped|thrilled|hyped|so|super|really|very|pretty|such|a|an|the|it|was|is|too|how|what|good|great|amazing|awesome|cool|fun|exciting|excited|frustrating|nice|lovely|crazy|wild|proud|sad|sadly|happy|glad|phew|blast|relief|to|know|believe|luckily|fortunately|unfortunately|hilarious|insane|wonderful|incredible|beautiful|best|ever|tough|hard|rough|stressful|scary|not|gonna|lie|haha|lol|though|you|right|huh|yay|finally|for|sure|of|course|all|good|odd|weird|feels|luck|i|am|safe|idea|no|why|and|but|guess|honestly|tbh|actually|btw|also|again|man|dude|every|single|time|wow)(?: |$))+$",
     re.IGNORECASE,
 )
 _ASIDE: Final = re.compile(
-    r",? (?:by the way|btw|fyi|for the record|sadly|unfortunately|luckily|fortunately|haha|lol|as you know|you know|i guess|though|too|actually|of course|to be honest|tbh|honestly|right now|at the moment|so far|as well|:\)|:d|xd)$",
+    r",? (?:by the way|btw|fyi|for the record|sadly|unfortunately|luckily|fortunately|haha|lol|as you know|you know|i guess|though|too|actually|of course|to be honest|tbh|honestly|right now|at the moment|so far|as well|personally|this time(?: around)?|as you can see|:\)|:d|xd)$",
     re.IGNORECASE,
 )
 _SINCE_TALK: Final = re.compile(
-    r",? (?:since|but after|after) (?:we|i) (?:last )?(?:talked|chatted|spoke|caught up)(?: last| to you)?|,?(?: and,?)? like i said.*$|,? since our last (?:chat|talk|conversation)|,? (?:come see|if you will|if you know what i mean|in case .*)$",
+    r",? too(?= (?:when|since|because|while)\b)|,? (?:but|and) (?:since|after) (?:we|i) (?:last )?(?:talked|chatted|spoke|caught up)\b.*$|,? (?:since|after) (?:we|i) (?:last )?(?:talked|chatted|spoke|caught up)(?: last| to you)?|,?(?: and,?)? like i said.*$|,? since our last (?:chat|talk|conversation)|,? (?:come see|if you will|if you know what i mean|in case .*)$",
     re.IGNORECASE,
 )
 _AROUND: Final = " .!…,;:-~*"
@@ -131,6 +147,7 @@ def without_comment(said: str) -> str:
     return without_asides(short)
 
 
+@lru_cache(maxsize=256)
 def without_asides(said: str) -> str:
     """The clause without "by the way" and the like at its end."""
     while True:

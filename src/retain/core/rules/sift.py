@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retain.core.clues import clued
 from retain.core.rules.plain import is_question
 
 _INTERJECTIONS: Final = (
@@ -24,20 +25,20 @@ FILLERS: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADS: Final = re.compile(
-    r"^(?:turns out(?: that)?|it turns out(?: that)?|as you (?:know|are aware),?|because|cause|the thing is,?|thing is,?|long story short,?|just to be clear,?|for the record,?|in case (?:it|that) matters,?|by the way,?|just so you know,?|fyi,?|btw,?|anyway,?|and|but|so|plus|also|now|lol|haha|ugh|ok|okay|alright,?|today marks(?= \w+ years)|(?!yesterday|today|tomorrow|tonight|lately|recently|nowadays)(?-i:[A-Z][a-z]+),(?= (?:i|my|we)\b)) (?=\S)",
+    r"^(?:turns out(?: that)?|it turns out(?: that)?|as you (?:know|are aware),?|because|cause|the thing is,?|thing is,?|long story short,?|just to be clear,?|for the record,?|in case (?:it|that) matters,?|by the way,?|just so you know,?|fyi,?|btw,?|anyway,?|and|but|so|plus|also|now|lol|haha|ugh|ok|okay|alright,?|today marks(?= \w+ years)|(?!yesterday|today|tomorrow|tonight|lately|recently|nowadays)(?-i:[A-Z][a-z]+),(?= (?:i|my|we|after|before|since|last|yesterday|today|this (?:week|month|year|morning))\b)) (?=\S)",
     re.IGNORECASE,
 )
 """What people say before they say something."""
 
 _LEADING: Final = " ,;:-*•)("
-_YOU: Final = re.compile(r"\b(?:you|your|yours|yourself|u|ur|y'all)\b", re.IGNORECASE)
-_HYPOTHETICAL: Final = re.compile(
+_YOU: Final = clued(r"\b(?:you|your|yours|yourself|u|ur|y'all)\b", re.IGNORECASE)
+_HYPOTHETICAL: Final = clued(
     r"^(?:if|imagine|suppose|supposing|pretend|let us (?:say|pretend|assume)|assume|assuming|what if|say i|picture)\b"
     r"|\b(?:if (?:i|we|only)|i wish|wish i|would have|could have|should have|as if|whether|in a world where|were i|had i (?:known|been))\b"
     r"|\b(?:i|we) (?:would|could) (?:not )?(?!like|love|rather|prefer|never|always|not|stand)\w+",
     re.IGNORECASE,
 )
-_HEDGE: Final = re.compile(
+_HEDGE: Final = clued(
     r"\b(?:maybe|perhaps|possibly|might|not sure|i guess|i suppose|unsure|wondering|one day|some ?day|who knows|"
     r"may (?:or may not|try|go|move|start|switch|be)|idk|no idea yet|thinking about maybe|toying with|tempted|sort of thinking|could see myself|"
     r"(?:i am|been) (?:kind of |sort of )?(?:thinking|considering|debating)(?= (?:about|maybe|whether|it|that))|on the fence|probably)\b",
@@ -47,7 +48,7 @@ _MOODS: Final = (
     "good|great|fine|ok|okay|alright|well|sorry|glad|happy|excited|thrilled|tired|sleepy|hungry|thirsty|bored|busy|sad|upset|proud|grateful|thankful|lucky|blessed|"
     "confused|lost|stuck|ready|sure|curious|impressed|amazed|worried|scared|nervous|stoked|pumped|done|late|right|wrong|listening|kidding|joking|hoping(?! to)|trying(?! out)|inspired|"
     "honored|honoured|touched|moved|determined|motivated|eager|dying|broke|safe|numb|speechless|relieved|overwhelmed|exhausted|stressed|pleased|delighted|optimistic|"
-    "anxious|psyched|freaking|super|feeling|loving|enjoying|having|rooting|cheering|rocking|doing|jealous|starving|freezing|shocked|surprised|hopeful|committed|"
+    "anxious|psyched|freaking|super|feeling|loving|enjoying|having(?! (?:my|our|an?) (?!blast|great|good|hard|tough|rough|bad|wonderful|lovely|nice|lot|ball|time|crazy|wild|moment|break|bit|day|week|fun))|rooting|cheering|rocking|doing|jealous|starving|freezing|shocked|surprised|hopeful|committed|"
     "confident|content|comfortable|focusing on the positive|stepping|chasing|hustling|grinding|killing|living the dream|decompressing|open|up for|down for|down to|all for|all ears|on board|in awe|looking forward|here for|there for|always here|so"
 )
 _SMALL_TALK: Final = re.compile(
@@ -97,7 +98,7 @@ _TRANSIENT: Final = re.compile(
     r"^(?:i|we)(?: am| are| was| will be| have been)? (?:just |currently |still |now |actually )?(?:at the (?:store|shop|office|airport|station|gym|park|mall|beach)$|on (?:my|the) (?:way|bus|train)|in a (?:meeting|call|hurry)|"
     r"heading (?:out|to|home|off)|about to|(?:going|off) to (?:bed|sleep|the (?:store|shop))|running late|waiting for|stuck in|sitting (?:here|in)|in the (?:middle of|waiting)|"
     r"having (?:lunch|dinner|breakfast|a coffee|fun|a blast)|watching (?:tv|a movie)$|getting ready$|trying to (?:figure|understand|fix|find|get|run|make|install|decide)|"
-    r"working on (?:it|this|that)|looking (?:at|for|into|forward))\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
+    r"working on (?:it|this|that)|looking (?:at|for|forward))\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
     re.IGNORECASE,
 )
 
@@ -114,7 +115,7 @@ _UNFINISHED: Final = re.compile(
 _VAGUE: Final = re.compile(
     r"^(?:i|we)(?: \w+){0,3} (?:something|a (?:ton|lot|blast|great time|good time|bit)|so much|fun|everything|anything|nothing|things|stuff|a (?:crazy|busy|long|tough|rough|wild|hard|few|great|good|weird) \w+(?: \w+)?|the (?:win|best|same|way|one)|better|together|it all|my best|our best|ages|work (?:well|hard)|working hard|have different|all (?:have|need|want|got|had))(?: (?:to share|going on|lately|recently|with (?:it|them|that)|together))?$"
     r"|^(?:i|we) (?:all |both )?(?:have got to|need to|must|should|(?:can|could)(?! not (?:stand|have|eat|drink|swim|drive|run|walk|cook|read|ride|tolerate|play|dance|sing|afford|speak))(?! (?:speak|play|swim|cook|drive|hold|ride|ski|code|juggle|sew|knit))|all) "
-    r"|^(?:i|we)(?: \w+)? (?:had|have|got|am having|have been having|ended up) (?:a |an |the |some |such a |so much |an? \w+ |a really \w+ |some really \w+ |my )?(?:\w+ )?(?:blast|fun|time|luck|feeling|day|days|week|weekend|chance|ideas?|laughs?|good time|moments?|opportunity|talk|chat|conversation|bumps?|ups|downs|setbacks?|challenges?|struggles?|experience|experiences|stuff|moments?|games?|times?|match|season|practice)\b(?! (?:job|zone|trip|tickets))"
+    r"|^(?:i|we)(?: \w+)? (?:had|have|got|am having|have been having|ended up) (?:a |an |the |some |such a |so much |an? \w+ |a really \w+ |some really \w+ |my )?(?:\w+ )?(?:(?:blast|fun|time)(?! (?:at (?!the (?:\w+)$)|on (?:my|our|a)|hiking|camping|biking))|luck|feeling|day|days|week|weekend|chance|ideas?|laughs?|good time|moments?|opportunity|talk|chat|conversation|bumps?|ups|downs|setbacks?|challenges?|struggles?|experience|experiences|stuff|moments?|games?|times|match|season|practice)\b(?! (?:job|zone|trip|tickets))"
     r"|^i (?:have|had|got) something\b|\bkeeps? (?:me|us) going\b|^(?:i|we) made sure\b|\bin common\b|^(?:i|we)(?: \w+)? (?:switched|changed|swapped) (?:jobs|careers|companies|employers|banks|schools|phones|cars|plans)$|\bmake (?:it|this|that) (?:happen|work)\b|\bemotions\b|\bhit it off\b|^my dreams? (?:is|are|has|have)\b(?! to)|^(?:i|we)(?: am| are)?(?: just)? (?:stay|staying|keeping) (?:positive|strong|focused|motivated|true|determined|busy|calm|active)\b"
     r"|^(?:my|our) [\w' ]+? (?:is|are|was|were|has been|have been|had|have)(?: (?:so|such|really|super|pretty|very|always|been|all|a|an|the|just|getting|more|my|incredibly|truly|quite))* (?:awesome|great|amazing|good|wonderful|fantastic|incredible|supportive|encouraging|inspiring|excited|happy|proud|thrilled|best|blast|fun|lovely|nice|tough|hard|crazy|hectic|rough|wild|beautiful|perfect|cute|sweet|adorable|important|rock|biggest fans?|priceless|blessing|everything|special|cool|roller ?coaster|delicious|tasty|yummy|so much)\b(?! (?:at|dane|grand))",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from retain.core.clues import clued, clues_of_all, is_possible
 from retain.core.rules.lexicon import (
     AVERSION,
     CESSATION,
@@ -23,28 +24,29 @@ from retain.core.rules.quantities import spelled_digits
 from retain.core.stem import stem
 
 _WORD: Final = re.compile(r"[^\W\d_][^\W\d_'&-]*(?:['&-]*[^\W\d_]+)*|[a-z]\d|\d+(?:[.,:]\d+)*")
-_NEGATION: Final = re.compile(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
-_AGAINST: Final = re.compile(rf"\b(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
-_CESSATION: Final = re.compile(rf"\b(?:{CESSATION})\b")
-_ENDS: Final = re.compile(rf"\b(?:{CESSATION}|{CESSATION_AROUND})\b")
-_GLAD: Final = re.compile(rf"\b(?:{GLAD})\b")
-_NOT_NEGATIVE: Final = re.compile(rf"\b(?:{NOT_NEGATIVE})\b")
-_CANCELLED: Final = re.compile(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
+_NEGATION: Final = clued(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
+_AGAINST: Final = clued(rf"\b(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
+_CESSATION: Final = clued(rf"\b(?:{CESSATION})\b")
+_ENDS: Final = clued(rf"\b(?:{CESSATION}|{CESSATION_AROUND})\b")
+_GLAD: Final = clued(rf"\b(?:{GLAD})\b")
+_NOT_NEGATIVE: Final = clued(rf"\b(?:{NOT_NEGATIVE})\b")
+_CANCELLED: Final = clued(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
 """A negation right before a negative word undoes it: "do not dislike", "never stopped"."""
 
-_CHANGE: Final = re.compile(
+_CHANGE: Final = clued(
     rf"\b(?:{CESSATION}|switch\w*|chang\w+|mov(?:ed|ing)|now|again|instead|start(?:s|ed|ing)?|beg[au]n|began|resum\w+"
     r"|return\w+|joined|became|become|decid\w+|new|finally|replac\w+|swap\w*|trad(?:ed|ing)|upgrad\w+|turned"
     r"|chose|no longer|anymore|sign(?:ed|ing) up|resubscrib\w+|picked up|took up|back (?:to|on|in)|these days|actually"
     r"|slipp\w+|push(?:ed|ing) (?:back|to)|delay\w+|reschedul\w+|brought forward|going (?:up|down)|went (?:up|down)|rais\w+|cut to|doubled|halved|downgrad\w+|renam\w+|migrat\w+|after all|from (?:now|today|here|next)|nowadays|at last|by now|turns out|correction)\b"
 )
-_PHRASES: Final = tuple((re.compile(pattern), words) for pattern, words in PHRASES)
+_PHRASES: Final = tuple((clued(pattern), words) for pattern, words in PHRASES)
+_PHRASE_CLUES: Final = clues_of_all(pattern for pattern, _ in _PHRASES)
 
 
 def canonical(lowered: str) -> str:
     """A lower-case sentence with set phrases in plain words: "between jobs" is "unemployed"."""
     lowered = spelled_digits(lowered)
-    for pattern, words in _PHRASES:
+    for pattern, words in _PHRASES if is_possible(lowered, _PHRASE_CLUES) else ():
         lowered = pattern.sub(words, lowered)
     return lowered
 

@@ -8,6 +8,8 @@ from typing import Final
 from retain.core.rules import nouns
 from retain.core.rules.definite import definite_part, specific, unresolved
 from retain.core.rules.families import FAMILIES, family_of
+from retain.core.rules.lasting import hangs_on_talk, lasts
+from retain.core.rules.lexicon import MEN, WOMEN
 from retain.core.rules.rewrite import about, third
 from retain.core.rules.shape import without_comment
 from retain.core.rules.sift import is_reaction, is_task, leaves_open, not_a_fact, points
@@ -46,6 +48,8 @@ def owned(said: str, context: Context) -> Told | None:
     if family is None or specific(said) < needed:
         return None
     person = _PERSONAL.match(said)
+    if context.is_talk and (hangs_on_talk(said) or (not person and _STIRS.search(said))):
+        return None
     whose = third(person[0], context.who).rstrip(".") if person else ""
     return Told(third(said, context.who), family, said, whose)
 
@@ -67,6 +71,7 @@ def paired(said: str, context: Context) -> Told | None:
         or not_a_fact(said_of_self)
         or unresolved(said_of_self)
         or specific(said_of_self) < 2 - context.is_short
+        or (context.is_talk and not lasts(re.sub(r"^we", "I", said_of_self), family.category))
     ):
         return None
     other = third(f"we know {found['other']}", context.who).removeprefix(f"{context.who} knows ").rstrip(".")
@@ -74,14 +79,6 @@ def paired(said: str, context: Context) -> Told | None:
     return Told(f"{context.who} and {other} {rest[:1].lower()}{rest[1:]}.", family, said)
 
 
-_WOMEN: Final = frozenset(
-    """mother mom mum mama sister wife girlfriend daughter grandmother grandma granny gran nana aunt niece stepmother
-    stepsister fiancee fiancée mother-in-law sister-in-law""".split()
-)
-_MEN: Final = frozenset(
-    """father dad papa brother husband boyfriend son grandfather grandpa grandad granddad uncle nephew stepfather
-    stepbrother fiance fiancé father-in-law brother-in-law""".split()
-)
 _MANY: Final = frozenset(
     "parents sisters brothers sons daughters kids children friends twins cousins team family".split()
 )
@@ -90,7 +87,7 @@ _MANY: Final = frozenset(
 def _may_be(somebody: str, pronoun: str) -> bool:
     """Whether "he" or "she" can be the one spoken of; most words for people leave it open."""
     words = set(somebody.lower().split())
-    others = _MEN if pronoun in ("she", "her") else _WOMEN
+    others = MEN if pronoun in ("she", "her") else WOMEN
     return not words & others and not words & _MANY
 
 
@@ -123,6 +120,11 @@ _MOVES_ME: Final = re.compile(
 )
 """What something does to somebody's mood is not a fact about them."""
 
+_STIRS: Final = re.compile(
+    r"\b(?:makes?|made|keeps?|kept|helps?|helped|inspires?|inspired|motivates?|brings?|brought|drives?|driving|reminds?) (?:me|us)\b",
+    re.IGNORECASE,
+)
+
 _BARE_RELATIVE: Final = re.compile(
     rf"^(?:(?:{nouns.BARE_RELATIVES})|the (?:kids|wife|husband|missus|dog|cat|baby|boys|girls|boss|doc))\b",
     re.IGNORECASE,
@@ -135,6 +137,8 @@ def thing(said: str, context: Context) -> Told | None:
     relative = _BARE_RELATIVE.match(said)
     if relative:
         return owned(f"my {re.sub(r'^the ', '', said[0].lower() + said[1:])}", context)
+    if context.is_talk and hangs_on_talk(said):
+        return None
     if _says_nothing(said):
         return _listed(said, context)
     if _SELF_INSIDE.search(said):

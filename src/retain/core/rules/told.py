@@ -16,6 +16,7 @@ class Context:
     topic: str = ""
     is_note: bool = False
     is_short: bool = False
+    is_talk: bool = False
     person: str = ""
 
 
