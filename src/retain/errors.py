@@ -216,7 +216,7 @@ class ModelRefused(LLMError):
 
 
 class LlmUnavailable(LLMError):
-    """The model has failed so often in a row that it is not asked for a while."""
+    """The model is out of reach, or has failed so often in a row that it is not asked for a while."""
 
     code = "llm_unavailable"
     retryable = True

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from retain.testing.wire import WireReply, WireRequest
 from retain.testing.wire_chat import FakeChat, completion
+from retain.testing.wire_models import KEY
 
 
 class Model:
     """A chat server that finds the facts it was told to look for, and decides what it was told to.
 
-    ``knows`` are words of a conversation and the fact they state; ``decides`` are new facts and what it does with each:
-    the operation, a piece of the memory that is meant, and perhaps a new text.
+    ``knows`` are words of a conversation and the fact they state; ``decides`` are new facts and what it does with each,
+    one thing or several: the operation, a piece of the memory that is meant, and perhaps a new text.
     """
 
     def __init__(self) -> None:
         self.knows: dict[str, str] = {}
-        self.decides: dict[str, dict[str, Any]] = {}
+        self.decides: dict[str, dict[str, Any] | list[dict[str, Any]]] = {}
         self.asked: list[str] = []
         self.questions: list[list[dict[str, str]]] = []
         self._checks = FakeChat("{}")
@@ -51,10 +53,21 @@ class Model:
         shown, _, new = user.partition("\n\nNew facts:\n")
         memories = re.findall(r"^(\d+)\. (.*)$", shown, re.MULTILINE)
         facts = re.findall(r"^(\d+)\. (.*?) \((?:similar|no)", new, re.MULTILINE)
-        return {"decisions": [self._decision(int(n), text, memories) for n, text in facts if text in self.decides]}
+        chosen = [(int(n), one) for n, text in facts for one in _each(self.decides.get(text, []))]
+        return {"decisions": [self._decision(number, one, memories) for number, one in chosen]}
 
-    def _decision(self, number: int, text: str, memories: list[tuple[str, str]]) -> dict[str, Any]:
-        wanted = dict(self.decides[text])
+    def _decision(self, number: int, chosen: dict[str, Any], memories: list[tuple[str, str]]) -> dict[str, Any]:
+        wanted = dict(chosen)
         meant = wanted.pop("target", None)
         target = next((int(n) for n, memory in memories if meant and meant in memory), None)
         return {"fact": number, "target": target, "text": None, "reason": "because", **wanted}
+
+
+def _each(chosen: dict[str, Any] | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return chosen if isinstance(chosen, list) else [chosen]
+
+
+def configured(url: str, options: Mapping[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    """Settings for a memory whose model is at this address; ``options`` are the model's own."""
+    config = {"base_url": f"{url}/v1", "api_key": KEY, "model": "m", "retries": 0, **(options or {})}
+    return {"llm": {"provider": "openai", "config": config}, **settings}

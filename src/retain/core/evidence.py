@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Final, Literal
 
 from retain.core.analyze import query_terms, terms
+from retain.core.asked import only_asked
+from retain.core.names import names_in, unknown_names
 from retain.model.message import Message
 
 MIN_SHARE: Final = 0.6
@@ -26,6 +29,7 @@ MIN_QUOTE_WORDS: Final = 3
 MAX_SPAN_CHARS: Final = 1_000
 _SUBJECTS: Final = ("user", "agent", "assistant")
 _MAX_TERMS: Final = 128
+_MAX_PLACES: Final = 20
 
 _QUOTES: Final = (
     '"\u00b4`\u00ab\u00bb\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2039\u203a\u300c\u300d\u300e\u300f'
@@ -36,7 +40,6 @@ _BLACK: Final = re.compile(r"\S+")
 _LEFT_OUT: Final = re.compile(r"\s*(?:\.{3,}|…|\[(?:\.{3}|…)\])\s*")
 _NUMBER: Final = re.compile(r"\d+")
 _EDGES: Final = " '.,;:!?…-()[]*_"
-_SENTENCE_STARTS: Final = ".!?:"
 _FIRST_UNSPACED: Final = "\u0e00"  # Thai; then come the scripts of South-East and East Asia
 
 
@@ -47,18 +50,22 @@ class Source:
     text: str
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Where the quoted words stand; several pieces with dots between them have to follow one another."""
-        start, at = -1, 0
-        for piece in _LEFT_OUT.split(quote):
-            words = _plain(piece)
-            if not words:
-                continue
-            found = self._whole(words, at)
-            if found < 0:
-                return None
-            start = found if start < 0 else start
-            at = found + len(words)
-        return None if start < 0 else (self._place(start), self._place(at - 1) + 1)
+        """Where the quoted words stand first; several pieces with dots between them have to follow one another."""
+        return next(self.places(quote), None)
+
+    def places(self, quote: str) -> Iterator[tuple[int, int]]:
+        """Everywhere the quoted words stand, in order."""
+        pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _plain(piece))]
+        start = self._whole(pieces[0], 0) if pieces else -1
+        while start >= 0:
+            end = start + len(pieces[0])
+            for words in pieces[1:]:
+                found = self._whole(words, end)
+                if found < 0:
+                    return
+                end = found + len(words)
+            yield self._place(start), self._place(end - 1) + 1
+            start = self._whole(pieces[0], start + 1)
 
     def _whole(self, words: str, at: int) -> int:
         """Where the words stand as words: "tea" does not stand in "steak"."""
@@ -111,53 +118,67 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Turn number ``turn``, counted from 1, from ``start`` to ``end``; found by a quote or by the fact's own words."""
+    """Turn number ``turn``, counted from 1, from ``start`` to ``end``; found by a quote or by the fact's own words.
+
+    ``asked`` when it stands nowhere but in questions.
+    """
 
     turn: int
     start: int
     end: int
     found_by: Literal["quote", "words"]
+    asked: bool = False
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Turns that facts are held against; system and tool text is never evidence."""
+    """Turns that facts are held against; system and tool text is never evidence.
+
+    ``before`` is what was said earlier: no evidence either, but it may have named who is meant.
+    """
 
     turns: Sequence[Message]
     worded_roles: tuple[str, ...] = ("user",)
+    before: Sequence[Message] = ()
 
     def evidence(self, fact: str, quote: str, turn: int | None) -> Evidence | None:
-        """Where the quote stands and carries the fact; else where the fact's own words stand."""
-        return self._quoted(fact, quote, turn) or self._worded(fact)
+        """Where the quote stands and carries the fact; else where the fact's own words stand; a question only last."""
+        asked: Evidence | None = None
+        for found in chain(self._quoted(fact, quote, turn), self._worded(fact)):
+            if not only_asked(self.turns[found.turn - 1].text, found.start, found.end):
+                return found
+            asked = asked or replace(found, asked=True)
+        return asked
 
-    def _quoted(self, fact: str, quote: str, named: int | None) -> Evidence | None:
+    def _quoted(self, fact: str, quote: str, named: int | None) -> Iterator[Evidence]:
         """In the turn that was named, else in one of the user's, else in one of the assistant's."""
         spoken = [*self._numbers("user"), *self._numbers("assistant")]
         for number in sorted(spoken, key=lambda number: number != named):
-            span = self._sources[number].find(quote)
-            if span is not None and self._carries(number, span, fact):
-                return Evidence(number, *span, "quote")
-        return None
+            for span in islice(self._sources[number].places(quote), _MAX_PLACES):
+                if self._carries(number, span, fact):
+                    yield Evidence(number, *span, "quote")
 
     def _carries(self, number: int, span: tuple[int, int], fact: str) -> bool:
-        """By a word that quote and fact share, by the quote's length, or as the answer to what stands before it."""
+        """By a word that quote and fact share, by the quote's length, or as the answer to what stands before it.
+
+        Whatever carries it, a name that nobody has said does not come in.
+        """
         turn = self.turns[number - 1].text
         quote = turn[slice(*span)]
         if content_terms(fact, self._subjects) & Source(quote).terms:
-            return True
+            return not unknown_names(fact, self._whole.text, self._subjects)
         if len(quote.split()) >= MIN_QUOTE_WORDS:
             return names_and_numbers_stand(fact, self._whole, self._subjects)
         before = self.turns[number - 2].text if number > 1 else ""
         return supported(fact, Source(f"{before}\n{turn}"), self._subjects)
 
-    def _worded(self, fact: str) -> Evidence | None:
+    def _worded(self, fact: str) -> Iterator[Evidence]:
         wanted = content_terms(fact, self._subjects)
         for number in self._numbers(*self.worded_roles):
             source = self._sources[number]
             span = source.locate(wanted) if supported(fact, source, self._subjects) else None
             if span is not None:
-                return Evidence(number, *span, "words")
-        return None
+                yield Evidence(number, *span, "words")
 
     def _numbers(self, *roles: str) -> list[int]:
         return [number for number, turn in enumerate(self.turns, 1) if turn.role in roles]
@@ -168,7 +189,8 @@ class Conversation:
 
     @cached_property
     def _whole(self) -> Source:
-        return Source("\n".join(self.turns[number - 1].text for number in self._numbers("user", "assistant")))
+        said = [self.turns[number - 1].text for number in self._numbers("user", "assistant")]
+        return Source("\n".join([*said, *(message.text for message in self.before)]))
 
     @cached_property
     def _subjects(self) -> list[str]:
@@ -207,20 +229,8 @@ def supported(statement: str, source: Source, leave_out: Sequence[str] = ()) -> 
 
 def names_and_numbers_stand(statement: str, source: Source, leave_out: Sequence[str] = ()) -> bool:
     """Whether a text holds every number and every name of a statement."""
-    return set(_NUMBER.findall(statement)) <= source.numbers and _names(statement, leave_out) <= source.terms
-
-
-def _names(statement: str, leave_out: Sequence[str]) -> set[str]:
-    """Words with a capital that do not stand at the start of a sentence, as terms."""
-    skipped = {word.casefold() for word in leave_out}
-    found: set[str] = set()
-    for word in _WORD.finditer(statement):
-        before = statement[: word.start()].rstrip(" \"'(")
-        is_start = not before or before[-1] in _SENTENCE_STARTS
-        bare = word[0].removesuffix("'s").removesuffix("\u2019s")
-        if bare[0].isupper() and not is_start and bare.casefold() not in skipped and bare != "I":
-            found |= content_terms(bare)
-    return found
+    names = {term for name in names_in(statement, leave_out) for term in content_terms(name)}
+    return set(_NUMBER.findall(statement)) <= source.numbers and names <= source.terms
 
 
 def _plain(quote: str) -> str:

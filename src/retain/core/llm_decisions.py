@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from retain.core.llm_question import Question, object_schema, system_message
 from retain.core.llm_screen import MAX_CHARS, clean, unusable
-from retain.core.parse import UnreadableAnswer, parse_json
+from retain.core.parse import How, UnreadableAnswer, parse_json
 
 MAX_REASON_CHARS: Final = 200
 _MAX_NUMBER: Final = 999_999
@@ -87,6 +87,12 @@ class Decisions:
 
     decisions: list[LlmDecision] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.decisions)
 
     def for_fact(self, number: int) -> list[LlmDecision] | None:
         """The decisions about one fact; None when the model has made none that can be used."""
@@ -123,9 +129,10 @@ def _near(near: Sequence[Neighbour], numbers: Mapping[str, int]) -> str:
 
 def parse_decisions(answer: str, n_facts: int, n_neighbours: int) -> Decisions:
     """The usable decisions of an answer; ``UnreadableAnswer`` when it is no list of decisions."""
-    items = _items(parse_json(answer).value)
+    parsed = parse_json(answer)
+    items = _items(parsed.value)
     by_place = len(items) == n_facts
-    read = Decisions()
+    read = Decisions(how=parsed.how)
     for place, item in enumerate(items, 1):
         try:
             fallback = place if by_place else 1 if n_facts == 1 else None

@@ -37,6 +37,9 @@ CATEGORIES: Final = (
     "instruction other"
 ).split()
 KINDS: Final = [Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDURAL.value, Kind.SEMANTIC.value]
+_RENAMED: Final = {"habit": "pattern"}
+"""What models call otherwise than the rules do; a memory has one word for it, whoever found it."""
+
 _SPOKEN: Final = ("user", "assistant")
 _LISTS: Final = ("facts", "memory", "memories", "results")
 _TEXTS: Final = ("text", "fact", "memory", "content")
@@ -93,6 +96,11 @@ class Extraction:
     facts: list[LlmFact]
     dropped: dict[str, int]
     how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.facts)
 
 
 def extraction_prompt(
@@ -173,10 +181,15 @@ class _Reading:
     seen: set[str] = field(default_factory=set)
 
 
-def parse_extraction(answer: str, turns: Sequence[Message], *, side: Side = "user") -> Extraction:
-    """The facts in an answer that the conversation shows; ``UnreadableAnswer`` when it is no list of facts."""
+def parse_extraction(
+    answer: str, turns: Sequence[Message], *, side: Side = "user", before: Sequence[Message] = ()
+) -> Extraction:
+    """The facts in an answer that the conversation shows; ``UnreadableAnswer`` when it is no list of facts.
+
+    ``before`` are the messages that were shown for understanding: they show no fact, but may have named somebody in it.
+    """
     parsed = parse_json(answer)
-    reading = _Reading(Conversation(turns, _SPOKEN if side == "agent" else ("user",)), side)
+    reading = _Reading(Conversation(turns, _SPOKEN if side == "agent" else ("user",), before), side)
     for item in _items(parsed.value):
         reason = _read(reading, item)
         if reason:
@@ -219,11 +232,14 @@ def _read(reading: _Reading, item: Any) -> str:
 def _with_evidence(reading: _Reading, fields: Mapping[str, Any], text: str) -> LlmFact | str:
     quote = fields.get("quote")
     turns = reading.conversation.turns
-    if other_script(text, (turn.text for turn in turns if turn.role in _SPOKEN)):
+    spoken = [turn.text for turn in turns if turn.role in _SPOKEN]
+    if other_script(text, spoken):
         return "other language"
     found = reading.conversation.evidence(text, quote if isinstance(quote, str) else "", _number(fields.get("turn")))
     if found is None:
-        return "no evidence"
+        return "placeholder" if quote and is_stock_name(text, "\n".join(spoken)) else "no evidence"
+    if found.asked:
+        return "question"
     turn = turns[found.turn - 1]
     if turn.role == "assistant" and reading.side == "user":
         reason = assistant_says(turn.text, found.start, found.end)
@@ -241,7 +257,7 @@ def _labels(fields: Mapping[str, Any], text: str) -> dict[str, Any]:
     stance = str(fields.get("polarity", "")).strip().lower()
     about = fields.get("about")
     return {
-        "category": category if category in CATEGORIES else "other",
+        "category": _RENAMED.get(category, category) if category in (*CATEGORIES, *_RENAMED.values()) else "other",
         "kind": kind if kind in KINDS else Kind.FACTUAL.value,
         "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or polarity_of(text.lower()),
         "about": clean(about)[:80] if isinstance(about, str) and about.strip() else "user",

@@ -55,6 +55,14 @@ async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant)
     return await parts.ledger.write(once)
 
 
+async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
+    """The answer a batch got before, so that no model is asked for it again; None when it is new."""
+    if not batch.key:
+        return None
+    known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
+    return None if known is None else _replayed(batch, *known)
+
+
 def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:
     if request != batch.request:
         raise Conflict("this idempotency key was used for another batch", hint="use a new key for a new batch")

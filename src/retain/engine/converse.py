@@ -6,16 +6,20 @@ model works. When a model is out of reach the turns are kept all the same, and t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from retain.engine.extract import extract
+from retain.core.statement import understand
+from retain.engine.ask import as_llm_error
+from retain.engine.extract import Extracted, extract
+from retain.engine.hearing import said_before
 from retain.engine.parts import Parts
 from retain.engine.propose import propose
 from retain.engine.relate import Fact, relate
-from retain.engine.settle import NeedsVector, Plan, recognise, settle
+from retain.engine.settle import NeedsVectors, Plan, recognise, settle
 from retain.engine.store import Space
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome, current_space
@@ -38,52 +42,87 @@ class Conversation:
     metadata: dict[str, Any] = field(default_factory=dict)
     prompt: str = ""
     dated: bool = True
+    expires_at: Instant | None = None
+    keep_turns: bool = True
+
+    @property
+    def kept(self) -> list[Turn]:
+        """The turns that become rows."""
+        return self.turns if self.keep_turns else []
 
 
 @dataclass(slots=True)
 class Learned:
-    """What became of it; ``error`` when learning had to be put off."""
+    """What became of it; ``error`` when learning had to be put off, all of it or (``partial``) what is missing."""
 
     outcomes: list[Outcome]
     error: RetainError | None = None
+    partial: bool = False
     degraded: list[dict[str, object]] = field(default_factory=list)
 
 
-async def converse(parts: Parts, said: Conversation, *, keep: bool = True) -> Learned:
-    """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try."""
+async def converse(parts: Parts, said: Conversation, *, keep: bool = True, again: bool = False) -> Learned:
+    """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
+
+    Without, the caller is strict: a model that fails is an ``LLMError`` and nothing is learned. ``again`` is such a
+    try: it keeps what it can learn, and whoever makes it keeps the rest waiting.
+    """
+    strict, keep = not keep and not again, keep and not again
     await parts.ledger.read(partial(_recognised, said=said))
     try:
-        facts = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
-        space, waiting = await _embedded(parts, said.turns, facts)
+        found = await _extracted(parts, said)
+        if found.error is not None and (strict or not found.facts):
+            return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, keep=keep)
+        space, waiting = await _embedded(parts, said.kept, found.facts)
     except RetainError as error:
         return await _put_off(parts, said, error, keep=keep)
-    ready = [fact for fact in facts if space is None or fact.draft.vector is not None]
+    ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
     cursor = await relate(parts, said.scope, ready, space.signature if space else "")
-    learned = Learned([], waiting[0].error if waiting and not keep else None)
-    await _proposals(parts, said.scope, ready, space, learned)
-    signal = _signal(said, waiting[0].error, parts.now()) if waiting and keep else None
-    outcomes = await _settled(parts, Plan(said.scope, said.turns, ready, cursor, space), signal)
+    undecided = await _proposals(parts, said.scope, ready, space)
+    if undecided is not None and strict:
+        return Learned([], as_llm_error(undecided))
+    missing = found.error or (waiting[0].error if waiting else None)
+    signal = _signal(said, missing, parts.now()) if missing is not None and keep else None
+    plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns)
+    outcomes = await _settled(parts, plan, signal)
     if isinstance(outcomes, RetainError):
         return await _put_off(parts, said, outcomes, keep=keep)
-    learned.outcomes = [*outcomes, *waiting] if keep else outcomes
-    _tell(said, learned)
+    learned = Learned([*outcomes, *waiting] if keep else outcomes, found.error if keep else missing)
+    learned.partial = found.error is not None
+    learned.degraded = [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
+    _tell(said, found, learned)
     return learned
+
+
+async def _extracted(parts: Parts, said: Conversation) -> Extracted:
+    """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
+    _log(logging.INFO, "memory.extraction.start", owner=_owner(said))
+    found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
+    for fact in found.facts:
+        fact.draft.expires_at = said.expires_at
+    if found.error is not None and found.facts:
+        _log_failure(said, found.error)
+    if found.error is None or found.facts:
+        _log(logging.INFO, "memory.extraction.complete", owner=_owner(said), factCount=len(found.facts))
+    return found
 
 
 async def _recognised(tx: Tx, *, said: Conversation) -> None:
     """Find the turns that are stored already: what is sent again is the question that was asked before."""
     for turn in said.turns:
-        await recognise(tx, turn, said.scope, last=turn is said.turns[-1])
+        last = turn is said.turns[-1]
+        if not await recognise(tx, turn, said.scope, last=last) and not said.keep_turns:
+            turn.said_before = not last  # nobody can tell, so only the newest words count as new
 
 
-async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: Space | None, learned: Learned) -> None:
-    """Let a model decide what structure leaves open; without its answer structure decides alone."""
+async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: Space | None) -> RetainError | None:
+    """Let a model decide what structure leaves open; without its answer structure decides alone, and here is why."""
     if parts.llm is None or not facts:
-        return
+        return None
     try:
-        await propose(parts, scope, facts, space.signature if space else "")
+        return await propose(parts, scope, facts, space.signature if space else "")
     except RetainError as error:
-        learned.degraded.append({"step": "decision", **error.as_dict()})
+        return error
 
 
 async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) -> tuple[Space | None, list[Outcome]]:
@@ -96,7 +135,8 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
         return None, []
     space = await current_space(parts)
     waiting: list[Outcome] = []
-    for draft, vector in zip(drafts, await parts.embedding.many([draft.text for draft in drafts]), strict=True):
+    vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
+    for draft, vector in zip(drafts, vectors, strict=True):
         if isinstance(vector, RetainError):
             waiting.append(Outcome("DEFERRED", None, draft, error=vector))
         else:
@@ -109,15 +149,15 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
 
 
 async def _settled(parts: Parts, plan: Plan, signal: Signal | None) -> list[Outcome] | RetainError:
-    """Run the unit; a revision that makes a new text gets its vector outside the transaction and is run again."""
+    """Run the unit; revisions that make new texts get their vectors outside the transaction, and it is run again."""
     while True:
         try:
             return await parts.ledger.write(partial(_unit, parts=parts, plan=plan, signal=signal, now=parts.now()))
-        except NeedsVector as missing:
-            vector = (await parts.embedding.many([missing.text]))[0]
-            if isinstance(vector, RetainError):
-                return vector
-            plan.revised[missing.text] = vector
+        except NeedsVectors as missing:
+            for text, vector in zip(missing.texts, await parts.embedding.many(missing.texts), strict=True):
+                if isinstance(vector, RetainError):
+                    return vector
+                plan.revised[text] = vector
 
 
 async def _unit(tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, now: Instant) -> list[Outcome]:
@@ -129,13 +169,14 @@ async def _unit(tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, now:
 
 async def _put_off(parts: Parts, said: Conversation, error: RetainError, *, keep: bool) -> Learned:
     """Keep the turns, and the conversation in the inbox, where another try finds it."""
+    _log_failure(said, error)
     if keep:
         now = parts.now()
         try:
-            space, _ = await _embedded(parts, said.turns, [])
+            space, _ = await _embedded(parts, said.kept, [])
         except RetainError:
             space = None
-        plan = Plan(said.scope, said.turns, [], 0, space)
+        plan = Plan(said.scope, said.kept, [], 0, space)
         await parts.ledger.write(
             partial(_unit, parts=parts, plan=plan, signal=_signal(said, error, now), now=now),
         )
@@ -151,23 +192,49 @@ def _signal(said: Conversation, error: RetainError | None, now: Instant) -> Sign
         "metadata": said.metadata,
         "prompt": said.prompt,
         "dated": said.dated,
+        "expires_at": said.expires_at,
+        "keep_turns": said.keep_turns,
     }
     first = next((turn.text for turn in said.turns if turn.message.role == "user"), "")
     when = said.turns[0].occurred_at if said.turns else now
     return Signal(new_id(), said.scope, first, when, now, data=data, last_error=str(error))
 
 
-def _tell(said: Conversation, learned: Learned) -> None:
-    """The record of what was decided; texts only for those who ask for details."""
-    log.info(
+def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
+    """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
+    decided = [(str(outcome.event), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
+    _log(
+        logging.INFO,
         "memory_decision",
-        extra={
-            "event": "memory_decision",
-            "user_id": said.scope.user_id,
-            "input_message_length": sum(len(turn.text) for turn in said.turns),
-            "extracted_count": len(learned.outcomes),
-            "actions": [str(outcome.event) for outcome in learned.outcomes],
-        },
+        user_id=said.scope.user_id,
+        input_message_length=sum(len(turn.text) for turn in said.turns),
+        extracted_count=len(found.facts),
+        decisions=[{"action": action, "target_id": target} for action, target in decided],
     )
-    for outcome in learned.outcomes:
-        log.debug("memory_decision: %s %r because %s", outcome.event, outcome.draft.text, outcome.reason)
+    if not log.isEnabledFor(logging.DEBUG):
+        return
+    own = found.facts[0].own if found.facts else ()
+    for outcome, (action, target) in zip(learned.outcomes, decided, strict=True):
+        _log(
+            logging.DEBUG,
+            "memory_decision",
+            user_id=said.scope.user_id,
+            action=action,
+            memory_id=target,
+            fact=outcome.draft.text,
+            reason=outcome.reason,
+            slot=", ".join(sorted(understand(outcome.draft.text, own).slots)) or None,
+        )
+
+
+def _log_failure(said: Conversation, error: RetainError) -> None:
+    """Only the code: a message of somebody else's may hold anything."""
+    _log(logging.WARNING, "memory.extraction.background.failed", owner=_owner(said), code=error.code)
+
+
+def _log(level: int, event: str, **details: Any) -> None:
+    log.log(level, event, extra={"event": event, **details})
+
+
+def _owner(said: Conversation) -> str:
+    return said.scope.user_id or said.scope.agent_id or said.scope.run_id

@@ -1,14 +1,17 @@
-"""Facts from turns: by rules, or by a language model when one is configured."""
+"""Facts from turns: by rules, by a language model when one is configured, or by both; all give the same candidates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from retain.core.curate import EFFECT, Candidate, candidates, fact_key
-from retain.core.llm_facts import LlmFact, extraction_prompt, parse_extraction
+from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key
+from retain.core.llm_facts import LlmFact, Side, extraction_prompt, parse_extraction
+from retain.core.rules.assistant import restated
+from retain.core.rules.named import speaker_name, without_prefix
 from retain.core.statement import subject_of
 from retain.core.temporal import ground
 from retain.core.visible import within
@@ -17,63 +20,128 @@ from retain.engine.draft import TRUST, Draft, dedupe_value
 from retain.engine.parts import Parts
 from retain.engine.relate import Fact
 from retain.engine.turns import Turn
+from retain.errors import RetainError, StorageError
 from retain.model.instant import moment
 from retain.model.memory import Layer, Origin
 from retain.model.message import Message
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
+from retain.trace import log
 
+PATTERN: Final = "pattern"
+FACTS: Final = "facts"
 _RECENT: Final = 10
+
+
+@dataclass(slots=True)
+class Extracted:
+    """Facts in the order in which they were said; with an ``error`` a model has failed, and these are not all."""
+
+    facts: list[Fact]
+    error: RetainError | None = None
 
 
 async def extract(
     parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], prompt: str = ""
-) -> list[Fact]:
-    """The facts that turns state, in the order in which they were said."""
-    if parts.llm is not None:
-        return await _by_model(parts, scope, turns, metadata, prompt)
-    return _by_rules(parts, scope, turns, metadata)
+) -> Extracted:
+    """The facts that turns state, by every extractor that is wanted."""
+    wanted = parts.policy.curation.strategies or ((FACTS,) if parts.llm is not None else (PATTERN,))
+    found = Extracted([])
+    if FACTS in wanted:
+        try:
+            found = await _by_model(parts, scope, turns, metadata, prompt)
+        except StorageError:
+            raise
+        except RetainError as error:
+            found = Extracted([], error)
+    if PATTERN in wanted:
+        found.facts = _together(found.facts, _by_rules(parts, scope, turns, metadata), turns)
+    for fact in found.facts:
+        shown = {"key": fact.draft.key, "category": fact.candidate.category}
+        log.debug("memory.extraction.fact_found", extra={"event": "memory.extraction.fact_found", **shown})
+    return found
+
+
+def _together(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
+    """What both found, each sentence once, turn by turn; the model's first, which has understood more of the talk."""
+    if not by_model:
+        return list(by_rules)
+    known = {fact.draft.dedupe for fact in by_model}
+    both = [*by_model, *(fact for fact in by_rules if fact.draft.dedupe not in known)]
+    place = {id(turn): at for at, turn in enumerate(turns)}
+    return sorted(both, key=lambda fact: place[id(fact.turn)])
 
 
 def _by_rules(parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any]) -> list[Fact]:
     found: list[Fact] = []
     topic = ""
-    for turn in turns:
-        if not _is_read(parts, turn):
+    for turn, speaker in zip(turns, _users(turns), strict=True):
+        is_user = turn.message.role == "user"
+        if turn.message.role not in parts.policy.curation.roles:
             continue
-        told = candidates(turn.text, speaker=turn.message.name, topic=topic)
-        found += [_fact(parts, scope, turn, candidate, metadata, "pattern") for candidate in told]
-        topic = next((one.category for one in reversed(told) if one.category != EFFECT), topic)
+        told = _of_user(parts, turn, topic) if is_user else _of_assistant(parts, turn, speaker)
+        found += [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
+        if is_user:
+            topic = next((one.category for one in reversed(told) if one.category != EFFECT), topic)
     return found
 
 
-def _is_read(parts: Parts, turn: Turn) -> bool:
-    """Rules read the user; what the assistant says of itself only when the configuration asks for it."""
-    wanted = parts.policy.curation
-    if turn.message.role not in wanted.roles:
-        return False
-    return turn.message.role == "user" or wanted.assistant_first_person
+def _users(turns: Sequence[Turn]) -> Iterator[str]:
+    """For every turn the name of the user who speaks, or has spoken last."""
+    speaker = ""
+    for turn in turns:
+        speaker = speaker_name(turn.message.name) if turn.message.role == "user" else speaker
+        yield speaker
+
+
+def _of_user(parts: Parts, turn: Turn, topic: str) -> list[Candidate]:
+    rules = Rules(patterns=parts.policy.curation.own.patterns)
+    said = without_prefix(turn.text, turn.message.speaker)
+    skipped = len(turn.text) - len(said)
+    found = candidates(said, speaker=turn.message.name, rules=rules, topic=topic)
+    return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
+
+
+def _of_assistant(parts: Parts, turn: Turn, speaker: str) -> list[Candidate]:
+    """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
+    found = [
+        replace(one, start=said.start, end=said.end)
+        for said in restated(turn.text)
+        for one in candidates(said.text, speaker=speaker)
+        if one.category != EFFECT and not one.forget and (one.category == "decision" or not said.agreed)
+    ]
+    if parts.policy.curation.assistant_first_person:
+        known = {one.key for one in found}
+        found += [one for one in candidates(turn.text, speaker=turn.message.name) if one.key not in known]
+    return found
 
 
 async def _by_model(
     parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], prompt: str
-) -> list[Fact]:
+) -> Extracted:
     wanted = parts.policy.curation
     said = [turn.message if turn.message.role in wanted.roles else Message("system", "") for turn in turns]
     if not any(message.text for message in said):
-        return []
+        return Extracted([])
     zone = _zone(wanted.timezone)
+    recent = await _recent(parts, scope, turns[0].place)
+    side: Side = "agent" if scope.agent_id and not scope.user_id else "user"
     question = extraction_prompt(
         said,
         now=moment(turns[-1].occurred_at).astimezone(zone),
         timezone=wanted.timezone,
-        recent=await _recent(parts, scope, turns[0].place),
+        recent=recent,
         instructions=wanted.instructions,
         custom_prompt=prompt or wanted.extraction_prompt,
-        side="agent" if scope.agent_id and not scope.user_id else "user",
+        side=side,
     )
-    answer = await ask(parts, question, lambda text: parse_extraction(text, said))
-    return [_proposed(parts, scope, turns[fact.turn - 1], fact, metadata) for fact in answer.facts]
+    answer = await ask(parts, question, lambda text: parse_extraction(text, said, side=side, before=recent))
+    users = list(_users(turns))
+    found = [
+        _proposed(parts, scope, turns[fact.turn - 1], fact, metadata, users[fact.turn - 1])
+        for fact in answer.value.facts
+    ]
+    return Extracted(found, answer.cut)
 
 
 async def _recent(parts: Parts, scope: Scope, until: int) -> list[Message]:
@@ -91,7 +159,7 @@ def _name(data: dict[str, Any]) -> str:
     return "" if speaker == data.get("role") else speaker
 
 
-def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: dict[str, Any]) -> Fact:
+def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: dict[str, Any], who: str) -> Fact:
     candidate = Candidate(
         text=fact.text,
         kind=fact.kind,
@@ -103,10 +171,12 @@ def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: d
         end=fact.end,
         subject=subject_of(fact.text.lower()),
     )
-    return _fact(parts, scope, turn, candidate, metadata, "facts")
+    return _fact(parts, scope, turn, candidate, metadata, FACTS, who)
 
 
-def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], source: str) -> Fact:
+def _fact(
+    parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], source: str, who: str
+) -> Fact:
     origin = Origin(turn.message.role)
     text = ground(candidate.text, moment(turn.occurred_at), _zone(parts.policy.curation.timezone))
     draft = Draft(
@@ -120,17 +190,26 @@ def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata
         role=turn.message.role,
         speaker=turn.message.speaker,
         key=candidate.key,
-        metadata=dict(metadata),
+        metadata={**_stamp(parts, candidate, origin), **metadata},
         data={
             "category": candidate.category,
             "polarity": candidate.polarity,
             "modality": candidate.modality,
             "subject": candidate.subject,
+            **({"speaker": turn.message.name} if turn.message.name else {}),
         },
         source=source,
         salience=candidate.salience,
     )
-    return Fact(candidate, turn, draft, adds=candidate.category != EFFECT)
+    own = parts.policy.curation.own.slots
+    return Fact(candidate, turn, draft, adds=candidate.category != EFFECT, own=own, who=who)
+
+
+def _stamp(parts: Parts, candidate: Candidate, origin: Origin) -> dict[str, Any]:
+    """What a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
+    if origin is not Origin.ASSISTANT:
+        return {}
+    return {"category": candidate.category, "extractedAt": parts.now(), "source": "llm_response"}
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ from retain.core.reconcile import Action
 from retain.engine.ask import ask
 from retain.engine.parts import Parts
 from retain.engine.relate import Fact, Related, related
+from retain.errors import LLMError
 from retain.model.scope import Scope
 from retain.trace import log
 
@@ -29,7 +30,7 @@ _ACTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the model proposes for one fact: an action on one version of a memory."""
+    """One thing the model proposes for a fact: an action on one version of a memory."""
 
     action: Action
     target: int | None
@@ -37,28 +38,34 @@ class Proposal:
     reason: str
 
 
-async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> None:
-    """Ask about the facts that are near something and not settled by structure; notes the answers on the facts."""
+async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> LLMError | None:
+    """Ask about the facts that are near something and not settled by structure; notes the answers on the facts.
+
+    Gives the error when the answer breaks off: what is complete in it counts, structure decides the rest.
+    """
     near = await related(parts, scope, facts, signature)
     asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
     if not asked:
-        return
+        return None
     shown = [_shown(around) for _, around in asked]
     neighbours = [[Neighbour(str(one.seq), one.text) for one in around] for around in shown]
     question = decision_prompt(
         [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
     )
     answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
-    for line in answer.log:
-        log.info("memory.decision.dropped", extra={"what": line})
+    for line in answer.value.log:
+        log.debug("memory.decision.dropped", extra={"event": "memory.decision.dropped", "what": line})
     texts = {one.seq: one.text for around in shown for one in around}
     for number, (fact, _) in enumerate(asked, 1):
-        decisions = answer.for_fact(number)
-        if decisions:
-            fact.proposal = _proposal(decisions, question.targets, texts, fact)
+        decisions = answer.value.for_fact(number) or ()
+        fact.proposals = _proposals([_proposal(one, question.targets, texts, fact) for one in decisions])
+    return answer.cut
 
 
 def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
+    """Whether a model is asked: about what is new and near something; what only ends something structure decides."""
+    if fact.candidate.forget or not fact.adds:
+        return False
     if not around or any(one.text == fact.draft.text for one in around):
         return False
     return max(one.cosine for one in around) >= _OPEN_FROM
@@ -68,9 +75,15 @@ def _shown(around: Sequence[Related]) -> list[Related]:
     return sorted(around, key=lambda one: -one.cosine)[:_SHOWN]
 
 
-def _proposal(decisions: Sequence[LlmDecision], targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
-    """The decision that changes something, if there is one; its text only if both sentences bear it out."""
-    chosen = next((one for one in decisions if one.operation is not Operation.ADD), decisions[0])
+def _proposals(proposed: Sequence[Proposal]) -> list[Proposal]:
+    """One for each memory, the last; the fact itself is added only if it goes into no memory and none says it."""
+    last = {one.target: one for one in proposed}
+    goes_somewhere = any(one.action in (Action.REVISE, Action.IGNORE) for one in last.values())
+    return [one for one in last.values() if one.action is not Action.ADD or not goes_somewhere]
+
+
+def _proposal(chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
+    """What a decision does; its text only if both sentences bear it out."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     known = texts.get(target, "") if target is not None else ""
     source = Source(f"{known}\n{fact.draft.text}")

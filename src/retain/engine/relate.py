@@ -11,14 +11,16 @@ import numpy as np
 from retain.core.analyze import query_terms
 from retain.core.curate import Candidate
 from retain.core.reconcile import Known
-from retain.core.statement import understand
+from retain.core.rules.named import begins_with, speaker_name
+from retain.core.statement import Statement, understand
 from retain.core.visible import visible
 from retain.engine.draft import Draft, scope_tokens
 from retain.engine.parts import Parts
 from retain.engine.turns import Turn
 from retain.errors import BackendError
 from retain.model.instant import Instant
-from retain.model.memory import Found, Layer
+from retain.model.memory import Found, Layer, Record
+from retain.model.own import OwnSlot
 from retain.model.query import And, Condition, Op, TextQuery, VectorQuery, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from retain.engine.propose import Proposal
 
 _NEAREST: Final = 8
+_SIDE_BY_SIDE: Final = 8
+"""So many searches run at once: an index outside this process is waited for once, and not once a fact."""
+
 _NOTHING_LATER: Final = 2**62
 _LAYERS: Final = (str(Layer.FACT),)
 
@@ -40,7 +45,12 @@ class Fact:
     draft: Draft
     near: list[int] = field(default_factory=list)
     adds: bool = True
-    proposal: Proposal | None = None
+    own: tuple[OwnSlot, ...] = ()
+    who: str = ""
+    """The name of whoever is meant by "I" and "User" in it; '' when nobody gave one."""
+
+    proposals: list[Proposal] = field(default_factory=list)
+    """What a model would do, at most one thing to each memory; nothing when structure has to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +63,33 @@ class Neighbour:
 
 async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
     """Note the neighbours of every fact; gives the ledger's position, so that what comes later is looked at too."""
-    cursor = await parts.ledger.read(lambda tx: tx.admin.cursor())
-    for fact in facts:
-        fact.near = await _near(parts, scope, fact, signature)
+    tokens = scope_tokens(scope)
+
+    async def by_words(tx: Tx) -> tuple[int, list[list[int]]]:
+        """The position, and what shares words with each fact, in one look."""
+        queries = [TextQuery(query_terms(fact.draft.text), tokens) for fact in facts]
+        hits = [await tx.text.match(query, _NEAREST) for query in queries]
+        return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
+
+    cursor, worded = await parts.ledger.read(by_words)
+    for at in range(0, len(facts), _SIDE_BY_SIDE):
+        wave = facts[at : at + _SIDE_BY_SIDE]
+        found = await parts.io.gather(*(_nearest(parts, scope, fact, signature) for fact in wave))
+        for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
+            fact.near = list(dict.fromkeys([*meant, *shared]))
     return cursor
 
 
-async def _near(parts: Parts, scope: Scope, fact: Fact, signature: str) -> list[int]:
-    words = TextQuery(query_terms(fact.draft.text), scope_tokens(scope))
-    by_words = await parts.ledger.read(lambda tx: tx.text.match(words, _NEAREST))
-    found = [seq for seq, _ in by_words]
-    if fact.draft.vector is not None and signature:
-        vector = np.frombuffer(fact.draft.vector, "<f4")
-        try:
-            hits = await parts.index.search(VectorQuery(signature, vector, _NEAREST, scope, _LAYERS))
-        except BackendError:
-            return found
-        found = [hit.seq for hit in hits] + found
-    return list(dict.fromkeys(found))
+async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str) -> list[int]:
+    """What means something like a fact; nothing while the index is out of reach, and words have to do."""
+    if fact.draft.vector is None or not signature:
+        return []
+    vector = np.frombuffer(fact.draft.vector, "<f4")
+    try:
+        hits = await parts.index.search(VectorQuery(signature, vector, _NEAREST, scope, _LAYERS))
+    except BackendError:
+        return []
+    return [hit.seq for hit in hits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +130,14 @@ async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighb
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
         if stored is not None:
             cosine = float(np.frombuffer(stored, "<f4") @ np.frombuffer(fact.draft.vector, "<f4"))
-    return Neighbour(found, Known(understand(record.text), cosine))
+    return Neighbour(found, Known(known_statement(record, fact), cosine))
+
+
+def known_statement(record: Record, fact: Fact) -> Statement:
+    """What a memory says, as it is held against a fact: each about whom it was told."""
+    return understand(record.text, fact.own, _teller(record) or (fact.who if begins_with(record.text, fact.who) else ""))
+
+
+def _teller(record: Record) -> str:
+    """Who "I" is in what a user said, by name."""
+    return speaker_name(str(record.data.get("speaker") or "")) if record.source_role in ("user", None) else ""

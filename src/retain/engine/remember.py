@@ -1,25 +1,24 @@
-"""``add``: one call or a batch, stored as given."""
+"""``add``: one call or a batch, learned from or stored as given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from retain.core.check import checked_key, checked_kind, checked_metadata
 from retain.core.filters import Filters, split_scope
 from retain.core.messages import MessagesInput, read_messages, stored_messages
-from retain.core.redact import Action as RedactAction
-from retain.core.redact import RedactPolicy
 from retain.engine import shape
-from retain.engine.batch import Batch, carried_out
+from retain.engine.batch import Batch, answered_before, carried_out
 from retain.engine.converse import Conversation, Learned, converse
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
 from retain.engine.pending import learn_waiting
+from retain.engine.redaction import masked, masked_metadata, redaction_of
 from retain.engine.turns import heard, turns_of
 from retain.engine.write import Outcome, commit, prepare
-from retain.errors import InvalidInput, RetainError, Unsupported
+from retain.errors import InvalidInput, RetainError, StorageError
 from retain.model.instant import When, parse_when
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -35,13 +34,14 @@ class AddRequest:
     run_id: Any = None
     metadata: Mapping[str, Any] | None = None
     filters: Filters | None = None
-    infer: bool = False
+    infer: bool = True
     kind: str | None = None
     key: str | None = None
     occurred_at: When | None = None
     expires_at: When | None = None
     prompt: str = ""
     strict: bool = False
+    keep_turns: bool | None = None
 
 
 @dataclass(slots=True)
@@ -64,9 +64,16 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
 
 
 async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
-    """Store many requests in one transaction; each has its own result."""
+    """Learn from requests one after the other, store the others in one transaction; each has its own result.
+
+    Every conversation is settled against what the ones before it left, so each is a transaction of its own. The answer
+    is noted under the key at the end: a batch that broke off may be sent again, and what is known by then is not added
+    twice.
+    """
     batch = Batch.of(parts, "add", items, idempotency_key)
-    drafted = [_drafted_or_error(parts, item) for item in items]
+    if (answer := await answered_before(parts, batch)) is not None:
+        return answer
+    drafted = [await _item(parts, item) for item in items]
     drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
@@ -81,19 +88,24 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
 
 
 async def _infer(parts: Parts, request: AddRequest) -> dict[str, Any]:
-    if request.key is not None or request.kind is not None or request.expires_at is not None:
-        raise InvalidInput("key, kind and expires_at describe one memory", hint="use them with infer=False")
-    limits = parts.policy.limits
+    for name, value in (("key", request.key), ("kind", request.kind)):
+        if value is not None:
+            raise InvalidInput(
+                f"a {name} describes one memory, and what is learned may be several or none",
+                hint="pass infer=False to store the text itself as one memory",
+            )
+    limits, redaction = parts.policy.limits, redaction_of(parts.policy)
     scope, now = _scope(parts, request), parts.now()
-    metadata, warnings = checked_metadata(request.metadata, limits)
+    metadata, warnings = _metadata(parts, request)
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
-    redaction = RedactPolicy(**{kind: RedactAction(action) for kind, action in parts.policy.curation.redact})
+    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
     kept = heard(stored_messages(read_messages(request.messages, limits)), redaction)
-    turns = turns_of(scope, kept.messages, occurred_at, dated=dated)
+    turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     if parts.llm is not None:
         await learn_waiting(parts, scope)
-    said = Conversation(scope, turns, metadata, request.prompt, dated)
+    keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
+    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns)
     learned = await converse(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
@@ -103,7 +115,7 @@ async def _infer(parts: Parts, request: AddRequest) -> dict[str, Any]:
 def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
     answer = _answer(learned.outcomes, warnings)
     if learned.error is not None:
-        answer |= {"status": "deferred", "error": learned.error.as_dict()}
+        answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
     if learned.degraded:
         answer["degraded"] = learned.degraded
     return answer
@@ -111,22 +123,27 @@ def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
 
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
-    if request.infer:
-        raise Unsupported("infer=True needs a curator", hint="pass infer=False to store what you give as it is")
     limits = parts.policy.limits
     scope = _scope(parts, request)
     now = parts.now()
-    metadata, warnings = checked_metadata(request.metadata, limits)
+    metadata, warnings = _metadata(parts, request)
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
     messages = stored_messages(read_messages(request.messages, limits))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
+    kept, found = masked(messages, redaction_of(parts.policy))
     details = Details(kind, occurred_at, key, expires_at, metadata, dated=request.occurred_at is not None)
     fields = parts.policy.dedupe_scope
-    drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(messages)]
-    return Drafted(drafts, warnings)
+    drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(kept)]
+    return Drafted(drafts, [*warnings, *found])
+
+
+def _metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
+    given, warnings = checked_metadata(request.metadata, parts.policy.limits)
+    clean, found = masked_metadata(given, redaction_of(parts.policy))
+    return clean, [*warnings, *found]
 
 
 def _scope(parts: Parts, request: AddRequest) -> Scope:
@@ -150,13 +167,17 @@ def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, st
     return Scope.of(**together, tenant_id=parts.tenant_id).required()
 
 
-def _drafted_or_error(parts: Parts, item: Mapping[str, Any]) -> Drafted | RetainError:
+async def _item(parts: Parts, item: Mapping[str, Any]) -> Drafted | dict[str, Any]:
+    """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         if not isinstance(item, Mapping):
             raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}")
-        return draft_request(parts, _request(item))
+        request = _request(item)
+        return await _infer(parts, request) if request.infer else draft_request(parts, request)
+    except StorageError:  # it is not about this item
+        raise
     except RetainError as error:
-        return error
+        return {"results": [], "status": "error", "error": error.as_dict()}
 
 
 def _request(item: Mapping[str, Any]) -> AddRequest:
@@ -166,9 +187,9 @@ def _request(item: Mapping[str, Any]) -> AddRequest:
         raise InvalidInput(f"a batch item is not a call of add: {error}") from error
 
 
-def _item_answer(drafted: Drafted | RetainError, outcomes: Any) -> dict[str, Any]:
-    if isinstance(drafted, RetainError):
-        return {"results": [], "status": "error", "error": drafted.as_dict()}
+def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome]) -> dict[str, Any]:
+    if not isinstance(drafted, Drafted):
+        return drafted
     return _answer([next(outcomes) for _ in drafted.drafts], drafted.warnings)
 
 

@@ -16,6 +16,7 @@ from retain.engine import shape
 from retain.engine.batch import Batch, carried_out
 from retain.engine.draft import dedupe_value, event_of, text_hash
 from retain.engine.parts import Parts
+from retain.engine.redaction import masked_metadata, masked_text, redaction_of
 from retain.engine.store import Vectors, ensure_space, supersede, vectors_of
 from retain.engine.write import current_space
 from retain.errors import Conflict, InvalidInput, NotFoundError, RetainError
@@ -84,13 +85,16 @@ async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempote
 
 def check_update(parts: Parts, request: UpdateRequest) -> Revision:
     """Check an update before anything is embedded or written."""
-    limits = parts.policy.limits
+    limits, redaction = parts.policy.limits, redaction_of(parts.policy)
     changes: dict[str, Any] = {}
     warnings: list[str] = []
     if request.text is not None:
-        changes["text"] = checked_text(request.text, "text", limits.text_chars, "limits.text_chars")
+        text = checked_text(request.text, "text", limits.text_chars, "limits.text_chars")
+        changes["text"], warnings = masked_text(text, "text", redaction)
     if request.metadata is not None:
-        changes["metadata"], warnings = checked_metadata(request.metadata, limits)
+        metadata, ignored = checked_metadata(request.metadata, limits)
+        changes["metadata"], found = masked_metadata(metadata, redaction)
+        warnings = [*warnings, *ignored, *found]
     if request.kind is not None:
         changes["kind"] = checked_kind(request.kind)
     if not isinstance(request.key, _Unset):
@@ -160,13 +164,23 @@ def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Recor
     for name, value in changes.items():
         setattr(new, name, value)
     new.hash, new.tokens = text_hash(new.text), estimate_tokens(new.text)
+    if "key" in changes:
+        new.data = {**new.data, "named": True}
+    if new.text != old.text:  # the words it was learned from do not say this
+        new.data = {name: value for name, value in new.data.items() if name != "evidence"}
+        new.key = new.key if _is_named(new) else None
     return new
+
+
+def _is_named(record: Record) -> bool:
+    """Whether a caller gave it its key; one that was learned follows from the text."""
+    return bool(record.data.get("verbatim") or record.data.get("named"))
 
 
 def _dedupe(parts: Parts, link: Link, record: Record) -> str:
     speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
-    fields = parts.policy.dedupe_scope
-    return dedupe_value(link.scope, fields, speaker=speaker, key=record.key, text=record.text)
+    key = record.key if _is_named(record) else None
+    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker=speaker, key=key, text=record.text)
 
 
 async def _refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:

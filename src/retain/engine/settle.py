@@ -13,7 +13,7 @@ from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
 from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash
 from retain.engine.parts import Parts
-from retain.engine.relate import Fact, Neighbour, neighbours
+from retain.engine.relate import Fact, Neighbour, known_statement, neighbours
 from retain.engine.store import Space, Vectors, ensure_space, enter, leave, supersede
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome
@@ -40,31 +40,38 @@ class Plan:
     revised: dict[str, bytes] = field(default_factory=dict)
     """Vectors of texts that a revision may have to use."""
 
+    unembedded: list[str] = field(default_factory=list)
+    """Texts that revisions have made and that have no vector yet."""
+
+    keep_turns: bool = True
+    """Without, facts are stored with their quote, and what was said is not."""
+
     @property
     def signature(self) -> str:
         """The name of the vector space, '' without one."""
         return self.space.signature if self.space else ""
 
 
-class NeedsVector(Exception):
-    """A revision makes a text that has no vector yet; it is embedded outside and the unit is run again."""
+class NeedsVectors(Exception):
+    """Revisions make texts that have no vector yet; they are embedded outside, together, and the unit is run again."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(*texts)
+        self.texts = list(texts)
 
 
 async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
     """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
     if plan.space is not None:
         await ensure_space(tx, parts.tenant_id, plan.space)
-    for turn in plan.turns:
+    for turn in plan.turns if plan.keep_turns else ():
         await _keep(parts, tx, turn, plan, now, last=turn is plan.turns[-1])
+    plan.unembedded.clear()
     outcomes: list[Outcome] = []
     for fact in plan.facts:
-        outcome = await _settle(parts, tx, plan, fact, outcomes, now)
-        if outcome is not None:
-            outcomes.append(outcome)
+        await _settle(parts, tx, plan, fact, outcomes, now)
+    if plan.unembedded:
+        raise NeedsVectors(plan.unembedded)
     return outcomes
 
 
@@ -84,46 +91,70 @@ async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool) -> bool:
     """Whether a turn is stored already; then it is what it was: its id, its place and its time."""
     holder = await tx.links.holder(scope.tenant_id, turn.draft.dedupe)
     known = await tx.memories.at(holder) if holder is not None else None
-    if known is None or (last and not turn.retold and not await _is_newest(tx, scope, known)):
+    if known is None or (last and not turn.retold and await _is_said_anew(tx, turn, scope, known)):
         return False
     turn.id, turn.place, turn.said_before, turn.draft.occurred_at = known.id, known.seq, True, known.occurred_at
     return True
 
 
-async def _is_newest(tx: Tx, scope: Scope, known: Record) -> bool:
-    """Whether nothing was said since: then the same words again are a call that was repeated."""
+async def _is_said_anew(tx: Tx, turn: Turn, scope: Scope, known: Record) -> bool:
+    """Whether something was said since, or it was over: otherwise the same words are a call that was repeated."""
+    if known.expires_at is not None and known.expires_at <= turn.draft.occurred_at:
+        return True
     where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))
-    return not await tx.memories.find(where, limit=1)
+    return bool(await tx.memories.find(where, limit=1))
 
 
 def _vectors(draft: Draft, space: Space | None) -> Vectors:
     return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
-async def _settle(
-    parts: Parts, tx: Tx, plan: Plan, fact: Fact, before: Sequence[Outcome], now: Instant
-) -> Outcome | None:
+async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[Outcome], now: Instant) -> None:
+    """Do with a fact what was decided, to every memory it changes; adds what became of it to the outcomes."""
     draft = fact.draft
-    draft.occurred_at, draft.origin_id = fact.turn.occurred_at, fact.turn.id
+    draft.occurred_at, draft.origin_id = fact.turn.occurred_at, fact.turn.id or None
     draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
     if await tx.suppressed.has(parts.tenant_id, draft.dedupe):
         if fact.turn.said_before:  # a person deleted it, and these are the old words again
-            return None
+            return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
     near = await neighbours(tx, plan.scope, fact, plan.cursor, plan.signature, now)
-    decision = _decided(fact, near)
-    target = near[decision.target].found.record if decision.target is not None else None
-    decision = _guarded(decision, target, fact, before)
-    return await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
+    for decided in _decided(fact, near):
+        target = near[decided.target].found.record if decided.target is not None else None
+        decision = _guarded(decided, target, fact, outcomes)
+        outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
+        if outcome is not None:
+            outcomes.append(outcome)
 
 
 def _evidence(fact: Fact) -> dict[str, Any]:
+    """The turn and the words in it; of a turn that is not kept, the words are all there is."""
     one = fact.candidate
-    return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": fact.turn.text[one.start : one.end]}
+    quote = fact.turn.text[one.start : one.end]
+    if not fact.turn.id:
+        return {"turn": None, "start": 0, "end": len(quote), "quote": quote}
+    return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
 
 
-def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
-    """The exact ladder first: the same words are the same fact; a fuller sentence refines the one it begins with."""
+def _decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+    """What is done to which memory: by exact words, else by a model's proposals, else by structure.
+
+    What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
+    structure decides about the fact.
+    """
+    proposed = _proposed(fact, near)
+    is_whole = len(proposed) == len(fact.proposals)
+    main = _by_words(fact, near)
+    if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
+        main = _by_structure(fact, near)
+    if main is None:
+        return proposed
+    changes = (Action.REVISE, Action.RETRACT)
+    return [main, *(one for one in proposed if one.action in changes and one.target != main.target)]
+
+
+def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
+    """The exact ladder: the same words are the same fact; a fuller sentence refines the one it begins with."""
     for at, one in enumerate(near):
         if one.found.record.hash == text_hash(fact.draft.text):
             return Decision(Action.RETRACT if fact.candidate.forget else Action.IGNORE, at, "the same words are known")
@@ -133,8 +164,11 @@ def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     for at, one in enumerate(near):
         if refines(fact.draft.text, one.found.record.text) and not fact.candidate.forget:
             return Decision(Action.IGNORE, at, "less than is known")
-    proposed = _proposed(fact, near)
-    decision = proposed or decide(understand(fact.draft.text), [one.known for one in near])
+    return None
+
+
+def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
+    decision = decide(understand(fact.draft.text, fact.own, fact.who), [one.known for one in near])
     if fact.candidate.forget:
         known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
         return Decision(Action.RETRACT if known else Action.IGNORE, decision.target, "asked to forget it")
@@ -143,16 +177,12 @@ def _decided(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     return decision
 
 
-def _proposed(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
-    """What a model proposed, while the version it spoke of is still the one that holds."""
-    if fact.proposal is None:
-        return None
-    if fact.proposal.target is None:
-        return Decision(fact.proposal.action, None, fact.proposal.reason)
-    for at, one in enumerate(near):
-        if one.found.record.seq == fact.proposal.target:
-            return Decision(fact.proposal.action, at, fact.proposal.reason)
-    return None
+def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+    """What a model proposed, as far as the versions it spoke of are still those that hold."""
+    places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
+    places[None] = None
+    held = (one for one in fact.proposals if one.target in places)
+    return [Decision(one.action, places[one.target], one.reason) for one in held]
 
 
 def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
@@ -177,11 +207,18 @@ async def _add(
     holder = await tx.links.holder(parts.tenant_id, fact.draft.dedupe)
     if holder is not None:  # not visible (disabled, expired), so no neighbour: it is known all the same
         known = await tx.memories.at(holder)
+        if known is not None and _is_over(known, now) and not fact.turn.said_before:
+            again = Decision(Action.REVISE, None, "it had expired")
+            return await _revise(parts, tx, plan, fact, known, again, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, parts.tenant_id, now)
     await enter(tx, record, [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space))
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
+
+
+def _is_over(known: Record, now: Instant) -> bool:
+    return known.expires_at is not None and known.expires_at <= now
 
 
 async def _revise(
@@ -191,8 +228,9 @@ async def _revise(
     if not fact.adds:
         return await _retract(parts, tx, plan, fact, target, decision, now)
     draft = fact.draft
-    proposed = fact.proposal.text if fact.proposal else ""
-    text = proposed or merged_text(understand(target.text), understand(draft.text), draft.text)
+    proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
+    said = understand(draft.text, fact.own, fact.who)
+    text = proposed or merged_text(known_statement(target, fact), said, draft.text)
     vectors = _revised_vectors(plan, draft, text)
     new = replace(
         target,
@@ -212,6 +250,7 @@ async def _revise(
         data={**(draft.data or {})},
         metadata={**target.metadata, **(draft.metadata or {})},
         occurred_at=draft.occurred_at,
+        expires_at=draft.expires_at,
         valid_from=max(draft.occurred_at, target.valid_from),
         updated_at=now,
     )
@@ -230,7 +269,8 @@ def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
         return []
     vector = draft.vector if text == draft.text else plan.revised.get(text)
     if vector is None:
-        raise NeedsVector(text)
+        plan.unembedded.append(text)
+        return []
     return [(plan.space, vector)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from retain.core.fusion import Scored
 from retain.engine.write import Outcome
 from retain.model.event import Event
-from retain.model.memory import Found
+from retain.model.memory import Found, Layer
 
 
 def item(found: Found) -> dict[str, Any]:
@@ -35,6 +35,10 @@ def item(found: Found) -> dict[str, Any]:
     if record.source_role:
         shown["role"] = record.source_role
         shown["actor"] = record.data.get("speaker", record.source_role)
+    if record.layer == Layer.TURN:
+        shown["order"] = record.seq
+    if "evidence" in record.data:
+        shown["evidence"] = record.data["evidence"]
     return shown
 
 
@@ -60,6 +64,8 @@ def change(outcome: Outcome) -> dict[str, Any]:
     }
     if outcome.reason:
         shown["reason"] = outcome.reason
+    if outcome.draft.data and "evidence" in outcome.draft.data:
+        shown["evidence"] = outcome.draft.data["evidence"]
     if outcome.error:
         shown["error"] = outcome.error.as_dict()
     return shown

@@ -6,13 +6,14 @@ same turn unless the caller dates them: an application that sends the whole conv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from retain.core.fence import Fence
-from retain.core.redact import RedactPolicy, redact
+from retain.core.redact import RedactPolicy
 from retain.engine.draft import TRUST, Draft, dedupe_value
+from retain.engine.redaction import masked
 from retain.model.instant import Instant
 from retain.model.memory import Kind, Layer, Origin
 from retain.model.message import Message
@@ -35,6 +36,9 @@ class Turn:
     place: int = 0
     """The number of the row, when it was stored before."""
 
+    repeated: int = 0
+    """How often a transcript has had the same words, speaker and time before."""
+
     @property
     def text(self) -> str:
         """The words, as they are stored."""
@@ -56,17 +60,14 @@ class Heard:
 
 def heard(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
     """Messages without what Retain itself injected and without secrets; one that is nothing but that is left out."""
-    kept = Heard([], [])
-    for at, message in enumerate(messages):
-        own = _STRIPPER.strip(message.text)[0] if _MARKER in message.text.lower() else message.text
-        masked = redact(own, redaction)
-        if masked.found:
-            kinds = ", ".join(masked.found)
-            what = "was not stored" if masked.dropped else "was masked before it was stored"
-            kept.warnings.append(f"messages[{at}] {what}: {kinds}")
-        if masked.text.strip():
-            kept.messages.append(replace(message, text=masked.text))
-    return kept
+    return Heard(*masked([without_injected(message) for message in messages], redaction))
+
+
+def without_injected(message: Message) -> Message:
+    """A message without what Retain itself showed to whoever wrote it."""
+    if _MARKER not in message.text.lower():
+        return message
+    return replace(message, text=_STRIPPER.strip(message.text)[0])
 
 
 _MARKER: Final = "retain-memory"
@@ -74,18 +75,30 @@ _STRIPPER: Final = Fence(b"any", foreign=True)
 """Removes every fence, whoever made it: what a memory says is never learned again from what it was shown to."""
 
 
-def turns_of(scope: Scope, messages: Sequence[Message], occurred_at: Instant, *, dated: bool) -> list[Turn]:
+def turns_of(
+    scope: Scope,
+    messages: Sequence[Message],
+    occurred_at: Instant,
+    *,
+    dated: bool,
+    expires_at: Instant | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> list[Turn]:
     """A conversation as turns, in order."""
-    return [_turn(scope, message, occurred_at, at, dated=dated) for at, message in enumerate(messages)]
+    turns = [turn_of(scope, message, occurred_at, at, dated=dated) for at, message in enumerate(messages)]
+    for turn in turns:
+        turn.draft.expires_at, turn.draft.metadata = expires_at, dict(metadata or {})
+    return turns
 
 
-def _turn(scope: Scope, message: Message, occurred_at: Instant, at: int, *, dated: bool) -> Turn:
+def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, dated: bool, repeated: int = 0) -> Turn:
+    """One message as a turn; ``repeated`` is how often a transcript has had the same words, speaker and time before."""
     origin = Origin(message.role)
-    when = occurred_at if dated else ""
+    when = occurred_at if dated else None
     draft = Draft(
         scope=scope,
         text=message.text,
-        dedupe=dedupe_value(scope, _EVERY_FIELD, speaker=f"turn:{when}:{message.speaker}", key=None, text=message.text),
+        dedupe=turn_dedupe(scope, message.speaker, message.text, when, repeated),
         kind=Kind.EPISODIC,
         origin=origin,
         trust=TRUST[origin],
@@ -97,4 +110,10 @@ def _turn(scope: Scope, message: Message, occurred_at: Instant, at: int, *, date
         item=at,
         layer=Layer.TURN,
     )
-    return Turn(message, draft)
+    return Turn(message, draft, repeated=repeated)
+
+
+def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
+    """What makes two turns the same: where, who, the words, and when if the caller dates them."""
+    told = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")
+    return dedupe_value(scope, _EVERY_FIELD, speaker=told, key=None, text=text)

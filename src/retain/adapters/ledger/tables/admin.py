@@ -28,11 +28,14 @@ _MEMORY_TABLES: Final = (
 _COUNTS: Final = """
 SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
           AND status IN ('active', 'disabled', 'quarantined')),
+       (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
+          AND status IN ('active', 'disabled', 'quarantined') AND layer = 'turn'),
        (SELECT count(*) FROM events WHERE tenant_id = :t),
        (SELECT count(*) FROM fulltext f JOIN memories m ON m.seq = f.rowid WHERE m.tenant_id = :t),
        (SELECT count(*) FROM vectors v JOIN indexes i ON i.tenant_id = v.tenant_id AND i.signature = v.signature
          WHERE v.tenant_id = :t AND i.state = 'active'),
-       (SELECT count(*) FROM signals WHERE tenant_id = :t AND status = 'pending')"""
+       (SELECT count(*) FROM signals WHERE tenant_id = :t AND status = 'pending'),
+       (SELECT count(*) FROM signals WHERE tenant_id = :t AND status = 'dead')"""
 
 
 class AdminTable:
@@ -42,8 +45,8 @@ class AdminTable:
         self._sql = sql
 
     async def counts(self, tenant_id: str) -> dict[str, int]:
-        row = await self._sql.one(_COUNTS.replace(":t", "?"), (tenant_id,) * 5)
-        names = ("memories", "events", "fulltext", "vectors", "pending")
+        row = await self._sql.one(_COUNTS.replace(":t", "?"), (tenant_id,) * _COUNTS.count(":t"))
+        names = ("memories", "turns", "events", "fulltext", "vectors", "pending", "dead")
         return dict(zip(names, row or (0,) * len(names), strict=True))
 
     async def reset(self, tenant_id: str) -> None:

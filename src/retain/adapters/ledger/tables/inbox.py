@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from retain.adapters.ledger.codec import dump, load
-from retain.adapters.ledger.seam import Row, Sql
+from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.event import Signal
 from retain.model.instant import Instant
 from retain.model.scope import Scope
@@ -34,15 +35,35 @@ class SignalsTable:
         )
         return [_signal(row) for row in rows]
 
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for part in chunks(ids):
+            query = f"SELECT id FROM signals WHERE tenant_id = ? AND id IN ({marks(len(part))})"
+            found.update(str(row[0]) for row in await self._sql.rows(query, (tenant_id, *part)))
+        return found
+
+    async def remove(self, tenant_id: str, ids: Sequence[str]) -> None:
+        await self._sql.many("DELETE FROM signals WHERE tenant_id = ? AND id = ?", ((tenant_id, id_) for id_ in ids))
+
     async def forget(self, scope: Scope) -> None:
         narrowed, values = _narrowed(scope)
         await self._sql.run(f"DELETE FROM signals WHERE tenant_id = ?{narrowed}", (scope.tenant_id, *values))
 
-    async def mark(self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None) -> None:
+    async def mark(
+        self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None, *, counts: bool = True
+    ) -> None:
         await self._sql.many(
-            "UPDATE signals SET status = ?, attempts = attempts + 1, last_error = ? WHERE tenant_id = ? AND id = ?",
-            ((status, error, tenant_id, signal_id) for signal_id in ids),
+            "UPDATE signals SET status = ?, attempts = attempts + ?, last_error = ? WHERE tenant_id = ? AND id = ?",
+            ((status, int(counts), error, tenant_id, signal_id) for signal_id in ids),
         )
+
+
+# A memory that is deleted for everybody says so itself; one that only lost a link is named by what is suppressed.
+_HIDDEN: Final = """
+SELECT m.origin_id FROM memories m WHERE m.tenant_id = ? AND m.origin_id IN (:ids)
+   AND (m.status = 'deleted'
+        OR EXISTS (SELECT 1 FROM suppressed s WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id))
+UNION SELECT turn_id FROM suppressed WHERE tenant_id = ? AND turn_id IN (:ids)"""
 
 
 class SuppressedTable:
@@ -68,6 +89,14 @@ class SuppressedTable:
     async def has(self, tenant_id: str, dedupe: str) -> bool:
         query = "SELECT 1 FROM suppressed WHERE tenant_id = ? AND dedupe = ?"
         return await self._sql.one(query, (tenant_id, dedupe)) is not None
+
+    async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for part in chunks(turn_ids):
+            values = (tenant_id, *part)
+            rows = await self._sql.rows(_HIDDEN.replace("(:ids)", f"({marks(len(part))})"), values + values)
+            found.update(str(row[0]) for row in rows)
+        return found
 
 
 class IdempotencyTable:

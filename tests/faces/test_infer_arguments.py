@@ -1,0 +1,214 @@
+"""What a caller may say besides the words when ``add`` learns: metadata, times, and what cannot be meant."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from retain import AsyncMemory, Memory
+from retain.errors import InvalidInput, StorageError
+from retain.testing.llm import ScriptedLlm
+from tests.faces.harness import ON_DISK, Face, Opens, texts
+from tests.faces.infer_steps import kept, told, turns
+
+
+@pytest.mark.req("N-39")
+async def test_text_is_what_a_user_says_and_is_learned_from(face: Face) -> None:
+    answer = await face.add("I moved to Berlin", user_id="alice")
+
+    (fact,) = answer["results"]
+    assert (answer["status"], fact["event"], fact["memory"]) == ("ok", "ADD", "User moved to Berlin.")
+    assert fact["evidence"]["quote"] == "I moved to Berlin"
+    assert [turn["memory"] for turn in await turns(face)] == ["I moved to Berlin"]
+    assert inspect.signature(Memory.add).parameters["infer"].default is True
+    assert inspect.signature(AsyncMemory.add).parameters["infer"].default is True
+
+
+async def test_what_states_nothing_is_kept_and_is_no_error(face: Face) -> None:
+    assert await face.add("Good morning, how are you?", user_id="alice") == {"results": [], "status": "ok"}
+    assert await face.listed() == []
+    assert [turn["memory"] for turn in await turns(face)] == ["Good morning, how are you?"]
+    assert (await face.stats())["memories"] == (await face.stats())["turns"] == 1
+
+
+@pytest.mark.parametrize("option", [{"key": "home"}, {"kind": "semantic"}])
+async def test_what_describes_one_memory_is_refused_before_anything_is_kept(face: Face, option: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(option))) as caught:
+        await face.add("I live in Oslo.", user_id="alice", **option)
+    assert "infer=False" in caught.value.hint
+    assert await kept(face) == []
+
+
+async def test_metadata_is_kept_with_facts_and_turns(face: Face, opens: Opens) -> None:
+    await told(face, "I live in Oslo.", opens, metadata={"via": "app", "n": 1})
+    await told(face, "I live in Rome.", opens, metadata={"n": 2})
+
+    (fact,) = (await face.get_all(user_id="alice", filters={"via": "app"}))["results"]
+    assert (fact["memory"], fact["metadata"]) == ("User lives in Rome.", {"via": "app", "n": 2})
+    assert [turn["metadata"] for turn in await turns(face)] == [{"via": "app", "n": 1}, {"n": 2}]
+
+
+async def test_the_time_it_was_said_dates_facts_and_turns(face: Face) -> None:
+    await face.add("I live in Oslo.", user_id="alice", occurred_at="2026-02-01")
+
+    (fact,) = (await face.get_all(user_id="alice"))["results"]
+    (turn,) = await turns(face)
+    assert fact["occurred_at"] == turn["occurred_at"] == "2026-02-01T00:00:00.000000Z"
+    earlier = await face.add("I live in Rome.", user_id="alice", occurred_at="2026-01-01")
+    assert [one["event"] for one in earlier["results"]] == ["NONE"]
+
+
+@pytest.mark.req("N-38")
+async def test_after_its_end_neither_fact_nor_turn_is_seen(face: Face, opens: Opens) -> None:
+    tomorrow = opens.clock.now() + timedelta(days=1)
+    await told(face, "I love tea.", opens, expires_at=tomorrow)
+    assert await face.listed() == ["User loves tea."]
+
+    opens.clock.advance(days=2)
+    assert (await face.listed(), await turns(face)) == ([], [])
+    assert await face.listed(show_expired=True) == ["User loves tea."]
+
+
+@pytest.mark.req("N-38")
+async def test_what_had_ended_and_is_said_again_is_seen_again(face: Face, opens: Opens) -> None:
+    tomorrow = opens.clock.now() + timedelta(days=1)
+    first = await face.add("I love tea.", user_id="alice", expires_at=tomorrow)
+    opens.clock.advance(days=2)
+
+    again = await face.add("I love tea.", user_id="alice")
+    assert [(one["event"], one["reason"]) for one in again["results"]] == [("UPDATE", "it had expired")]
+    assert again["results"][0]["id"] == first["results"][0]["id"]
+    assert await face.listed() == ["User loves tea."]
+    assert (await face.get(again["results"][0]["id"]))["expires_at"] is None
+
+
+async def test_what_had_ended_does_not_come_back_with_the_old_words_of_a_conversation(face: Face, opens: Opens) -> None:
+    tomorrow = opens.clock.now() + timedelta(days=1)
+    await face.add("I love tea.", user_id="alice", expires_at=tomorrow)
+    opens.clock.advance(days=2)
+
+    await face.add(["I love tea.", "I live in Oslo."], user_id="alice")
+    assert await face.listed() == ["User lives in Oslo."]
+
+
+async def test_a_revision_has_the_end_of_its_own_call(face: Face, opens: Opens) -> None:
+    tomorrow = opens.clock.now() + timedelta(days=1)
+    await told(face, "I live in Oslo.", opens, expires_at=tomorrow)
+    await told(face, "I live in Rome.", opens)
+
+    opens.clock.advance(days=2)
+    assert await face.listed() == ["User lives in Rome."]
+
+
+class _Embedder:
+    up = False
+
+    def __call__(self, said: list[str]) -> list[list[float]]:
+        if not self.up:
+            raise ConnectionError("no route to host")
+        return [[float(len(one)), 1.0] for one in said]
+
+
+async def test_metadata_and_end_are_known_when_learning_was_put_off(opens: Opens) -> None:
+    embedder = _Embedder()
+    face = opens(embedder=embedder)
+    tomorrow = opens.clock.now() + timedelta(days=1)
+    answer = await face.add("I love tea.", user_id="alice", expires_at=tomorrow, metadata={"via": "app"})
+    assert answer["status"] == "deferred"
+    assert [turn["metadata"] for turn in await turns(face)] == [{"via": "app"}]
+
+    embedder.up = True
+    assert await face.flush() == {"stored": 1, "waiting": 0}
+    (fact,) = (await face.get_all(user_id="alice"))["results"]
+    assert (fact["memory"], fact["metadata"]) == ("User loves tea.", {"via": "app"})
+    opens.clock.advance(days=2)
+    assert (await face.listed(), await turns(face)) == ([], [])
+
+
+@pytest.mark.req("N-49")
+async def test_a_batch_is_learned_from_item_by_item(face: Face) -> None:
+    items: list[dict[str, Any]] = [
+        {"messages": "I live in Oslo.", "user_id": "alice", "metadata": {"n": 1}},
+        {"messages": "I live in Rome.", "user_id": "alice"},
+        {"messages": "Note: buy tea", "user_id": "alice", "infer": False, "key": "note"},
+        {"messages": "I live in Paris.", "user_id": "alice", "key": "home"},
+        {"messages": "Hello!", "user_id": "alice"},
+        {"messages": "I live in Bonn."},
+    ]
+
+    first = await face.add_many(items, idempotency_key="k1")
+
+    assert [one["status"] for one in first["results"]] == ["ok", "ok", "ok", "error", "ok", "error"]
+    assert [[change["event"] for change in one["results"]] for one in first["results"]] == [
+        ["ADD"],
+        ["UPDATE"],
+        ["ADD"],
+        [],
+        [],
+        [],
+    ]
+    assert [first["results"][at]["error"]["code"] for at in (3, 5)] == ["invalid_input", "scope"]
+    assert await face.listed() == ["Note: buy tea", "User lives in Rome."]
+    assert await face.add_many(items, idempotency_key="k1") == {**first, "replayed": True}
+    assert len(await turns(face)) == 3
+
+
+@pytest.mark.req("N-49")
+async def test_a_batch_that_is_sent_again_asks_no_model_again(opens: Opens) -> None:
+    model = ScriptedLlm(['{"facts": []}'])
+    face = opens(llm=model)
+    items = [{"messages": "I love tea.", "user_id": "alice"}]
+    first = await face.add_many(items, idempotency_key="k1")
+
+    assert await face.add_many(items, idempotency_key="k1") == {**first, "replayed": True}
+    assert len(model.prompts) == 1
+
+
+@ON_DISK
+async def test_a_store_that_fails_fails_the_batch(face: Face, opens: Opens) -> None:
+    await face.add("I live in Oslo.", user_id="alice")
+    with opens.sql() as database:
+        database.execute("CREATE TRIGGER broken BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, 'broken'); END")
+
+    with pytest.raises(StorageError, match="broken"):
+        await face.add_many([{"messages": "I love tea.", "user_id": "alice"}])
+
+
+@pytest.mark.req("R-32")
+async def test_answers_show_the_words_a_fact_comes_from(face: Face) -> None:
+    (added,) = (await face.add("Hello! I love tea. Bye!", user_id="alice"))["results"]
+
+    for shown in (
+        added,
+        await face.get(added["id"]),
+        (await face.get_all(user_id="alice"))["results"][0],
+        (await face.search("tea", user_id="alice"))["results"][0],
+    ):
+        turn = await face.get(shown["evidence"]["turn"])
+        assert turn["memory"][shown["evidence"]["start"] : shown["evidence"]["end"]] == "I love tea."
+    assert "evidence" not in await face.get(await face.remember("stored as it is"))
+
+
+async def test_a_text_of_ones_own_has_no_words_it_was_learned_from(face: Face) -> None:
+    (added,) = (await face.add("I live in Oslo.", user_id="alice"))["results"]
+
+    assert "evidence" in await face.update(added["id"], metadata={"seen": True})
+    changed = await face.update(added["id"], "User lives in Rome.")
+    assert (changed["key"], "evidence" in changed) == (None, False)
+    assert texts(await face.search("Oslo", user_id="alice", strategy="text")) == []
+    named = await face.update(added["id"], key="home")
+    assert (await face.update(added["id"], "User lives in Bonn."))["key"] == named["key"] == "home"
+    (again,) = (await face.store("Home is Paris", user_id="alice", key="home"))["results"]
+    assert (again["event"], again["id"]) == ("UPDATE", added["id"])
+
+
+async def test_what_was_changed_and_deleted_does_not_come_back_with_the_old_words(face: Face) -> None:
+    (added,) = (await face.add("I love tea.", user_id="alice"))["results"]
+    await face.update(added["id"], metadata={"seen": True})
+    await face.delete(added["id"])
+
+    await face.add(["I love tea.", "I live in Oslo."], user_id="alice")
+    assert await face.listed() == ["User lives in Oslo."]

@@ -1,0 +1,121 @@
+"""One fact that changes several memories: everything the model decides about it is done, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from retain import Memory
+from retain.testing.wire import WireReply, WireRequest, WireServer
+from tests.faces.harness import ON_DISK, Face, Opens
+from tests.faces.infer_model import Model, configured
+
+_OLD: Final = {
+    "live in Oslo": "User lives in Oslo.",
+    "work in Oslo": "User works in Oslo for the city.",
+    "keep a boat in Oslo": "User keeps a boat in Oslo.",
+    "coach football in Oslo": "User coaches football in Oslo.",
+    "sing opera in Oslo": "User sings opera in Oslo.",
+}
+_MOVED: Final = "User lives in Rome, no longer in Oslo."
+_NOW: Final = "User lives in Rome, before in Oslo."
+_REVISED: Final = {"operation": "UPDATE", "target": "lives in", "text": _NOW}
+
+
+def deleted(piece: str) -> dict[str, Any]:
+    return {"operation": "DELETE", "target": piece}
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def server(model: Model) -> Iterator[WireServer]:
+    with WireServer(model) as running:
+        yield running
+
+
+@pytest.fixture
+def face(opens: Opens, server: WireServer) -> Face:
+    return opens(configured(server.url))
+
+
+async def moved(
+    face: Face, model: Model, opens: Opens, *decides: dict[str, Any], said: int = 3
+) -> list[tuple[str, str]]:
+    """Say the first things, then that one has moved; gives what the second call did."""
+    model.knows = dict(list(_OLD.items())[:said])
+    await face.add([f"I {words}." for words in model.knows], user_id="alice", infer=True)
+    model.knows, model.decides = {"live in Rome, no longer in Oslo": _MOVED}, {_MOVED: list(decides)}
+    opens.clock.advance(days=1)
+    answer = await face.add("I live in Rome, no longer in Oslo.", user_id="alice", infer=True)
+    assert (answer["status"], model.asked[-1]) == ("ok", "decisions")
+    return [(one["event"], one["memory"]) for one in answer["results"]]
+
+
+@pytest.mark.req("C-23", "X-14")
+async def test_an_update_of_one_memory_and_a_delete_of_another_are_both_done(
+    face: Face, model: Model, opens: Opens
+) -> None:
+    found = await moved(face, model, opens, _REVISED, deleted("a boat"))
+
+    assert found == [("UPDATE", _NOW), ("DELETE", "User keeps a boat in Oslo.")]
+    assert sorted(await face.listed()) == [_NOW, "User works in Oslo for the city."]
+    stats = await face.stats()
+    assert stats["events"] == 5, "three additions, and one event for each of the two changes"
+
+
+@pytest.mark.req("C-23", "X-14")
+async def test_what_is_added_while_another_memory_is_deleted_is_added(face: Face, model: Model, opens: Opens) -> None:
+    found = await moved(face, model, opens, deleted("lives in"), {"operation": "ADD"})
+
+    assert sorted(found) == [("ADD", _MOVED), ("DELETE", "User lives in Oslo.")]
+    assert _MOVED in await face.listed()
+    assert "User lives in Oslo." not in await face.listed()
+
+
+@pytest.mark.req("X-14")
+async def test_of_two_decisions_about_one_memory_the_last_counts(face: Face, model: Model, opens: Opens) -> None:
+    found = await moved(face, model, opens, deleted("lives in"), deleted("a boat"), _REVISED)
+
+    assert sorted(event for event, _ in found) == ["DELETE", "UPDATE"]
+    assert _NOW in await face.listed()
+
+
+@pytest.mark.req("X-14")
+async def test_one_fact_ends_three_memories_at_most(face: Face, model: Model, opens: Opens) -> None:
+    every = [deleted(piece) for piece in ("lives in", "works in", "a boat", "football", "opera")]
+
+    found = await moved(face, model, opens, *every, said=5)
+
+    assert [event for event, _ in found] == ["DELETE"] * 3 + ["NONE"] * 2
+    assert len(await face.listed()) == 2
+
+
+@ON_DISK
+@pytest.mark.req("C-23", "X-14")
+async def test_when_the_memory_that_takes_a_fact_in_has_changed_meanwhile_structure_finds_its_place(
+    opens: Opens, server: WireServer, model: Model
+) -> None:
+    face = opens(configured(server.url))
+
+    def change_it_meanwhile(request: WireRequest) -> WireReply:
+        answer = model(request)
+        if model.asked[-1] == "decisions":
+            with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
+                (lives,) = [one for one in other.get_all(user_id="alice")["results"] if "lives" in one["memory"]]
+                other.update(lives["id"], "User lives in Oslo near the harbour.")
+        return answer
+
+    server.handler = change_it_meanwhile
+
+    found = await moved(face, model, opens, _REVISED, deleted("a boat"))
+
+    assert ("DELETE", "User keeps a boat in Oslo.") in found, "what was decided about the other memory still holds"
+    assert len(found) == 2
+    assert not any("before" in text for text in await face.listed()), "the new text was for another version"
+    assert any("Rome" in text for text in await face.listed()), "and the fact is not lost"
