@@ -95,7 +95,7 @@ def _table(options: list[click.Option]) -> str:
 
 
 def _names(option: click.Option) -> str:
-    long_first = sorted(option.opts, key=len, reverse=True)
+    long_first = [*sorted(option.opts, key=len, reverse=True), *option.secondary_opts]
     value = "" if option.is_flag else " " + (option.metavar or _value(option.type))
     return ", ".join(f"`{name}{value}`" for name in long_first)
 

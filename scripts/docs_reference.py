@@ -48,14 +48,30 @@ MEANING: Final = {
     "limits.page": "results of one `search` or `get_all`",
     "policy.strategy": "how a search looks for things when the call does not say",
     "policy.min_score": "how near in meaning a hit must be when the call does not say",
+    "reranker.provider": "who takes a closer look at what was found: `http`, or `package.module:Class`; none: nobody",
+    "reranker.config": "the provider's own options, see below",
+    "recall.fusion": "how channels become one ranking: their weighted `sum`, or reciprocal ranks (`rrf`)",
+    "recall.rrf_k": "the constant of reciprocal ranks",
+    "recall.decay_days": "what was not used for so many days keeps a share of 1/e of its score; none: nothing fades",
+    "recall.half_life_days": "another way to say it: so many days halve a score",
+    "recall.salience": "the weight of a memory counts in its score",
+    "recall.mmr": "spreads hits that say the same: 1 keeps the order, less spreads more; none: off",
+    "recall.visible_days": "older memories are not found; none: all are",
+    "recall.bootstrap_min": "a user with fewer facts also sees those of the user `*`, which are everybody's; 0: never",
+    "extract.strategies": (
+        "who finds facts: `pattern` (rules), `facts` (a language model), or both; none: the model where there is one"
+    ),
     "extract.roles": "whose words facts are learned from",
     "extract.assistant_first_person": "also learn from what the assistant says of itself",
     "extract.timezone": 'where "yesterday" is meant, an IANA name such as `Europe/Oslo`',
     "extract.instructions": "added to the questions a language model is asked",
     "extract.redact": (
         "`off`, `mask` or `drop` for a kind of secret: `private_key`, `api_key`, `password`, `card`, `iban`, `ssn` "
-        "(masked by default), `email`, `url`, `phone`, `account` (off by default)"
+        '(masked by default), `email`, `url`, `phone`, `account` (off by default); `"off"` leaves every kind alone'
     ),
+    "extract.keep_turns": "keep what was said beside the facts; without, a fact keeps its quote and no turn",
+    "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
+    "reconcile.slots": "what people have one or many of, see [own rules](own-rules.md)",
     "custom_prompts.fact_extraction": "replaces the instructions for finding facts; the form of the answer stays ours",
     "custom_prompts.update_decision": "replaces the instructions for deciding what a fact does to what is known",
     "version": '`v1.1` answers `{"results": [...]}`, `v1.0` the bare list',
@@ -79,6 +95,13 @@ MEANING: Final = {
     "embedder ollama.timeout": "seconds; the first request loads the model",
     "embedder ollama.retries": "after a time-out or a service that is down",
     "embedder hash.dim": "the length of the vectors",
+    "reranker http.base_url": "where the reranker listens; the questions and the texts found are sent there",
+    "reranker http.dialect": "`cohere` (also Jina, vLLM and others) or `tei` (Text Embeddings Inference)",
+    "reranker http.model": "the model's name; `cohere` needs one",
+    "reranker http.api_key": "sent as a bearer token; never logged",
+    "reranker http.batch_size": "texts of one request; none: all at once, 32 for `tei`",
+    "reranker http.timeout": "seconds; then the order stays what it was",
+    "reranker http.retries": "after a rate limit, a time-out or a service that is down",
     "index local.memory_mb": "how much memory held vectors may take; the least recently used users go first",
 }
 """What each setting is for. A setting without a line here, or a line without a setting, is an error."""
@@ -89,8 +112,9 @@ PROVIDERS: Final = (
     ("embedder", "ollama"),
     ("embedder", "hash"),
     ("index", "local"),
+    ("reranker", "http"),
 )
-HEADINGS: Final = {"embedder": "embedder.config", "index": "vector_store.config"}
+HEADINGS: Final = {"embedder": "embedder.config", "index": "vector_store.config", "reranker": "reranker.config"}
 
 
 def settings_table() -> str:
@@ -181,7 +205,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if value in (None, {}):
+    if value in (None, {}, ()):
         return "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from retain.compose import EmbedderLike, LlmLike, compose
+from retain.compose import EmbedderLike, LlmLike, RerankerLike, compose
 from retain.config import Settings
 from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
+from retain.core.transcript import TranscriptInput
 from retain.engine.indexer import Progress
+from retain.engine.ingest import IngestRequest
 from retain.engine.listing import ListRequest
 from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
@@ -26,8 +28,9 @@ class AsyncMemory:
     """What an application remembers.
 
     ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
-    ``config`` is a dictionary or ``Settings``. ``embedder`` and ``llm`` may be objects or plain functions
-    (``list[str] -> 2-d array``, ``list[message] -> str``); ``clock`` says what time it is.
+    ``config`` is a dictionary or ``Settings``. ``embedder``, ``llm`` and ``reranker`` may be objects or plain functions
+    (``list[str] -> 2-d array``, ``list[message] -> str``, ``(query, list[str]) -> scores``); ``clock`` says what time
+    it is.
     """
 
     def __init__(
@@ -36,9 +39,10 @@ class AsyncMemory:
         *,
         embedder: EmbedderLike | None = None,
         llm: LlmLike | None = None,
+        reranker: RerankerLike | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._engine = compose(config, "asyncio", embedder=embedder, llm=llm, clock=clock)
+        self._engine = compose(config, "asyncio", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -58,23 +62,29 @@ class AsyncMemory:
         metadata: Mapping[str, Any] | None = None,
         filters: Filters | None = None,
         prompt: str | None = None,
-        infer: bool = False,
+        infer: bool = True,
         strict: bool = False,
         kind: str | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
+        keep_turns: bool | None = None,
     ) -> dict[str, Any]:
-        """Remember messages: text, one message, or a list of them.
+        """Learn from messages: text (which a user said), one message, or a list of them.
 
-        With ``infer=True`` every message is kept as a turn, and the facts it states are added, revised, retracted or
-        ignored against what is known; each result says which, and why. Rules learn by default, a language model when
-        one is configured; ``prompt`` replaces its instructions for this call. When a model is out of reach the answer
-        is ``"deferred"`` and the next call tries again; ``strict=True`` raises instead.
+        Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
+        is known; each result says which, why, and what words it comes from. Nothing to learn is no error: ``results``
+        is then empty. Rules learn by default, a language model when one is configured; ``prompt`` replaces its
+        instructions for this call. When a model is out of reach the answer is ``"deferred"`` and the next call tries
+        again; ``strict=True`` raises instead. With ``keep_turns=False`` the facts keep their quotes, and what was said
+        is not kept. Secrets are masked before anything is stored, and ``warnings`` say so.
 
         With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
-        in exactly the same scope reports ``NONE``. With a ``key``, a second add replaces the text of the first and
-        keeps its id. ``occurred_at`` is when it was said; after ``expires_at`` it is no longer seen.
+        in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
+        key replaces the text of the first and keeps its id.
+
+        ``metadata`` is kept with everything that comes of the call. ``occurred_at`` is when it was said; after
+        ``expires_at`` it is no longer seen.
 
         Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
         """
@@ -92,6 +102,7 @@ class AsyncMemory:
             expires_at,
             prompt or "",
             strict,
+            keep_turns,
         )
         answer: dict[str, Any] = await self._engine.add(request)
         return answer
@@ -102,12 +113,39 @@ class AsyncMemory:
         *,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Remember up to 1,000 items in one transaction; each item holds the arguments of ``add``.
+        """Remember up to 1,000 items; each holds the arguments of ``add``.
 
+        They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
         An item that is wrong has its own error and does not hold the others up. With an ``idempotency_key`` the same
         batch is carried out once, however often it is sent within a day.
         """
         return await self._engine.add_many(items, idempotency_key)
+
+    async def ingest(
+        self,
+        turns: TranscriptInput,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: When | None = None,
+        expires_at: When | None = None,
+        learn: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Keep a transcript of any length as it is, turn by turn, without learning from it now.
+
+        A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
+        a time it was said when the one before it was. What is known is not stored twice, so a transcript may be sent
+        again. With ``learn=True`` it also waits in the inbox, and ``flush`` learns its facts. ``progress(done, total)``
+        is called as it goes.
+
+        Returns how many turns were ``stored``, ``known``, ``deleted`` (by a person, so not taken back), ``masked``,
+        ``dropped``, ``skipped`` (what tools and systems say), and how many pieces were ``queued`` for learning.
+        """
+        request = IngestRequest(turns, user_id, agent_id, run_id, metadata, occurred_at, expires_at, learn, progress)
+        return await self._engine.ingest(request)
 
     async def search(
         self,
@@ -126,11 +164,19 @@ class AsyncMemory:
         strategy: str | None = None,
         explain: bool = False,
         show_expired: bool = False,
+        scope: str | None = None,
     ) -> dict[str, Any]:
         """Find memories by words and by meaning, best first.
 
-        The scope may be given by keywords or inside ``filters``. ``top_k`` is another name for ``limit``, ``threshold``
-        for ``min_score``. ``as_of`` searches what was known at that time. ``explain`` adds what each score is made of.
+        The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
+        ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
+        ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
+        meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
+        the query), ``vector`` or ``text`` (one channel, and nothing in its place). ``as_of`` searches what was known at
+        that time. ``explain`` adds what each score is made of.
+
+        ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
+        ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``.
 
         Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
         """
@@ -147,6 +193,7 @@ class AsyncMemory:
             strategy,
             explain,
             show_expired,
+            scope,
         )
         answer: dict[str, Any] = await self._engine.search(request)
         return answer
@@ -255,7 +302,7 @@ class AsyncMemory:
         await self._engine.reset()
 
     async def stats(self) -> dict[str, Any]:
-        """Counts: live memories, events, full-text rows, vectors, and what waits to be stored."""
+        """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         return await self._engine.stats()
 
     async def flush(
@@ -275,6 +322,15 @@ class AsyncMemory:
         ``progress(done, total)`` is called as it goes.
         """
         return await self._engine.reindex(progress)
+
+    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
+
+        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
+        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
+        what was found, by kind and by table, and never shows it.
+        """
+        return await self._engine.redact(progress, dry_run=dry_run)
 
     def export(
         self,

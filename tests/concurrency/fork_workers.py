@@ -89,7 +89,7 @@ def without_rest(order: dict[str, Any]) -> str:
     end.set()
     thread.join(_PATIENCE)
     assert refused == 0
-    memory.add("the parent goes on", user_id="u")
+    memory.add("the parent goes on", user_id="u", infer=False)
     return "refused"
 
 
@@ -118,7 +118,7 @@ def closed(order: dict[str, Any]) -> str:
 def _add(memory: Memory, name: str, count: int) -> list[str]:
     texts = [f"{name} {number}" for number in range(count)]
     for text in texts:
-        assert memory.add(text, user_id="u")["results"][0]["event"] == "ADD"
+        assert memory.add(text, user_id="u", infer=False)["results"][0]["event"] == "ADD"
     return texts
 
 
@@ -141,7 +141,7 @@ def _use_until(memory: Memory, over: threading.Event, name: int, added: list[str
 
 def _expect_refusal(memory: Memory) -> None:
     uses: list[Callable[[], object]] = [
-        lambda: memory.add("x", user_id="u"),
+        lambda: memory.add("x", user_id="u", infer=False),
         lambda: memory.get_all(user_id="u"),
         memory.check,
     ]

@@ -36,10 +36,10 @@ def test_adds_cancelled_at_any_moment_are_there_as_a_whole_or_not_at_all(tmp_pat
             for number in range(150):
                 text = f"note n{number}"
                 tried.add(text)
-                call: asyncio.Task[object] = asyncio.create_task(memory.add(text, user_id="u"))
+                call: asyncio.Task[object] = asyncio.create_task(memory.add(text, user_id="u", infer=False))
                 if await _cancelled_after(random.uniform(0, 0.008), call):  # noqa: S311 - a moment, not a secret
                     done.add(text)
-            await memory.add("the memory still works", user_id="u")
+            await memory.add("the memory still works", user_id="u", infer=False)
         return done, tried
 
     done, tried = asyncio.run(scenario())
@@ -56,8 +56,8 @@ def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Pa
 
     async def scenario() -> bool:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
-            await memory.add("the first", user_id="u")
-            return await _cancelled_after(0.02, asyncio.create_task(memory.add("the second", user_id="u")))
+            await memory.add("the first", user_id="u", infer=False)
+            return await _cancelled_after(0.02, asyncio.create_task(memory.add("the second", user_id="u", infer=False)))
 
     assert asyncio.run(scenario()) is False
     assert texts(path) == ["the first"]
@@ -71,7 +71,7 @@ def test_an_update_cancelled_at_any_moment_is_a_whole_version_or_none(tmp_path: 
     async def scenario() -> tuple[int, int]:
         ended = 0
         async with AsyncMemory(settings(str(path))) as memory:
-            memory_id = (await memory.add("version 0", user_id="u"))["results"][0]["id"]
+            memory_id = (await memory.add("version 0", user_id="u", infer=False))["results"][0]["id"]
             for number in range(60):
                 call: asyncio.Task[object] = asyncio.create_task(memory.update(memory_id, f"version {number + 1}"))
                 ended += await _cancelled_after(random.uniform(0, 0.008), call)  # noqa: S311 - a moment
@@ -89,8 +89,8 @@ def test_a_timeout_around_a_call_leaves_the_memory_usable(tmp_path: Path) -> Non
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
             for number in range(5):
                 with pytest.raises(TimeoutError):
-                    await asyncio.wait_for(memory.add(f"too slow {number}", user_id="u"), 0.01)
-            await memory.add("in time", user_id="u")
+                    await asyncio.wait_for(memory.add(f"too slow {number}", user_id="u", infer=False), 0.01)
+            await memory.add("in time", user_id="u", infer=False)
 
     asyncio.run(scenario())
     assert "in time" in texts(path)

@@ -20,7 +20,7 @@ def test_eight_threads_add_150_texts_each(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
 
     def add(thread: int) -> list[str]:
-        return [memory.add(f"note t{thread}n{n}", user_id="u")["results"][0]["memory"] for n in range(150)]
+        return [memory.add(f"note t{thread}n{n}", user_id="u", infer=False)["results"][0]["memory"] for n in range(150)]
 
     with Memory(settings(str(path))) as memory:
         added = [text for one in checked(in_threads(8, add)) for text in one]
@@ -47,7 +47,10 @@ def test_eight_tasks_add_75_texts_each(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
 
     async def add(memory: AsyncMemory, task: int) -> list[str]:
-        return [(await memory.add(f"task {task} says {n}", user_id="u"))["results"][0]["memory"] for n in range(75)]
+        return [
+            (await memory.add(f"task {task} says {n}", user_id="u", infer=False))["results"][0]["memory"]
+            for n in range(75)
+        ]
 
     async def scenario() -> list[str]:
         async with AsyncMemory(settings(str(path))) as memory:
@@ -67,7 +70,7 @@ def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> No
         kept, gone = list[str](), list[str]()
         for number in range(12):
             first, second = f"draft t{thread}n{number}", f"final t{thread}n{number}"
-            memory_id = memory.add(first, user_id="u")["results"][0]["id"]
+            memory_id = memory.add(first, user_id="u", infer=False)["results"][0]["id"]
             assert memory.search(first, user_id="u", limit=3)["results"][0]["memory"] == first
             memory.update(memory_id, second)
             assert (memory.get(memory_id) or {})["memory"] == second
@@ -95,7 +98,7 @@ def test_a_memory_that_lives_in_memory_serves_threads_as_well() -> None:
 
         def use(thread: int) -> None:
             for number in range(20):
-                memory.add(f"thread {thread} says {number}", user_id="u")
+                memory.add(f"thread {thread} says {number}", user_id="u", infer=False)
                 memory.search("thread", user_id="u", limit=3)
 
         checked(in_threads(8, use))
@@ -116,11 +119,11 @@ def test_closing_a_memory_under_load_gives_typed_errors_and_loses_nothing(tmp_pa
 
 def test_a_closed_memory_says_so_in_every_call(tmp_path: Path) -> None:
     memory = Memory(settings(str(tmp_path / "retain.db")))
-    memory_id = memory.add("hello", user_id="u")["results"][0]["id"]
+    memory_id = memory.add("hello", user_id="u", infer=False)["results"][0]["id"]
     memory.close()
     memory.close()
     calls = [
-        lambda: memory.add("more", user_id="u"),
+        lambda: memory.add("more", user_id="u", infer=False),
         lambda: memory.search("hello", user_id="u"),
         lambda: memory.get(memory_id),
         lambda: memory.delete(memory_id),

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def memory(path: Path) -> Iterator[Memory]:
     with Memory(settings(str(path))) as opened:
-        opened.add("the first note", user_id="u")
+        opened.add("the first note", user_id="u", infer=False)
         yield opened
 
 
@@ -66,7 +66,7 @@ def test_a_reader_that_stays_does_not_stop_writers_and_sees_what_it_saw(memory: 
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM memories").fetchone() == (1,)
         for number in range(50):
-            memory.add(f"note {number}", user_id="u")
+            memory.add(f"note {number}", user_id="u", infer=False)
         memory.reindex()
         assert _count(memory) == 51
         assert reader.execute("SELECT count(*) FROM memories").fetchone() == (1,)
@@ -78,7 +78,7 @@ def test_a_reader_that_stays_does_not_stop_writers_and_sees_what_it_saw(memory: 
 def test_a_unit_of_reading_sees_one_moment_whatever_is_written_meanwhile(memory: Memory) -> None:
     async def count_twice(tx: Tx) -> tuple[int, int]:
         before = (await tx.admin.counts("default"))["memories"]
-        checked(in_threads(2, lambda number: memory.add(f"meanwhile {number}", user_id="u")))
+        checked(in_threads(2, lambda number: memory.add(f"meanwhile {number}", user_id="u", infer=False)))
         return before, (await tx.admin.counts("default"))["memories"]
 
     assert drive(_ledger(memory).read(count_twice)) == (1, 1)
@@ -132,7 +132,7 @@ def test_an_export_that_nobody_reads_to_its_end_holds_no_connection(memory: Memo
     assert next(lines)["type"] == "header"
     assert next(lines)["type"] == "memory"
     assert _ledger(memory)._readers.lent == 0
-    memory.add("one more", user_id="u")
+    memory.add("one more", user_id="u", infer=False)
     del lines
     memory.close()
     assert [file.name for file in path.parent.iterdir()] == [path.name]  # the last to close tidies up

@@ -43,7 +43,7 @@ def test_revisions_by_threads(tmp_path: Path, count: int) -> None:
     path = tmp_path / "retain.db"
     revisions = [f"I live in city number {number}" for number in range(count)]
     with _opened(path) as memory:
-        memory_id = memory.add(FIRST, user_id="u")["results"][0]["id"]
+        memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         checked(in_threads(count, lambda number: memory.update(memory_id, revisions[number])))
     _assert_all_stand(path, memory_id, revisions)
 
@@ -55,7 +55,7 @@ def test_revisions_by_tasks(tmp_path: Path) -> None:
 
     async def scenario() -> str:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
-            memory_id: str = (await memory.add(FIRST, user_id="u"))["results"][0]["id"]
+            memory_id: str = (await memory.add(FIRST, user_id="u", infer=False))["results"][0]["id"]
             await asyncio.gather(*(memory.update(memory_id, text) for text in revisions))
             return memory_id
 
@@ -66,7 +66,7 @@ def test_revisions_by_tasks(tmp_path: Path) -> None:
 def test_revisions_by_processes(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with _opened(path) as memory:
-        memory_id = memory.add(FIRST, user_id="u")["results"][0]["id"]
+        memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
     revisions = ["I live in Rome", "I live in Paris"]
     assert run_crew("revise", [{"path": str(path), "id": memory_id, "text": text} for text in revisions]) == revisions
     _assert_all_stand(path, memory_id, revisions)
@@ -76,7 +76,7 @@ def test_revisions_by_processes(tmp_path: Path) -> None:
 def test_metadata_and_text_changed_at_once_are_both_kept(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with _opened(path) as memory:
-        memory_id = memory.add(FIRST, user_id="u")["results"][0]["id"]
+        memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         changes: list[dict[str, Any]] = [{"text": "I live in Rome"}, {"metadata": {"checked": True}}]
         checked(in_threads(2, lambda number: memory.update(memory_id, **changes[number])))
         final = memory.get(memory_id) or {}
@@ -88,7 +88,7 @@ def test_metadata_and_text_changed_at_once_are_both_kept(tmp_path: Path) -> None
 def test_a_revision_and_a_deletion_at_once_end_in_a_deletion(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with _opened(path) as memory:
-        memory_id = memory.add(FIRST, user_id="u")["results"][0]["id"]
+        memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
 
         def act(number: int) -> Any:
             return memory.delete(memory_id) if number else memory.update(memory_id, "I live in Rome")
@@ -106,7 +106,7 @@ def test_a_revision_and_a_deletion_at_once_end_in_a_deletion(tmp_path: Path) -> 
 def test_eight_deletions_at_once_delete_once(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with _opened(path) as memory:
-        memory_id = memory.add(FIRST, user_id="u")["results"][0]["id"]
+        memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         results = in_threads(8, lambda _: memory.delete(memory_id))
         assert sum(isinstance(result, NotFoundError) for result in results) == 7
         assert sum(isinstance(result, dict) for result in results) == 1
@@ -119,7 +119,9 @@ def test_eight_adds_under_one_key_are_eight_versions_of_one_memory(tmp_path: Pat
     with _opened(path) as memory:
 
         def say(number: int) -> Any:  # all of one time, because what was said earlier replaces nothing
-            return memory.add(f"I live in city {number}", user_id="u", key="home", occurred_at="2026-01-01")
+            return memory.add(
+                f"I live in city {number}", user_id="u", key="home", occurred_at="2026-01-01", infer=False
+            )
 
         events = sorted(answer["results"][0]["event"] for answer in checked(in_threads(8, say)))
         assert events == ["ADD"] + ["UPDATE"] * 7

@@ -28,7 +28,7 @@ def _assert_stored_once(path: Path, events: list[str], texts: tuple[str, ...] = 
 def test_eight_threads_store_one_text_once(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
-        answers = checked(in_threads(8, lambda _: memory.add(TEXT, user_id="u")))
+        answers = checked(in_threads(8, lambda _: memory.add(TEXT, user_id="u", infer=False)))
         assert len({answer["results"][0]["id"] for answer in answers}) == 1
     _assert_stored_once(path, [answer["results"][0]["event"] for answer in answers])
 
@@ -39,7 +39,7 @@ def test_eight_tasks_store_one_text_once(tmp_path: Path) -> None:
 
     async def scenario() -> list[str]:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
-            answers = await asyncio.gather(*(memory.add(TEXT, user_id="u") for _ in range(8)))
+            answers = await asyncio.gather(*(memory.add(TEXT, user_id="u", infer=False) for _ in range(8)))
             return [answer["results"][0]["event"] for answer in answers]
 
     _assert_stored_once(path, asyncio.run(scenario()))
@@ -66,7 +66,7 @@ def test_one_memory_opened_by_many_threads_at_once_makes_one_schema(tmp_path: Pa
 
     def open_and_add(number: int) -> str:
         with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
-            return str(memory.add(f"I am thread {number}", user_id="u")["results"][0]["event"])
+            return str(memory.add(f"I am thread {number}", user_id="u", infer=False)["results"][0]["event"])
 
     assert checked(in_threads(8, open_and_add)) == ["ADD"] * 8
     assert assert_intact(path) == 8
@@ -75,7 +75,7 @@ def test_one_memory_opened_by_many_threads_at_once_makes_one_schema(tmp_path: Pa
 def test_the_same_text_of_two_users_is_two_memories_also_when_both_say_it_at_once(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
-        answers = checked(in_threads(8, lambda number: memory.add(TEXT, user_id=f"u{number % 2}")))
+        answers = checked(in_threads(8, lambda number: memory.add(TEXT, user_id=f"u{number % 2}", infer=False)))
         events = sorted(answer["results"][0]["event"] for answer in answers)
         assert events == ["ADD"] * 2 + ["NONE"] * 6
         for user in ("u0", "u1"):
@@ -85,7 +85,7 @@ def test_the_same_text_of_two_users_is_two_memories_also_when_both_say_it_at_onc
 
 def test_a_batch_sent_eight_times_at_once_under_one_key_is_carried_out_once(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
-    items = [{"messages": f"item {number}", "user_id": "u"} for number in range(20)]
+    items = [{"messages": f"item {number}", "user_id": "u", "infer": False} for number in range(20)]
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
         answers = checked(in_threads(8, lambda _: memory.add_many(items, idempotency_key="once")))
         first = [answer for answer in answers if not answer.get("replayed")]

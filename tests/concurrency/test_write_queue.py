@@ -214,14 +214,14 @@ def _ledger(memory: Memory) -> SqliteLedger:
 def test_a_full_disk_fails_those_it_must_and_no_others(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     with Memory(settings(str(path))) as memory:
-        memory.add("what was there before", user_id="u")
+        memory.add("what was there before", user_id="u", infer=False)
         raw = _ledger(memory)._open_writer().raw
         pages = raw.execute("PRAGMA page_count").fetchone()[0]
         raw.execute(f"PRAGMA max_page_count = {pages + 30}")
 
         def add(number: int) -> str:
             text = f"note n{number}" + (" and much more" * 3_000 if number in (2, 5) else "")
-            return str(memory.add(text, user_id="u")["results"][0]["memory"])
+            return str(memory.add(text, user_id="u", infer=False)["results"][0]["memory"])
 
         results = in_threads(8, add)
         full = [number for number, result in enumerate(results) if isinstance(result, StorageFull)]
@@ -242,7 +242,7 @@ def test_a_disk_that_stays_full_refuses_everything_and_keeps_what_it_had(tmp_pat
         kept, refused = list[str](), 0
         for number in range(400):
             try:
-                kept.append(memory.add(f"note n{number}", user_id="u")["results"][0]["memory"])
+                kept.append(memory.add(f"note n{number}", user_id="u", infer=False)["results"][0]["memory"])
             except StorageFull:
                 refused += 1
         assert refused > 100
@@ -259,10 +259,10 @@ def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
         other.execute("BEGIN IMMEDIATE")
         begin = Connection.begin
         monkeypatch.setattr(Connection, "begin", lambda self, kind: begin(self, kind, 0.05))
-        results = in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u"))
+        results = in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u", infer=False))
         assert [getattr(result, "code", None) for result in results] == ["storage_busy"] * 4
         other.execute("ROLLBACK")
-        checked(in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u")))
+        checked(in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u", infer=False)))
     assert assert_intact(path) == 4
 
 
@@ -284,7 +284,7 @@ def test_errors_of_a_closed_queue_are_typed(tmp_path: Path) -> None:
     ledger = _ledger(memory)
     memory.close()
     with pytest.raises(StorageError, match="closed") as caught:
-        memory.add("hello", user_id="u")
+        memory.add("hello", user_id="u", infer=False)
     assert isinstance(caught.value, RetainError)
     assert ledger._writer is None
     assert (ledger._readers.idle, ledger._readers.lent) == (0, 0)

@@ -76,7 +76,7 @@ def same_text(order: dict[str, Any]) -> list[str]:
     memory = Memory({"store": {"url": f"sqlite:///{order['path']}"}}, embedder=slow_embedder)
 
     def add(_: int) -> str:
-        return str(memory.add(order["text"], user_id="u")["results"][0]["event"])
+        return str(memory.add(order["text"], user_id="u", infer=False)["results"][0]["event"])
 
     return checked(in_threads(order["threads"], add))
 
@@ -84,7 +84,7 @@ def same_text(order: dict[str, Any]) -> list[str]:
 def distinct_adds(order: dict[str, Any]) -> list[str]:
     """Open the file and add so many texts; reports those that were added."""
     memory = Memory(settings(order["path"]))
-    added = [memory.add(f"{order['name']} says {number}", user_id="u") for number in range(order["count"])]
+    added = [memory.add(f"{order['name']} says {number}", user_id="u", infer=False) for number in range(order["count"])]
     return [answer["results"][0]["memory"] for answer in added if answer["results"][0]["event"] == "ADD"]
 
 
@@ -104,7 +104,7 @@ def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
         for number in range(10_000):
             try:
                 text = f"thread {thread} number {number}"
-                memory.add(text, user_id="u")
+                memory.add(text, user_id="u", infer=False)
                 added.append(text)
                 memory.search("thread", user_id="u", limit=3)
             except RetainError as error:
@@ -139,7 +139,7 @@ def _add_until(memory: Memory, over: threading.Event, name: int, events: list[st
     for number in range(10_000):
         if over.is_set():
             return
-        events.append(memory.add(f"other {name} says {number}", user_id="u")["results"][0]["event"])
+        events.append(memory.add(f"other {name} says {number}", user_id="u", infer=False)["results"][0]["event"])
 
 
 def _interrupt_main(over: threading.Event, count: int) -> None:
@@ -156,7 +156,7 @@ def _add_interrupted(memory: Memory, over: threading.Event) -> tuple[list[str], 
     while not over.is_set():
         try:
             number += 1
-            answer = memory.add(f"main says {number}", user_id="u")
+            answer = memory.add(f"main says {number}", user_id="u", infer=False)
             added.append(answer["results"][0]["memory"])
         except KeyboardInterrupt:
             hits += 1

@@ -150,7 +150,7 @@ def test_what_another_process_writes_is_found_at_the_next_search(tmp_path: Path)
         f"memory = Memory({config!r})\n"
         "for line in sys.stdin:\n"
         "    verb, rest = line.strip().split(' ', 1)\n"
-        "    print(memory.add(rest, user_id='alice')['results'][0]['id'] if verb == 'add'\n"
+        "    print(memory.add(rest, user_id='alice', infer=False)['results'][0]['id'] if verb == 'add'\n"
         "          else memory.delete(rest)['id'], flush=True)\n"
     )
     with (
@@ -200,9 +200,9 @@ def test_forget_drops_what_is_held_of_one_tenant() -> None:
         await world.add(ALICE)
         await index.search(near(world))
         await index.forget("another")
-        assert len(index._held) == 1
+        assert len(index._held.partitions) == 1
         await index.forget(world.tenant)
-        assert len(index._held) == 0
+        assert len(index._held.partitions) == 0
         assert len(await index.search(near(world))) == 1
 
     run("blocking", scenario)
@@ -217,13 +217,13 @@ def test_the_least_recently_used_users_are_let_go_when_memory_is_short() -> None
             for _ in range(30):
                 await world.add(user)
         await index.search(near(world, 5, users[0]))
-        one = next(iter(index._held.values())).bytes
-        index._most = 3 * one
+        one = next(iter(index._held.partitions.values())).bytes
+        index._held.most = 3 * one
         for user in users[1:]:
             await index.search(near(world, 5, users[0]))
             await index.search(near(world, 5, user))
-        assert sum(partition.bytes for partition in index._held.values()) <= 3 * one
-        assert [name[1] for name in index._held] == ["user4", "user0", "user5"]
+        assert sum(partition.bytes for partition in index._held.partitions.values()) <= 3 * one
+        assert [name[1] for name in index._held.partitions] == ["user4", "user0", "user5"]
         for user in users:
             await world.agrees(index, near(world, 50, user))
 
@@ -234,11 +234,11 @@ def test_one_user_larger_than_the_bound_is_still_served() -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io)
         index = local(world, io)
-        index._most = 1
+        index._held.most = 1
         for scope in (ALICE, BOB, ALICE):
             await world.add(scope)
             await world.agrees(index, near(world, 5, scope))
-            assert len(index._held) == 1
+            assert len(index._held.partitions) == 1
 
     run("blocking", scenario)
 

@@ -61,7 +61,7 @@ class Pair:
         what = self.chance.random()
         if what < 0.6 or not self.ids:
             metadata = {"n": self.chance.randrange(5), "city": self.chance.choice(WORDS)}
-            added = await self.call("add", self.text(), **self.scope(), metadata=metadata)
+            added = await self.call("add", self.text(), **self.scope(), metadata=metadata, infer=False)
             self.ids.append(added["results"][0]["id"])
         elif what < 0.75:
             await self.call("update", self.chance.choice(self.ids), self.text())

@@ -47,7 +47,7 @@ def _edit(memory: Memory, name: str) -> None:
     for number in range(10_000):
         slot = f"{name}n{number}"
         with _said(slot, f"{slot} new") as text:
-            memory_id = memory.add(text, user_id="u")["results"][0]["id"]
+            memory_id = memory.add(text, user_id="u", infer=False)["results"][0]["id"]
         for version in range(random.randrange(3)):  # noqa: S311 - variety, not a secret
             with _said(slot, f"{slot} version {version}") as text:
                 memory.update(memory_id, text)
@@ -73,7 +73,10 @@ def first_open(order: dict[str, Any]) -> None:
 def batch(order: dict[str, Any]) -> None:
     """Add many items in one call."""
     memory = Memory(settings(order["path"]))
-    items = [{"messages": f"{order['name']} item {number}", "user_id": "u"} for number in range(order["count"])]
+    items = [
+        {"messages": f"{order['name']} item {number}", "user_id": "u", "infer": False}
+        for number in range(order["count"])
+    ]
     say("?")
     memory.add_many(items, idempotency_key=order["name"])
     say("!")

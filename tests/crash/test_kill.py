@@ -58,7 +58,7 @@ def _assert_all_kept(promises: Promises, path: Path) -> None:
     with Memory(settings(str(path))) as memory:
         assert_counted(memory, count)
         assert_found(memory, random.sample(texts(path), min(count, 10)), user_id="u")
-        memory.add("and it goes on", user_id="u")
+        memory.add("and it goes on", user_id="u", infer=False)
     assert assert_intact(path) == count + 1
 
 
@@ -89,7 +89,7 @@ def _kill_openers(killer: Killer, folder: Path, kills: int) -> None:
         path = folder / f"{number}.db"
         killer.kill("first_open", path=str(path), delay=_moment(usual))
         with Memory(settings(str(path))) as memory:
-            memory.add("it opens", user_id="u")
+            memory.add("it opens", user_id="u", infer=False)
             assert_counted(memory, 1)
         assert assert_intact(path) == 1
 
@@ -140,7 +140,7 @@ def _filled(path: Path, count: int) -> list[str]:
     said = [f"note n{number}" for number in range(count)]
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
         for start in range(0, count, 500):
-            memory.add_many([{"messages": text, "user_id": "u"} for text in said[start : start + 500]])
+            memory.add_many([{"messages": text, "user_id": "u", "infer": False} for text in said[start : start + 500]])
     return said
 
 

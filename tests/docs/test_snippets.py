@@ -169,7 +169,7 @@ def prepare(home: Path) -> None:
     deleted = re.findall(r"retain delete ([0-9a-f-]{36})", (ROOT / "docs" / "cli.md").read_text("utf-8"))
     with Memory(TEXT_ONLY) as elsewhere, Memory({"embedder": {"provider": "none"}}) as memory:
         for number, memory_id in enumerate(deleted):
-            known = elsewhere.add(f"To be deleted {number}", user_id="alice")["results"][0]["id"]
+            known = elsewhere.add(f"To be deleted {number}", user_id="alice", infer=False)["results"][0]["id"]
             lines = [json.loads(json.dumps(line).replace(known, memory_id)) for line in elsewhere.export()]
             memory.restore(lines)
             elsewhere.reset()

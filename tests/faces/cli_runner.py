@@ -63,8 +63,8 @@ class Cli:
         return Ran(code, *self._capsys.readouterr())
 
     def added(self, text: str, *more: object) -> str:
-        """Remember a text of alice's; gives its id."""
-        ran = self("add", text, "--user", "alice", "--json", *more)
+        """Store a text of alice's as it is; gives its id."""
+        ran = self("add", text, "--no-infer", "--user", "alice", "--json", *more)
         assert ran.code == 0, ran
         memory_id: str = ran.json["results"][0]["id"]
         return memory_id

@@ -48,13 +48,25 @@ class Face:
             return [line async for line in lines]
         return list(lines)
 
-    # Short forms of what nearly every scenario does.
+    # Short forms of what nearly every scenario does. Those about the store itself say what to store, word for word.
+
+    async def store(self, messages: Any, **rest: Any) -> dict[str, Any]:
+        """Add something as it is, without learning from it."""
+        answer: dict[str, Any] = await self.add(messages, infer=False, **rest)
+        return answer
+
+    async def store_many(self, items: Any, **rest: Any) -> dict[str, Any]:
+        """Add a batch as it is."""
+        if isinstance(items, list):
+            items = [{**item, "infer": False} if isinstance(item, Mapping) else item for item in items]
+        answer: dict[str, Any] = await self.add_many(items, **rest)
+        return answer
 
     async def remember(self, text: str, **rest: Any) -> str:
-        """Add one text for alice (or whoever is named); gives its id."""
+        """Store one text for alice (or whoever is named) as it is; gives its id."""
         if not rest.keys() & {"user_id", "agent_id", "run_id"}:
             rest["user_id"] = "alice"
-        added = await self.add(text, **rest)
+        added = await self.store(text, **rest)
         assert added["status"] == "ok", added
         memory_id: str = added["results"][0]["id"]
         return memory_id

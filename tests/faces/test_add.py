@@ -14,7 +14,7 @@ OSLO = "I live in Oslo"
 
 @pytest.mark.req("C-8", "C-3", "C-4")
 async def test_a_text_is_one_user_message_and_gives_one_event(face: Face) -> None:
-    added = await face.add(OSLO, user_id="alice", metadata={"city": "Oslo"})
+    added = await face.store(OSLO, user_id="alice", metadata={"city": "Oslo"})
 
     assert added["status"] == "ok"
     (event,) = added["results"]
@@ -57,7 +57,7 @@ async def test_an_item_shows_all_its_fields(face: Face, opens: Opens) -> None:
 
 @pytest.mark.req("C-4", "N-39")
 async def test_a_conversation_is_kept_word_by_word_without_system_and_tool_text(face: Face) -> None:
-    added = await face.add(
+    added = await face.store(
         [
             {"role": "system", "content": "You are helpful."},
             {"role": "user", "content": "I am Ann", "name": "ann"},
@@ -76,7 +76,7 @@ async def test_a_conversation_is_kept_word_by_word_without_system_and_tool_text(
 
 @pytest.mark.req("N-39")
 async def test_nothing_to_store_is_no_error(face: Face) -> None:
-    assert await face.add([{"role": "system", "content": "Be brief."}], user_id="alice") == {
+    assert await face.store([{"role": "system", "content": "Be brief."}], user_id="alice") == {
         "results": [],
         "status": "ok",
     }
@@ -86,7 +86,7 @@ async def test_nothing_to_store_is_no_error(face: Face) -> None:
 @pytest.mark.parametrize("nothing", ["", "  ", "x" * 60_000, "a\0b"])
 async def test_tool_and_system_text_cannot_stop_what_people_said(face: Face, nothing: str) -> None:
     """Tools answer with nothing, with books and with bytes; none of it is ever stored."""
-    added = await face.add(
+    added = await face.store(
         [
             {"role": "system", "content": nothing},
             {"role": "assistant", "content": "" if not nothing.strip() else None, "tool_calls": []},
@@ -105,7 +105,7 @@ async def test_parts_of_a_message_are_joined_and_pictures_are_named(face: Face) 
         {"type": "text", "text": "My cat:"},
         {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
     ]
-    added = await face.add({"role": "user", "content": content}, user_id="alice")
+    added = await face.store({"role": "user", "content": content}, user_id="alice")
 
     assert texts(added) == ["My cat:\n[image: https://example.org/cat.png]"]
 
@@ -115,7 +115,7 @@ async def test_parts_of_a_message_are_joined_and_pictures_are_named(face: Face) 
 async def test_the_same_fact_twice_is_stored_once(face: Face, again: str) -> None:
     memory_id = await face.remember(OSLO)
 
-    (event,) = (await face.add(again, user_id="alice"))["results"]
+    (event,) = (await face.store(again, user_id="alice"))["results"]
 
     assert (event["event"], event["id"], event["memory"], event["new_memory"]) == ("NONE", memory_id, OSLO, None)
     assert await face.listed() == [OSLO]
@@ -127,11 +127,11 @@ async def test_the_same_fact_twice_is_stored_once(face: Face, again: str) -> Non
 async def test_another_speaker_scope_or_sign_is_another_memory(face: Face) -> None:
     await face.remember(OSLO)
     for other in (
-        await face.add({"role": "assistant", "content": OSLO}, user_id="alice"),
-        await face.add({"role": "user", "content": OSLO, "name": "ann"}, user_id="alice"),
-        await face.add(OSLO, user_id="alice", run_id="r1"),
-        await face.add(OSLO, user_id="bob"),
-        await face.add(OSLO + "?", user_id="alice"),
+        await face.store({"role": "assistant", "content": OSLO}, user_id="alice"),
+        await face.store({"role": "user", "content": OSLO, "name": "ann"}, user_id="alice"),
+        await face.store(OSLO, user_id="alice", run_id="r1"),
+        await face.store(OSLO, user_id="bob"),
+        await face.store(OSLO + "?", user_id="alice"),
     ):
         assert other["results"][0]["event"] == "ADD"
 
@@ -150,7 +150,7 @@ async def test_a_known_key_updates_in_place_and_merges_metadata(face: Face, open
     memory_id = await face.remember("Likes tea", key="drink", metadata={"a": 1, "b": 1}, expires_at="2026-03-01")
     opens.clock.advance(days=1)
 
-    added = await face.add("Likes coffee", user_id="alice", key=" drink ", metadata={"b": 2}, kind="procedural")
+    added = await face.store("Likes coffee", user_id="alice", key=" drink ", metadata={"b": 2}, kind="procedural")
 
     (event,) = added["results"]
     assert (event["event"], event["id"]) == ("UPDATE", memory_id)
@@ -167,7 +167,7 @@ async def test_the_same_content_under_a_key_changes_nothing(face: Face) -> None:
     metadata: dict[str, Any] = {"tags": ("a", "b"), "n": 1.0}
     memory_id = await face.remember("Likes tea", key="drink", metadata=metadata)
 
-    (event,) = (await face.add("Likes tea", user_id="alice", key="drink", metadata=metadata))["results"]
+    (event,) = (await face.store("Likes tea", user_id="alice", key="drink", metadata=metadata))["results"]
 
     assert (event["event"], event["id"]) == ("NONE", memory_id)
     assert (await face.get(memory_id))["version"] == 1
@@ -187,14 +187,14 @@ async def test_a_key_belongs_to_its_owner_and_a_blank_one_always_inserts(face: F
 @pytest.mark.req("O-9")
 async def test_a_key_names_one_memory(face: Face) -> None:
     with pytest.raises(InvalidInput, match="several messages"):
-        await face.add(["one", "two"], user_id="alice", key="k")
+        await face.store(["one", "two"], user_id="alice", key="k")
     assert await face.listed() == []
 
 
 async def test_what_was_said_earlier_does_not_replace_what_was_said_later(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("Lives in Bergen", key="home", occurred_at="2025-06-01")
 
-    (event,) = (await face.add("Lives in Oslo", user_id="alice", key="home", occurred_at="2024-06-01"))["results"]
+    (event,) = (await face.store("Lives in Oslo", user_id="alice", key="home", occurred_at="2024-06-01"))["results"]
 
     assert (event["event"], event["id"], event["memory"]) == ("NONE", memory_id, "Lives in Bergen")
     assert "later" in event["reason"]
@@ -206,7 +206,7 @@ async def test_what_was_said_earlier_does_not_replace_what_was_said_later(face: 
 async def test_the_speaker_of_the_new_text_answers_for_it(face: Face, opens: Opens) -> None:
     """The assistant's words never stand with the trust of the user's."""
     memory_id = await face.remember("Lives in Oslo", key="home")
-    await face.add({"role": "assistant", "content": "Lives in Rome"}, user_id="alice", key="home")
+    await face.store({"role": "assistant", "content": "Lives in Rome"}, user_id="alice", key="home")
 
     assert opens.rows("SELECT origin, source_role, trust FROM memories WHERE id = ? ORDER BY seq", [memory_id]) == [
         ("user", "user", 1.0),
@@ -228,7 +228,7 @@ async def test_four_kinds_of_memory(face: Face, kind_of: str) -> None:
 @pytest.mark.req("R-10", "R-30")
 async def test_metadata_cannot_say_whose_memory_it_is(face: Face) -> None:
     given = {"user_id": "bob", "tenant_id": "other", "city": "Oslo", "deep": {"list": [1]}}
-    added = await face.add(OSLO, user_id="alice", metadata=given)
+    added = await face.store(OSLO, user_id="alice", metadata=given)
 
     assert len(added["warnings"]) == 2
     memory_id = ids(added)[0]
@@ -243,7 +243,7 @@ async def test_metadata_cannot_say_whose_memory_it_is(face: Face) -> None:
 @pytest.mark.req("R-30")
 async def test_what_is_returned_is_not_the_callers_own_data(face: Face) -> None:
     given: dict[str, Any] = {"deep": {"list": [1]}, "pair": (1, 2)}
-    added = await face.add(OSLO, user_id="alice", metadata=given)
+    added = await face.store(OSLO, user_id="alice", metadata=given)
 
     assert added["results"][0]["metadata"] == {"deep": {"list": [1]}, "pair": [1, 2]}
     added["results"][0]["metadata"]["deep"]["list"].append(2)
@@ -252,8 +252,8 @@ async def test_what_is_returned_is_not_the_callers_own_data(face: Face) -> None:
 
 @pytest.mark.req("C-6", "C-8")
 async def test_the_scope_may_stand_in_the_filters(face: Face) -> None:
-    await face.add(OSLO, filters={"user_id": "alice", "run_id": 7})
+    await face.store(OSLO, filters={"user_id": "alice", "run_id": 7})
 
     assert await face.listed(user_id="alice", run_id="7") == [OSLO]
     with pytest.raises(InvalidInput, match="only user_id"):
-        await face.add(OSLO, filters={"user_id": "alice", "city": "Oslo"})
+        await face.store(OSLO, filters={"user_id": "alice", "city": "Oslo"})

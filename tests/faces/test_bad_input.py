@@ -81,7 +81,7 @@ async def test_what_cannot_be_stored_is_refused_before_anything_is_written(
     call = {"messages": "I live in Oslo", "user_id": "alice", **wrong}
 
     with pytest.raises(error, match=said) as caught:
-        await face.add(**call)
+        await face.store(**call)
 
     assert isinstance(caught.value, ValueError), "callers who know nothing of Retain catch it too"
     assert caught.value.as_dict()["code"]
@@ -90,7 +90,7 @@ async def test_what_cannot_be_stored_is_refused_before_anything_is_written(
         assert caught.value.hint
     stats = await face.stats()
     assert (stats["memories"], stats["events"], stats["pending"]) == (0, 0, 0)
-    (result,) = (await face.add_many([call]))["results"]
+    (result,) = (await face.store_many([call]))["results"]
     assert (result["status"], result["error"]["code"]) == ("error", error.code)
 
 

@@ -13,7 +13,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 @pytest.mark.req("N-49")
 async def test_a_batch_of_adds_has_a_result_for_each_item(face: Face) -> None:
-    answer = await face.add_many(
+    answer = await face.store_many(
         [
             {"messages": "one", "user_id": "alice", "metadata": {"run_id": "x"}},
             {"messages": ["two", "three"], "agent_id": "guide"},
@@ -92,10 +92,10 @@ async def test_a_thousand_go_at_once_and_one_more_does_not(face: Face) -> None:
     items = [{"messages": f"fact {number}", "user_id": "alice"} for number in range(1001)]
 
     with pytest.raises(TooLarge) as caught:
-        await face.add_many(items)
+        await face.store_many(items)
     assert caught.value.hint
     assert await face.listed() == []
-    await face.add_many(items[:1000])
+    await face.store_many(items[:1000])
     assert (await face.stats())["memories"] == 1000
     for call in (face.update_many([{}] * 1001), face.delete_many(["x"] * 1001)):
         with pytest.raises(TooLarge):
@@ -106,8 +106,8 @@ async def test_a_thousand_go_at_once_and_one_more_does_not(face: Face) -> None:
 async def test_the_same_key_carries_a_batch_out_once(face: Face) -> None:
     items = [{"messages": "one", "user_id": "alice"}, {"messages": "nobody"}]
 
-    first = await face.add_many(items, idempotency_key="k1")
-    again = await face.add_many(items, idempotency_key="k1")
+    first = await face.store_many(items, idempotency_key="k1")
+    again = await face.store_many(items, idempotency_key="k1")
 
     assert again == {**first, "replayed": True}
     assert len(await face.history(first["results"][0]["results"][0]["id"])) == 1
@@ -120,10 +120,10 @@ async def test_the_same_key_carries_a_batch_out_once(face: Face) -> None:
 
 @pytest.mark.req("N-49")
 async def test_a_key_that_was_used_for_something_else_is_refused(face: Face) -> None:
-    await face.add_many([{"messages": "one", "user_id": "alice"}], idempotency_key="k1")
+    await face.store_many([{"messages": "one", "user_id": "alice"}], idempotency_key="k1")
 
     for call in (
-        face.add_many([{"messages": "two", "user_id": "alice"}], idempotency_key="k1"),
+        face.store_many([{"messages": "two", "user_id": "alice"}], idempotency_key="k1"),
         face.delete_many(["x"], idempotency_key="k1"),
     ):
         with pytest.raises(Conflict) as caught:
@@ -135,20 +135,20 @@ async def test_a_key_that_was_used_for_something_else_is_refused(face: Face) -> 
 @pytest.mark.req("N-49")
 async def test_a_key_is_kept_for_a_day(face: Face, opens: Opens) -> None:
     items = [{"messages": "one", "user_id": "alice"}]
-    await face.add_many(items, idempotency_key="k1")
+    await face.store_many(items, idempotency_key="k1")
     opens.clock.advance(hours=23)
-    assert (await face.add_many(items, idempotency_key="k1"))["replayed"]
+    assert (await face.store_many(items, idempotency_key="k1"))["replayed"]
 
     opens.clock.advance(hours=2)
-    await face.add_many([], idempotency_key="k2")
-    later = await face.add_many(items, idempotency_key="k1")
+    await face.store_many([], idempotency_key="k2")
+    later = await face.store_many(items, idempotency_key="k1")
     assert later["results"][0]["results"][0]["event"] == "NONE"
 
 
 @pytest.mark.req("N-49")
 @pytest.mark.parametrize("wrong", ["one", b"one", 7, None, {"messages": "one"}])
 async def test_what_is_no_list_is_no_batch(face: Face, wrong: Any) -> None:
-    for call in (face.add_many(wrong), face.update_many(wrong), face.delete_many(wrong)):
+    for call in (face.store_many(wrong), face.update_many(wrong), face.delete_many(wrong)):
         with pytest.raises(InvalidInput, match="a batch is a list"):
             await call
 
@@ -159,10 +159,10 @@ async def test_a_batch_that_cannot_be_recognised_again_is_refused(face: Face) ->
     circular["metadata"] = circular
     for items in ([circular], [{("a", "b"): 1}], [{1: "a", "b": 2}]):
         with pytest.raises(InvalidInput, match="idempotency"):
-            await face.add_many(items, idempotency_key="k1")
+            await face.store_many(items, idempotency_key="k1")
     for key in ("", " ", 7, "x" * 257):
         with pytest.raises((InvalidInput, TooLarge), match="idempotency_key"):
-            await face.add_many([], idempotency_key=key)
+            await face.store_many([], idempotency_key=key)
 
 
 @ON_DISK
@@ -177,7 +177,7 @@ async def test_a_batch_is_one_transaction(opens: Opens) -> None:
         )
 
     for call in (
-        face.add_many([{"messages": "good", "user_id": "alice"}, {"messages": "bad", "user_id": "alice"}]),
+        face.store_many([{"messages": "good", "user_id": "alice"}, {"messages": "bad", "user_id": "alice"}]),
         face.update_many([{"memory_id": kept, "text": "changed"}, {"memory_id": kept, "text": "bad"}]),
     ):
         with pytest.raises(Exception, match="no"):

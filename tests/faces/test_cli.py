@@ -36,19 +36,52 @@ def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
     assert added.out.split()[:4] == ["EVENT", "ID", "MEMORY", "ADD"]
     found = cli("search", "Oslo", "--user", "alice")
     assert found.code == 0
-    assert "I live in Oslo" in found.out
+    assert "User lives in Oslo." in found.out
     assert cli("list", "--user", "alice").out.endswith("\n1 in all (1 factual)\n")
+
+
+def test_add_learns_and_shows_what_became_of_each_fact(cli: Cli) -> None:
+    told = [cli("add", f"I live in {city}.", "--user", "alice", "--infer").out for city in ("Oslo", "Rome", "Rome")]
+    assert [[line.split(maxsplit=2)[::2] for line in out.splitlines()[1:]] for out in told] == [
+        [["ADD", "User lives in Oslo."]],
+        [["UPDATE", "User lives in Rome."]],
+        [["NONE", "User lives in Rome."]],
+    ]
+
+
+def test_text_without_facts_is_a_success_and_says_where_it_is(cli: Cli) -> None:
+    ran = cli("add", "Good morning!", "--user", "alice")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("nothing to remember in it\nhint: it is kept as a turn")
+    assert cli.texts("list", "--user", "alice", "--layer", "turn") == ["Good morning!"]
+    assert cli("add", "Good morning!", "--user", "alice", "--json").json == {"results": [], "status": "ok"}
+
+
+@pytest.mark.req("N-39")
+@pytest.mark.parametrize("option", ["--no-infer", "--verbatim"])
+def test_text_may_be_stored_as_it_is(cli: Cli, option: str) -> None:
+    assert cli("add", "Good morning!", option, "--user", "alice").code == 0
+    assert cli.texts("list", "--user", "alice") == ["Good morning!"]
+    assert cli.texts("list", "--user", "alice", "--layer", "turn") == []
+
+
+@pytest.mark.parametrize("options", [["--key", "home"], ["--kind", "semantic"]])
+def test_what_describes_one_memory_needs_text_that_is_stored_as_it_is(cli: Cli, options: list[str]) -> None:
+    ran = cli("add", "I live in Oslo", "--user", "alice", *options)
+    assert ran.code == 2
+    assert ran.err.splitlines()[1] == "hint: --no-infer stores TEXT itself as one memory"
+    assert not cli.db.exists()
 
 
 def test_the_same_text_again_is_reported_and_not_stored(cli: Cli) -> None:
     cli.added("I live in Oslo")
-    assert "NONE" in cli("add", "I live in Oslo", "--user", "alice").out
+    assert "NONE" in cli("add", "I live in Oslo", "--no-infer", "--user", "alice").out
     assert cli("stats", "--json").json["memories"] == 1
 
 
 def test_shared_options_may_stand_before_or_after_the_command_and_after_wins(cli: Cli) -> None:
     store = ["--db", str(cli.home / "own.db")]
-    assert cli(*store, "--user", "alice", "--json", "add", "one").json["status"] == "ok"
+    assert cli(*store, "--user", "alice", "--json", "add", "one", "--verbatim").json["status"] == "ok"
     assert cli.texts("list", *store, "--user", "alice") == ["one"]
     assert cli.texts("--user", "bob", *store, "list", "--user", "alice") == ["one"]
     assert not cli.db.exists()
@@ -93,7 +126,7 @@ def test_metadata_may_be_a_json_object(cli: Cli) -> None:
 
 def test_a_dash_reads_standard_input(cli: Cli) -> None:
     text = "first line\nsecond line, with ä and 日本"
-    cli("add", "-", "--user", "alice", stdin=f"{text}\n".encode())
+    cli("add", "-", "--no-infer", "--user", "alice", stdin=f"{text}\n".encode())
     assert cli.texts("list", "--user", "alice") == [text]
     assert cli("search", "-", "--user", "alice", "--strategy", "text", stdin=b"second").code == 0
 
@@ -202,7 +235,7 @@ def test_delete_takes_one_id_or_several_and_keeps_the_history(cli: Cli) -> None:
 def test_delete_all_asks_first_and_takes_only_the_scope(cli: Cli) -> None:
     cli.added("one", "-m", "a=1")
     cli.added("two")
-    cli("add", "bob's", "--user", "bob")
+    cli("add", "bob's", "--no-infer", "--user", "bob")
     assert cli("delete", "--all", "--user", "alice", stdin=b"n\n").code == 1
     assert len(cli.texts("list", "--user", "alice")) == 2
     assert cli("delete", "--all", "--user", "alice", "--filter", "a=1", "--yes", "--json").json == {"deleted": 1}

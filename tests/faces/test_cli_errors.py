@@ -132,15 +132,16 @@ def test_a_store_that_cannot_be_written_says_so(cli: Cli) -> None:
 def test_what_cannot_be_embedded_is_kept_and_code_3(cli: Cli) -> None:
     cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
     cli.environ("RETAIN_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
-    ran = cli("add", "x", "--user", "alice")
-    assert ran.code == 3, ran
-    assert ran.err.startswith("error: kept, but not stored yet: ")
-    assert "`retain flush` tries again" in ran.err
+    for options, problem in ([["--no-infer"], "not stored yet"], [[], "nothing was learned yet"]):
+        ran = cli("add", "I love tea.", "--user", "alice", *options)
+        assert ran.code == 3, ran
+        assert ran.err.startswith(f"error: kept, but {problem}: ")
+        assert "`retain flush` tries again" in ran.err
     assert cli("flush").code == 3
     cli.environ("RETAIN_EMBEDDER__PROVIDER", "hash")
     cli.environ("RETAIN_EMBEDDER__CONFIG", "{}")
-    assert cli("flush").out == "1 stored, 0 still waiting\n"
-    assert cli.texts("list", "--user", "alice") == ["x"]
+    assert cli("flush").out == "2 stored, 0 still waiting\n"
+    assert sorted(cli.texts("list", "--user", "alice")) == ["I love tea.", "User loves tea."]
 
 
 def test_asking_nobody_is_a_usage_error(cli: Cli) -> None:
@@ -166,7 +167,7 @@ def test_an_unexpected_error_is_a_message_and_with_verbose_a_traceback(
 
 
 def test_warnings_of_the_library_reach_the_screen(cli: Cli) -> None:
-    ran = cli("add", "x", "--user", "alice", "-m", "user_id=bob")
+    ran = cli("add", "I love tea.", "--user", "alice", "-m", "user_id=bob")
     assert ran.code == 0
     assert ran.err.startswith("warning: metadata.user_id was ignored")
 

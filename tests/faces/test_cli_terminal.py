@@ -47,18 +47,20 @@ def on_terminal(home: Path, *args: str, both: bool = False, environ: dict[str, s
 
 
 def test_on_a_terminal_there_are_colours_and_no_line_is_too_long(tmp_path: Path) -> None:
-    shown = on_terminal(tmp_path, "add", "a rather long text about the harbour project " * 3, "--user", "alice")
+    text = "a rather long text about the harbour project " * 3
+    shown = on_terminal(tmp_path, "add", text, "--no-infer", "--user", "alice")
     assert "\x1b[32mADD" in shown
     assert max(len(ANSI.sub("", line)) for line in shown.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colours_for_those_who_want_none(tmp_path: Path, environ: dict[str, str]) -> None:
-    assert "\x1b" not in on_terminal(tmp_path, "add", "x", "--user", "alice", environ=environ)
+    assert "\x1b" not in on_terminal(tmp_path, "add", "x", "--no-infer", "--user", "alice", environ=environ)
 
 
 def test_json_on_a_terminal_is_indented(tmp_path: Path) -> None:
-    assert on_terminal(tmp_path, "add", "x", "--user", "alice", "--json").startswith('{\n  "results": [\n')
+    shown = on_terminal(tmp_path, "add", "x", "--no-infer", "--user", "alice", "--json")
+    assert shown.startswith('{\n  "results": [\n')
 
 
 def test_progress_is_drawn_and_taken_away_again(tmp_path: Path) -> None:

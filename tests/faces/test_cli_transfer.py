@@ -24,7 +24,7 @@ def story(cli: Cli) -> str:
     kept = cli.added("I live in Oslo", "-m", "city=Oslo", "--name", "Alice", "--at", "2026-03-02")
     cli("update", kept, "I live in Bergen")
     cli("delete", cli.added("forget me"))
-    cli("add", "I am Bob", "--user", "bob", "--agent", "helper")
+    cli("add", "I am Bob", "--no-infer", "--user", "bob", "--agent", "helper")
     return kept
 
 

@@ -22,26 +22,37 @@ def steps(out: str) -> list[str]:
 def test_the_demo_tells_its_story(cli: Cli) -> None:
     ran = cli("demo")
     assert (ran.code, ran.err) == (0, "")
-    store, find, revise, look_back, apart, expire, delete, stats = steps(ran.out)
-    assert (store.count("ADD  "), store.count("NONE  ")) == (7, 1)
+    learn, evidence, find, change, look_back, apart, note, delete, stats = steps(ran.out)
+    assert (learn.count("  ADD  "), learn.count("  NONE  ")) == (7, 1)
+    for text in ("User lives in Oslo.", "User's sister Ingrid", "User's daughter Ella"):
+        assert text in learn
+    assert len(re.findall(r"Could you book a table.* -$|Done: the Harbour Grill.* -$", learn, re.MULTILINE)) == 2
+    assert re.findall(r"^   (\w+) +(.*)$", evidence, re.MULTILINE)[-3:] == [
+        ("fact", "User is allergic to hazelnuts."),
+        ("quote", "I'm allergic to hazelnuts."),
+        ("turn", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
+    ]
     words, meaning = find.split("memory.search(")[1:]
-    assert "1.00  ██████░░ 0.81  I'm allergic to hazelnuts." in words
+    assert "████████ 1.00  ██████░░ 0.76  User is allergic to hazelnuts." in words
     assert "░░░░░░░░ 0.00" in meaning.splitlines()[2]
-    assert "I booked a table for two" in meaning.splitlines()[2]
-    assert [line.split()[0] for line in revise.splitlines()[-4:] if line[3:4].isalpha()] == ["ADD", "UPDATE"]
+    assert "User's sister Ingrid is vegan." in meaning.splitlines()[2]
+    said, history = change.split("memory.history(")
+    assert said.count("  UPDATE  ") == 2
+    assert [line.split()[0] for line in history.splitlines()[2:]] == ["ADD", "UPDATE"]
+    assert re.search(r"User lives in Oslo\. +User moved to Bergen\.", history)
     now, then = look_back.split("memory.search(")[1:]
     assert ("10:15" in now, "9:30" in now) == (True, False)
     assert ("10:15" in then, "9:30" in then) == (False, True)
     maya, jonas = apart.split("memory.search(")[1:]
-    assert "I am planning a surprise party" in maya
+    assert "User is planning a surprise party" in maya
     assert jonas.splitlines()[-1].strip() == "nothing"
-    friday, saturday = expire.split("memory.search(")[1:]
+    friday, saturday = note.split("memory.search(")[1:]
     assert "4711" in friday
     assert saturday.splitlines()[-1].strip() == "nothing"
     history, left = delete.split("memory.get_all(")
-    assert "DELETE  Sun 11:00  I am planning a surprise party" in history
-    assert ("party" in left, "standup moved to 10:15" in left) == (False, True)
-    assert "memories  6" in stats
+    assert "DELETE  Sun 11:00  User is planning a surprise party" in history
+    assert ("party" in left, "standup is at 10:15" in left, "Oslo" in left) == (False, True, False)
+    assert "memories  17\n   turns     10\n" in stats
     assert ran.out.split("Try next\n")[1].count("retain ") == 3
 
 
@@ -60,15 +71,15 @@ def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypa
 def test_the_demo_may_be_kept_but_never_in_a_file_that_is_there(cli: Cli) -> None:
     kept = cli.home / "kept.db"
     assert f"retain list --user maya --db {kept}" in cli("demo", "--db", kept).out
-    assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 5
+    assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 6
     again = cli("demo", "--db", kept)
     assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} is there already")
 
 
 def test_the_demo_as_json_is_one_document(cli: Cli) -> None:
     told = cli("demo", "--json").json["steps"]
-    assert len(told) == 8
-    assert told[-1]["calls"][0]["result"]["memories"] == 6
+    assert len(told) == 9
+    assert told[-1]["calls"][0]["result"]["memories"] == 17
 
 
 def test_the_demo_takes_no_configuration(cli: Cli) -> None:

@@ -37,7 +37,7 @@ def face(opens: Opens, model: _Fragile) -> Face:
 @pytest.mark.req("C-55", "C-58.37")
 async def test_one_of_three_fails_and_two_are_stored(face: Face, model: _Fragile) -> None:
     model.bad = {"two"}
-    added = await face.add(["one", "two", "three"], user_id="alice", metadata={"a": 1})
+    added = await face.store(["one", "two", "three"], user_id="alice", metadata={"a": 1})
 
     assert added["status"] == "partial"
     assert texts(added) == ["one", "three"]
@@ -64,7 +64,7 @@ async def test_with_the_model_down_nothing_is_lost(face: Face, model: _Fragile, 
     await face.remember("before")
     model.down = True
 
-    added = await face.add(
+    added = await face.store(
         [{"role": "user", "content": "one", "name": "ann"}, {"role": "assistant", "content": "two"}],
         user_id="alice",
         agent_id="guide",
@@ -91,7 +91,7 @@ async def test_with_the_model_down_nothing_is_lost(face: Face, model: _Fragile, 
 @pytest.mark.req("C-55")
 async def test_what_waits_survives_the_process(face: Face, model: _Fragile, opens: Opens) -> None:
     model.down = True
-    await face.add("one", user_id="alice", key="k")
+    await face.store("one", user_id="alice", key="k")
     await face.close()
     model.down = False
 
@@ -104,7 +104,7 @@ async def test_what_waits_survives_the_process(face: Face, model: _Fragile, open
 async def test_what_was_said_again_meanwhile_is_not_stored_twice(face: Face, model: _Fragile) -> None:
     model.down = True
     for _ in range(2):
-        await face.add("one", user_id="alice")
+        await face.store("one", user_id="alice")
     model.down = False
     await face.remember("one")
 
@@ -117,7 +117,7 @@ async def test_what_was_said_again_meanwhile_is_not_stored_twice(face: Face, mod
 @pytest.mark.req("C-55", "O-9")
 async def test_what_waited_does_not_overwrite_what_was_said_later(face: Face, model: _Fragile, opens: Opens) -> None:
     model.down = True
-    await face.add("I live in Oslo", user_id="alice", key="home")
+    await face.store("I live in Oslo", user_id="alice", key="home")
     model.down = False
     opens.clock.advance(minutes=1)
     await face.remember("I live in Rome", key="home")
@@ -130,8 +130,8 @@ async def test_what_waited_does_not_overwrite_what_was_said_later(face: Face, mo
 @pytest.mark.req("C-55", "X-37")
 async def test_delete_all_also_forgets_what_waits_in_the_scope(face: Face, model: _Fragile) -> None:
     model.down = True
-    await face.add("mine", user_id="alice")
-    await face.add("theirs", user_id="bob")
+    await face.store("mine", user_id="alice")
+    await face.store("theirs", user_id="bob")
     model.down = False
 
     await face.delete_all(user_id="alice")
@@ -144,7 +144,7 @@ async def test_delete_all_also_forgets_what_waits_in_the_scope(face: Face, model
 @pytest.mark.req("C-55")
 async def test_a_filtered_delete_does_not_take_what_waits(face: Face, model: _Fragile) -> None:
     model.down = True
-    await face.add("waiting", user_id="alice")
+    await face.store("waiting", user_id="alice")
     model.down = False
 
     await face.delete_all(user_id="alice", filters={"city": "Oslo"})
@@ -155,7 +155,7 @@ async def test_a_filtered_delete_does_not_take_what_waits(face: Face, model: _Fr
 @pytest.mark.req("C-55")
 async def test_more_than_a_page_of_what_waits_is_stored_though_some_fail(face: Face, model: _Fragile) -> None:
     model.down = True
-    await face.add_many([{"messages": f"fact {n}", "user_id": "alice"} for n in range(700)])
+    await face.store_many([{"messages": f"fact {n}", "user_id": "alice"} for n in range(700)])
     model.down = False
     model.bad = {f"fact {n}" for n in range(0, 600, 100)}
 
@@ -195,7 +195,7 @@ async def test_in_a_batch_of_updates_only_the_one_that_fails_is_left_out(face: F
 @pytest.mark.req("N-49", "C-55")
 async def test_a_batch_of_adds_says_what_waits(face: Face, model: _Fragile) -> None:
     model.bad = {"bad"}
-    answer = await face.add_many(
+    answer = await face.store_many(
         [
             {"messages": "good", "user_id": "alice"},
             {"messages": ["bad", "fine"], "user_id": "alice"},
@@ -218,7 +218,7 @@ async def test_a_provider_that_wants_to_be_left_alone_is_asked_once_for_a_batch(
         raise RateLimited("slow down", retry_after=1.0)
 
     face = opens(embedder=limited)
-    added = await face.add([f"fact {n}" for n in range(20)], user_id="alice")
+    added = await face.store([f"fact {n}" for n in range(20)], user_id="alice")
 
     assert (added["status"], calls) == ("deferred", [20])
     assert added["deferred"][0]["error"] == RateLimited("slow down").as_dict()
@@ -247,7 +247,7 @@ async def test_vectors_that_are_none_are_never_stored(opens: Opens, answer: Any,
     await face.remember("before")
     ready[0] = False
 
-    added = await face.add(["one", "two"], user_id="alice")
+    added = await face.store(["one", "two"], user_id="alice")
 
     waiting = added.get("deferred", [])
     if waiting:  # a row too few is asked for again, one by one, and may then be right
@@ -281,6 +281,6 @@ async def test_an_embedder_of_ones_own_may_throw_anything(opens: Opens) -> None:
     await face.remember("one")
     mine.broken = True
 
-    added = await face.add("two", user_id="alice")
+    added = await face.store("two", user_id="alice")
     assert (added["status"], added["deferred"][0]["error"]["code"]) == ("deferred", "embedding")
     assert (await face.search("one", user_id="alice"))["degraded"][0]["code"] == "embedding"

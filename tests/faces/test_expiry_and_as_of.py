@@ -50,7 +50,7 @@ async def test_what_has_expired_can_be_said_again(face: Face, opens: Opens) -> N
     memory_id = await face.remember("I am on holiday", expires_at="2026-01-02", metadata={"a": 1})
     opens.clock.advance(days=5)
 
-    (event,) = (await face.add("I am on holiday", user_id="alice", metadata={"b": 2}))["results"]
+    (event,) = (await face.store("I am on holiday", user_id="alice", metadata={"b": 2}))["results"]
 
     assert (event["event"], event["id"]) == ("UPDATE", memory_id)
     item = await face.get(memory_id)
@@ -152,8 +152,8 @@ async def test_only_what_holds_now_is_in_an_index(face: Face, opens: Opens) -> N
 @pytest.mark.parametrize("wrong", ["soon", "2026-13-01", "", 7, 1.5, True, [], "9999-12-31T23:59:59-12:00"])
 async def test_what_is_no_date_is_refused(face: Face, wrong: Any) -> None:
     for call in (
-        face.add("text", user_id="alice", occurred_at=wrong),
-        face.add("text", user_id="alice", expires_at=wrong),
+        face.store("text", user_id="alice", occurred_at=wrong),
+        face.store("text", user_id="alice", expires_at=wrong),
         face.search("text", user_id="alice", as_of=wrong),
         face.get_all(user_id="alice", as_of=wrong),
     ):

@@ -77,7 +77,7 @@ async def test_restoring_twice_changes_nothing(face: Face, opens: Opens) -> None
 
 
 async def test_an_interrupted_restore_is_run_again(face: Face, opens: Opens, tmp_path: Path) -> None:
-    await face.add_many([{"messages": f"fact {n}", "user_id": "alice"} for n in range(700)])
+    await face.store_many([{"messages": f"fact {n}", "user_id": "alice"} for n in range(700)])
     lines = await face.export()
     copied = second(opens, tmp_path)()
 
@@ -98,9 +98,9 @@ async def test_what_is_restored_is_known_again(face: Face, opens: Opens, tmp_pat
     copied = second(opens, tmp_path)()
     await copied.restore(await face.export())
 
-    (event,) = (await copied.add("THEIRS.", user_id="bob"))["results"]
+    (event,) = (await copied.store("THEIRS.", user_id="bob"))["results"]
     assert event["event"] == "NONE"
-    (event,) = (await copied.add("one, again", user_id="alice", key="k"))["results"]
+    (event,) = (await copied.store("one, again", user_id="alice", key="k"))["results"]
     assert (event["event"], event["old_memory"]) == ("UPDATE", "one, changed")
 
 

@@ -98,7 +98,7 @@ async def test_a_filter_that_cannot_be_honoured_is_refused_everywhere(face: Face
         face.search("here", user_id="alice", filters=wrong),
         face.get_all(user_id="alice", filters=wrong),
         face.delete_all(user_id="alice", filters=wrong),
-        face.add("text", user_id="alice", filters=wrong),
+        face.store("text", user_id="alice", filters=wrong),
     ):
         with pytest.raises(InvalidFilter):
             await call
@@ -132,7 +132,7 @@ async def test_times_and_versions_can_be_filtered_by(face: Face) -> None:
 
 @pytest.mark.req("C-37", "R-5")
 async def test_a_filter_that_chooses_few_of_many_finds_them(face: Face) -> None:
-    await face.add_many(
+    await face.store_many(
         [{"messages": f"apple {n}", "user_id": "alice", "metadata": {"n": n, "rare": n % 333 == 5}} for n in range(999)]
     )
 

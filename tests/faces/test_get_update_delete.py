@@ -282,8 +282,8 @@ async def test_delete_all_empties_the_scope_and_no_other(face: Face) -> None:
 
 @pytest.mark.req("R-7", "C-14")
 async def test_delete_all_knows_no_page_size(face: Face) -> None:
-    await face.add_many([{"messages": f"fact {number}", "user_id": "alice"} for number in range(501)])
-    await face.add_many([{"messages": f"more {number}", "user_id": "alice"} for number in range(600)])
+    await face.store_many([{"messages": f"fact {number}", "user_id": "alice"} for number in range(501)])
+    await face.store_many([{"messages": f"more {number}", "user_id": "alice"} for number in range(600)])
 
     assert await face.delete_all(user_id="alice") == {"deleted": 1101}
     stats = await face.stats()
@@ -322,7 +322,7 @@ async def test_reset_empties_everything(face: Face) -> None:
 async def test_reset_leaves_no_row_of_the_tenant_behind(face: Face, opens: Opens) -> None:
     gone = await face.remember("I live in Oslo")
     await face.delete(gone)
-    await face.add_many([{"messages": "batch", "user_id": "alice"}], idempotency_key="k")
+    await face.store_many([{"messages": "batch", "user_id": "alice"}], idempotency_key="k")
     other = opens({"tenant": "other"})
     await other.remember("theirs")
 

@@ -42,7 +42,7 @@ async def test_events_of_the_same_moment_keep_their_order(face: Face) -> None:
 @pytest.mark.req("C-15")
 async def test_history_shows_what_changed_besides_the_text_and_why(face: Face) -> None:
     memory_id = await face.remember("one", key="k", metadata={"a": 1})
-    await face.add("two", user_id="alice", key="k", metadata={"b": 2})
+    await face.store("two", user_id="alice", key="k", metadata={"b": 2})
 
     added, updated = await face.history(memory_id)
     assert added["after"]["metadata"] == updated["before"]["metadata"] == {"a": 1}
@@ -139,19 +139,29 @@ async def test_versions_are_rows_under_one_id(face: Face, opens: Opens) -> None:
 @ON_DISK
 @pytest.mark.req("O-7", "C-56")
 async def test_the_schema_itself_refuses_what_must_not_be(face: Face, opens: Opens) -> None:
-    memory_id = await face.remember("one")
-    other = opens({"tenant": "other"})
-    await other.remember("theirs")
-    link = "INSERT INTO links (tenant_id, memory_seq, user_id, created_at) SELECT 'other', seq, 'eve', '' FROM memories"
+    await face.remember("one")
     with opens.sql() as database:
         with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
-            database.execute(f"{link} WHERE id = ?", [memory_id])
+            database.execute(
+                "INSERT INTO links (tenant_id, memory_seq, user_id, created_at) VALUES ('t', 99, 'eve', '')"
+            )
         with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
             database.execute(
-                "INSERT INTO vectors (tenant_id, memory_seq, signature, vector) "
-                "SELECT 'other', seq, 's', x'00' FROM memories WHERE id = ?",
-                [memory_id],
+                "INSERT INTO vectors (tenant_id, memory_seq, signature, vector) VALUES ('t', 99, 's', x'')"
             )
         for column, value in (("kind", "fact"), ("layer", "memory"), ("status", "gone"), ("origin", "caller")):
             with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
                 database.execute(f"UPDATE memories SET {column} = ?", [value])  # noqa: S608 - names from above
+
+
+@ON_DISK
+@pytest.mark.req("O-7", "R-4")
+async def test_a_link_of_another_tenant_shows_nothing_even_if_somebody_writes_one(face: Face, opens: Opens) -> None:
+    memory_id = await face.remember("the safe is behind the mirror")
+    other = opens({"tenant": "other"})
+    await other.remember("theirs", user_id="eve")
+    link = "INSERT INTO links (tenant_id, memory_seq, user_id, created_at) SELECT 'other', seq, 'eve', '' FROM memories"
+    with opens.sql() as database:
+        database.execute(f"{link} WHERE id = ?", [memory_id])
+    assert await other.found("safe behind the mirror", user_id="eve") == ["theirs"]
+    assert await other.listed(user_id="eve") == ["theirs"]

@@ -24,10 +24,13 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 async def a_day(face: Face, opens: Opens) -> list[Any]:
     """Every verb once, with what it answered."""
-    answers = [await face.add([{"role": "user", "content": "I live in Oslo"}, "I like tea"], user_id="alice")]
+    answers: list[Any] = [
+        await face.store([{"role": "user", "content": "I live in Oslo"}, "I like tea"], user_id="alice"),
+    ]
     first, second = (item["id"] for item in answers[0]["results"])
-    answers.append(await face.add("I live in Oslo", user_id="alice"))
-    answers.append(await face.add_many([{"messages": "batch", "user_id": "bob"}, {"messages": "nobody"}]))
+    answers.append(await face.store("I live in Oslo", user_id="alice"))
+    answers.append(await face.add("Hello! I love tea, and I live in Oslo.", user_id="carol"))
+    answers.append(await face.store_many([{"messages": "batch", "user_id": "bob"}, {"messages": "nobody"}]))
     opens.clock.advance(hours=1)
     answers.append(await face.update(first, "I live in Rome", metadata={"a": 1}))
     answers.append(await face.update_many([{"memory_id": second, "kind": "semantic"}, {"memory_id": "x", "text": "y"}]))
@@ -38,12 +41,13 @@ async def a_day(face: Face, opens: Opens) -> list[Any]:
     answers.append(await face.delete(second))
     answers.append(await face.delete_many([second]))
     answers.append(await face.history(second))
-    answers.append(await face.export())
+    exported = await face.export()
+    answers.append(exported)
     answers.append(await face.stats())
     answers.append(await face.reindex())
     answers.append(await face.flush())
     answers.append(await face.delete_all(user_id="bob"))
-    answers.append(await face.restore(answers[12]))
+    answers.append(await face.restore(exported))
     answers.append(await face.reset())
     return answers
 
@@ -79,7 +83,7 @@ def test_the_loop_goes_on_while_a_model_works() -> None:
 
     async def scenario() -> dict[str, Any]:
         memory = AsyncMemory({"store": {"url": "memory:"}}, embedder=slow)
-        adding = asyncio.create_task(memory.add("I live in Oslo", user_id="alice"))
+        adding = asyncio.create_task(memory.add("I live in Oslo", user_id="alice", infer=False))
         await asyncio.sleep(0)
         released.set()
         answer = await adding
@@ -93,7 +97,8 @@ def test_the_loop_goes_on_while_a_model_works() -> None:
 def test_many_tasks_that_say_the_same_store_it_once(tmp_path: Path) -> None:
     async def scenario() -> list[str]:
         async with AsyncMemory({**HASH, "store": {"url": f"sqlite:///{tmp_path}/x.db"}}) as memory:
-            answers = await asyncio.gather(*(memory.add("I live in Oslo", user_id="alice") for _ in range(40)))
+            adds = [memory.add("I live in Oslo", user_id="alice", infer=False) for _ in range(40)]
+            answers = await asyncio.gather(*adds)
             assert (await memory.stats())["memories"] == 1
         return [answer["results"][0]["event"] for answer in answers]
 
@@ -105,7 +110,7 @@ def test_many_tasks_that_say_the_same_store_it_once(tmp_path: Path) -> None:
 def test_many_threads_that_say_the_same_store_it_once(tmp_path: Path, *, in_memory: bool) -> None:
     url = "memory:" if in_memory else f"sqlite:///{tmp_path}/x.db"
     with Memory({**HASH, "store": {"url": url, "durable": False}}) as memory, ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda n: memory.add(f"fact {n % 10}", user_id="alice"), range(80)))
+        answers = list(pool.map(lambda n: memory.add(f"fact {n % 10}", user_id="alice", infer=False), range(80)))
         events = [answer["results"][0]["event"] for answer in answers]
         assert sorted(events) == ["ADD"] * 10 + ["NONE"] * 70
         stats = memory.stats()
@@ -115,7 +120,7 @@ def test_many_threads_that_say_the_same_store_it_once(tmp_path: Path, *, in_memo
 @pytest.mark.req("X-10", "C-12")
 def test_updates_at_the_same_time_all_stand_in_the_history() -> None:
     with Memory(HASH) as memory, ThreadPoolExecutor(8) as pool:
-        memory_id = memory.add("start", user_id="alice")["results"][0]["id"]
+        memory_id = memory.add("start", user_id="alice", infer=False)["results"][0]["id"]
         list(pool.map(lambda n: memory.update(memory_id, f"text {n}"), range(40)))
 
         history = memory.history(memory_id)
@@ -131,12 +136,12 @@ def test_updates_at_the_same_time_all_stand_in_the_history() -> None:
 def test_a_cancelled_call_is_carried_out_whole_or_not_at_all(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with AsyncMemory({**HASH, "store": {"url": f"sqlite:///{tmp_path}/x.db"}}) as memory:
-            tasks = [asyncio.create_task(memory.add(f"fact {n}", user_id="alice")) for n in range(20)]
+            tasks = [asyncio.create_task(memory.add(f"fact {n}", user_id="alice", infer=False)) for n in range(20)]
             await asyncio.sleep(0.01)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await memory.add("after", user_id="alice")
+            await memory.add("after", user_id="alice", infer=False)
             stats = await memory.stats()
             assert stats["memories"] == stats["events"] == stats["fulltext"] == stats["vectors"]
 
@@ -146,7 +151,7 @@ def test_a_cancelled_call_is_carried_out_whole_or_not_at_all(tmp_path: Path) -> 
 @pytest.mark.req("C-49")
 def test_one_asyncio_memory_serves_one_loop_after_the_other(tmp_path: Path) -> None:
     memory = AsyncMemory({**HASH, "store": {"url": f"sqlite:///{tmp_path}/x.db"}})
-    asyncio.run(memory.add("one", user_id="alice"))
+    asyncio.run(memory.add("one", user_id="alice", infer=False))
     found = asyncio.run(memory.search("one", user_id="alice"))
     assert [item["memory"] for item in found["results"]] == ["one"]
     asyncio.run(memory.close())
@@ -156,7 +161,7 @@ def test_one_asyncio_memory_serves_one_loop_after_the_other(tmp_path: Path) -> N
 def test_the_blocking_face_works_inside_a_running_loop() -> None:
     async def notebook() -> list[str]:
         with Memory(HASH) as memory:
-            memory.add("I live in Oslo", user_id="alice")
+            memory.add("I live in Oslo", user_id="alice", infer=False)
             return [item["memory"] for item in memory.search("Oslo", user_id="alice")["results"]]
 
     assert asyncio.run(notebook()) == ["I live in Oslo"]
@@ -180,22 +185,22 @@ def test_an_embedder_that_needs_a_loop_is_refused_by_the_blocking_face_only() ->
     config = {"store": {"url": "memory:"}}
     with Memory(config, embedder=_NeedsLoop()) as memory:
         with pytest.raises(NeedsEventLoop) as caught:
-            memory.add("I live in Oslo", user_id="alice")
+            memory.add("I live in Oslo", user_id="alice", infer=False)
         assert "AsyncMemory" in caught.value.hint
         assert memory.stats()["memories"] == 0
 
     async def scenario() -> None:
         async with AsyncMemory(config, embedder=_NeedsLoop()) as other:
-            assert (await other.add("I live in Oslo", user_id="alice"))["status"] == "ok"
+            assert (await other.add("I live in Oslo", user_id="alice", infer=False))["status"] == "ok"
 
     asyncio.run(scenario())
 
 
 def test_an_export_that_is_left_early_leaves_nothing_open(tmp_path: Path) -> None:
     with Memory({**HASH, "store": {"url": f"sqlite:///{tmp_path}/x.db"}}) as memory:
-        memory.add("one", user_id="alice")
+        memory.add("one", user_id="alice", infer=False)
         lines = memory.export()
         assert isinstance(lines, Iterator)
         assert next(lines)["type"] == "header"
         lines.close()  # type: ignore[attr-defined]
-        memory.add("two", user_id="alice")
+        memory.add("two", user_id="alice", infer=False)

@@ -82,7 +82,7 @@ async def test_a_store_that_may_only_be_read_is_read_and_refuses_to_be_written(
     with as_somebody_else():
         reader = opens(url)
         assert await reader.found("Oslo") == ["I live in Oslo"]
-        for call in (reader.add("I live in Rome", user_id="alice"), reader.delete(memory_id), reader.reset()):
+        for call in (reader.store("I live in Rome", user_id="alice"), reader.delete(memory_id), reader.reset()):
             with pytest.raises(StorageReadOnly) as caught:
                 await call
             assert caught.value.hint

@@ -157,7 +157,7 @@ async def test_the_dimension_is_asked_for_once(opens: Opens) -> None:
         return [[3.0, 4.0 * len(text)] for text in given]
 
     face = opens(embedder=embed)
-    await face.add(["one", "two"], user_id="alice")
+    await face.store(["one", "two"], user_id="alice")
     await face.remember("three")
     await face.found("one")
 

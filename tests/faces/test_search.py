@@ -135,7 +135,7 @@ async def test_a_threshold_can_be_configured(opens: Opens) -> None:
 async def test_foreign_memories_do_not_crowd_out_ones_own(face: Face, strategy: str) -> None:
     for start in (0, 1000):
         items = [{"messages": f"apple pie recipe {n}", "user_id": "bob"} for n in range(start, start + 1000)]
-        await face.add_many(items)
+        await face.store_many(items)
     for text in ("apple trees", "an apple a day", "my apple tart"):
         await face.remember(text)
 
@@ -238,7 +238,7 @@ async def test_a_question_that_makes_no_sense_is_refused(face: Face, wrong: dict
 async def test_hits_that_may_not_be_seen_leave_no_gap(face: Face, opens: Opens) -> None:
     """The best hits have expired: those behind them move up, on every channel."""
     items = [{"messages": f"apple {n} apple", "user_id": "alice", "expires_at": "2026-01-02"} for n in range(150)]
-    await face.add_many(items)
+    await face.store_many(items)
     await face.remember("one apple that stays, among very many other words")
     opens.clock.advance(days=3)
 

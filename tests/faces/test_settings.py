@@ -138,9 +138,9 @@ async def test_limits_can_be_set(opens: Opens) -> None:
     face = opens({"limits": {"text_chars": 10, "batch": 2, "page": 3, "messages": 1, "metadata_bytes": 20}})
 
     for call in (
-        face.add("x" * 11, user_id="alice"),
-        face.add(["a", "b"], user_id="alice"),
-        face.add("a", user_id="alice", metadata={"a": "x" * 30}),
+        face.store("x" * 11, user_id="alice"),
+        face.store(["a", "b"], user_id="alice"),
+        face.store("a", user_id="alice", metadata={"a": "x" * 30}),
         face.delete_many(["a", "b", "c"]),
     ):
         with pytest.raises(TooLarge) as caught:
@@ -200,12 +200,12 @@ async def test_both_are_context_managers(kind: str, opens: Opens) -> None:
     config = {"store": {"url": opens.url}, "embedder": {"provider": "hash"}}
     if kind == "memory":
         with Memory(config) as memory:
-            memory.add("I live in Oslo", user_id="alice")
+            memory.add("I live in Oslo", user_id="alice", infer=False)
         with pytest.raises(StorageError, match="closed"):
             memory.get_all(user_id="alice")
     else:
         async with AsyncMemory(config) as other:
-            await other.add("I live in Oslo", user_id="alice")
+            await other.add("I live in Oslo", user_id="alice", infer=False)
         with pytest.raises(StorageError, match="closed"):
             await other.get_all(user_id="alice")
     assert await opens().listed() == ["I live in Oslo"]

@@ -65,7 +65,7 @@ async def test_a_memory_is_never_there_without_its_event(face: Face, opens: Open
         database.execute(f"CREATE TRIGGER broken BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END")
     before = await face.export()
 
-    for call in (face.add("new", user_id="alice"), face.update(kept, "changed")):
+    for call in (face.store("new", user_id="alice"), face.update(kept, "changed")):
         with pytest.raises(StorageError, match="broken"):
             await call
     if table == "events":
@@ -120,7 +120,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(opens: Opens
 
 async def test_a_damaged_page_is_noticed_and_named(face: Face, opens: Opens) -> None:
     assert opens.path is not None
-    await face.add_many([{"messages": f"fact {n} " + "words " * 60, "user_id": "alice"} for n in range(300)])
+    await face.store_many([{"messages": f"fact {n} " + "words " * 60, "user_id": "alice"} for n in range(300)])
     await face.close()
     with opens.sql() as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from retain.memory import Memory
 
 _EVENT: Final = Column("EVENT", style=event_style)
+_LEARNED: Final = Column("LEARNED", grows=True)
 _MEMORY: Final = Column("MEMORY", grows=True)
 
 
@@ -60,11 +61,11 @@ def _memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
 def _play(stage: Stage, given: Given) -> None:
     if not given.json:
         _open_curtain()
-    for step in (_store, _find, _revise, _look_back, _keep_apart, _expire, _delete):
+    for step in (_learn, _show_evidence, _find, _change_mind, _look_back, _keep_apart, _keep_a_note, _delete):
         step(stage)
     stage.step(
         "What is in the store now",
-        "Four memories of Maya's, one of Jonas's, and the door code: what has expired is hidden, not erased.",
+        "What holds, and every turn that was said: they are memories, too. What has expired is hidden, not erased.",
     )
     counts = stage.quietly("stats")
     if not given.answered({"steps": stage.steps}):
@@ -77,7 +78,7 @@ def _open_curtain() -> None:
 
 
 def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
-    names = ("memories", "events", "fulltext", "vectors")
+    names = ("memories", "turns", "events", "fulltext", "vectors")
     say()
     show_pairs((f"   {name}", counts[name]) for name in names)
     say()
@@ -89,20 +90,41 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
         say(f"   {paint(f'The story stays in {db}: retain list --user maya --db {db}', 'dim')}")
 
 
-def _store(stage: Stage) -> None:
+def _learn(stage: Stage) -> None:
     stage.step(
-        "Monday and Tuesday: what is said is kept",
-        "Word for word, with who said it and when. What is known already is not stored twice.",
+        "Monday and Tuesday: facts are learned from what is said",
+        "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
+        "known already is not stored twice.",
     )
-    rows = [_said(stage, said, shown=at == 0) for at, said in enumerate(script.BEGINNING)]
-    stage.table([_EVENT, Column("WHEN"), Column("OF"), Column("SPEAKER"), _MEMORY], rows)
+    _say(stage, script.BEGINNING)
 
 
-def _said(stage: Stage, said: script.Said, *, shown: bool) -> list[object]:
-    stage.clock.moment = said.when
-    add = stage.call if shown else stage.quietly
-    change = _change(add("add", said.message(), **said.options()))
-    return [change["event"], _when(said.when), said.user, said.speaker, said.text]
+def _say(stage: Stage, told: Sequence[script.Said]) -> list[dict[str, Any]]:
+    """Say things one after the other, the first call shown; gives what became of their facts."""
+    rows: list[list[object]] = []
+    changes: list[dict[str, Any]] = []
+    for number, said in enumerate(told):
+        stage.clock.moment = said.when
+        add = stage.quietly if number else stage.call
+        learned = _changes(add("add", said.message(), user_id=said.user))
+        facts = [(one["event"], one["memory"]) for one in learned] or [("-", "")]
+        begin = [_when(said.when), said.speaker, said.text]
+        rows += [[*(["", "", ""] if more else begin), *fact] for more, fact in enumerate(facts)]
+        changes += learned
+    stage.table([Column("WHEN"), Column("SPEAKER"), Column("SAID", grows=True), _EVENT, _LEARNED], rows)
+    return changes
+
+
+def _show_evidence(stage: Stage) -> None:
+    stage.step(
+        "Every fact shows the words it comes from",
+        "Nothing is stored that nobody said: the quote is part of a turn, and the turn can be read.",
+    )
+    fact = stage.quietly("search", "allergic to hazelnuts", user_id="maya", limit=1)["results"][0]
+    fact = stage.call("get", fact["id"])
+    turn = stage.quietly("get", fact["evidence"]["turn"])
+    rows = [["fact", fact["memory"]], ["quote", fact["evidence"]["quote"]], ["turn", turn["memory"]]]
+    stage.table([Column("WHAT"), Column("TEXT", grows=True)], rows)
 
 
 def _find(stage: Stage) -> None:
@@ -110,18 +132,17 @@ def _find(stage: Stage) -> None:
         "Found by words, and by meaning",
         "A score is the mean of its two parts. The second question shares no word with its answer.",
     )
-    for query in ("hazelnuts", "dinner reservation"):
+    for query in ("hazelnuts", "Who does not eat meat?"):
         stage.hits(stage.call("search", query, user_id="maya", limit=2, explain=True))
 
 
-def _revise(stage: Stage) -> None:
+def _change_mind(stage: Stage) -> None:
     stage.step(
-        "Thursday: a fact changes",
-        "It has a key, so saying it anew revises it: the same memory, its old version kept.",
+        "Thursday: facts change",
+        "What is said later takes the place of what it contradicts: the same memory, its old version kept.",
     )
-    said = script.REVISION
-    change = _change(stage.call("add", said.message(), at=said.when, **said.options()))
-    _show_history(stage, change["id"])
+    changes = _say(stage, script.NEWS)
+    _show_history(stage, changes[-1]["id"])
 
 
 def _look_back(stage: Stage) -> None:
@@ -138,8 +159,12 @@ def _keep_apart(stage: Stage) -> None:
         stage.hits(stage.call("search", "surprise party on Saturday", **question))
 
 
-def _expire(stage: Stage) -> None:
-    stage.step("Saturday: what was only for a while is gone", "The door code was said to hold until Friday night.")
+def _keep_a_note(stage: Stage) -> None:
+    stage.step(
+        "Friday and Saturday: a note, word for word and for a while",
+        "infer=False stores a text as it is. It may have a key, under which the next one replaces it, and an end.",
+    )
+    stage.call("add", script.NOTE, user_id="maya", infer=False, key="gym", expires_at=script.at(7, 0))
     question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": script.NEAR, "explain": True}
     stage.hits(stage.call("search", "door code of the gym", **question))
     stage.hits(stage.call("search", "door code of the gym", at=script.SATURDAY, **question))
@@ -155,11 +180,13 @@ def _delete(stage: Stage) -> None:
     stage.table([Column("SAID"), _MEMORY], [[_when(one["occurred_at"]), one["memory"]] for one in reversed(left)])
 
 
-def _change(answer: dict[str, Any]) -> dict[str, Any]:
-    for one in answer.get("deferred", ()):
-        raise EmbeddingError(f"the demo needs the local model: {one['error']['message']}", hint=one["error"]["hint"])
-    change: dict[str, Any] = answer["results"][0]
-    return change
+def _changes(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    if "error" in answer:
+        raise EmbeddingError(
+            f"the demo needs the local model: {answer['error']['message']}", hint=answer["error"]["hint"]
+        )
+    changes: list[dict[str, Any]] = answer["results"]
+    return changes
 
 
 def _show_history(stage: Stage, memory_id: str) -> None:

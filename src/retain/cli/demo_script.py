@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 
 def at(day: int, hour: int = 12, minute: int = 0) -> datetime:
@@ -14,38 +14,33 @@ def at(day: int, hour: int = 12, minute: int = 0) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing that is said: to whose memory, when, by whom."""
+    """One thing that is said: in whose conversation, when, by whom."""
 
     user: str
     when: datetime
     speaker: str
     text: str
-    key: str | None = None
-    expires_at: datetime | None = None
 
-    def message(self) -> dict[str, str]:
-        """It as a chat message."""
-        if self.speaker == "assistant":
-            return {"role": "assistant", "content": self.text}
-        return {"role": "user", "name": self.speaker, "content": self.text}
-
-    def options(self) -> dict[str, Any]:
-        """What goes along with it."""
-        more = {"key": self.key, "expires_at": self.expires_at}
-        return {"user_id": self.user} | {name: value for name, value in more.items() if value is not None}
+    def message(self) -> str | dict[str, str]:
+        """It as ``add`` takes it: text is what the user says."""
+        return {"role": "assistant", "content": self.text} if self.speaker == "assistant" else self.text
 
 
 BEGINNING: Final = (
-    Said("maya", at(2, 9, 10), "Maya", "I live in Oslo and work for a small architecture office."),
-    Said("maya", at(2, 9, 12), "Maya", "I'm allergic to hazelnuts."),
-    Said("maya", at(2, 9, 14), "assistant", "I booked a table for two at the Harbour Grill for Friday at 19:00."),
+    Said("maya", at(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
+    Said("maya", at(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
+    Said("maya", at(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
+    Said("maya", at(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
     Said("jonas", at(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
-    Said("maya", at(3, 8, 5), "Maya", "The team standup is at 9:30 in the blue room.", key="standup"),
-    Said("maya", at(3, 12, 30), "Maya", "The gym's door code is 4711 this week.", expires_at=at(7, 0)),
-    Said("maya", at(3, 20, 15), "Maya", "I am planning a surprise party for Jonas on Saturday."),
-    Said("maya", at(3, 20, 16), "Maya", "I'm allergic to hazelnuts!"),
+    Said("maya", at(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
+    Said("maya", at(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
+    Said("maya", at(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
 )
-REVISION: Final = Said("maya", at(5, 8, 0), "Maya", "The team standup moved to 10:15, same room.", key="standup")
+NEWS: Final = (
+    Said("maya", at(5, 8, 0), "Maya", "The standup is at 10:15 now."),
+    Said("maya", at(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
+)
+NOTE: Final = "Gym: the door code is 4711"
 FRIDAY: Final = at(6, 17)
 TUESDAY: Final = at(3, 18)
 SATURDAY: Final = at(7, 10)
@@ -54,7 +49,7 @@ NEAR: Final = 0.3
 """Below this similarity the demo does not call something an answer."""
 
 NEXT: Final = (
-    ('retain add "I live in Oslo" --user me', "remember something"),
+    ('retain add "I live in Oslo" --user me', "say something, and see what is learned"),
     ('retain search "Where is home?" --user me --explain', "find it, and see why"),
     ("retain doctor", "is all well?"),
 )

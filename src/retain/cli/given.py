@@ -41,7 +41,8 @@ class Given:
 
     def settings(self) -> Settings:
         """The settings: the configuration file, over it the environment, over that ``--db``."""
-        from retain.config import HistorySettings, Settings
+        from retain.config import Settings
+        from retain.sections import HistorySettings
 
         settings = Settings.load(self.config or os.environ.get("RETAIN_CONFIG") or None)
         if self.db is None:
@@ -70,6 +71,7 @@ class Given:
         """Show the library's warnings, and with ``--verbose`` everything it logs."""
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_Plain())
+        handler.addFilter(lambda record: self.verbose or not hasattr(record, "event"))  # events are for machines
         log = logging.getLogger("retain")
         before = log.level
         log.addHandler(handler)

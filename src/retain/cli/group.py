@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from retain import __version__
-from retain.cli import moving, reading, upkeep, writing
+from retain.cli import masking, moving, reading, transcripts, upkeep, writing
 from retain.cli.demo import demo
 from retain.cli.given import everywhere
 
@@ -53,5 +53,13 @@ def retain(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (*writing.COMMANDS, *reading.COMMANDS, *moving.COMMANDS, *upkeep.COMMANDS, demo):
+for command in (
+    *writing.COMMANDS,
+    *reading.COMMANDS,
+    *moving.COMMANDS,
+    *transcripts.COMMANDS,
+    *upkeep.COMMANDS,
+    *masking.COMMANDS,
+    demo,
+):
     retain.add_command(command)

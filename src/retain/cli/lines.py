@@ -67,7 +67,8 @@ class Tally:
         elif answer.get("deferred"):
             self.deferred += 1
         elif not answer["results"]:
-            self.fail(item.number, InvalidInput("only what a user or an assistant says is remembered").as_dict())
+            refused = "; ".join(answer.get("warnings", ())) or "only what a user or an assistant says is remembered"
+            self.fail(item.number, InvalidInput(refused).as_dict())
         else:
             self._event(answer["results"][0]["event"])
 
@@ -127,7 +128,7 @@ def _call(rest: dict[str, Any]) -> dict[str, Any]:
     """Take what is understood out of a line."""
     message = {"role": rest.pop("role", "user"), "content": _taken(rest, _TEXT), "name": _taken(rest, _NAME)}
     call: dict[str, Any] = {name: rest.pop(name) for name in _AS_IS if name in rest}
-    return {**call, "messages": message, "occurred_at": _taken(rest, _TIME)}
+    return {**call, "messages": message, "occurred_at": _taken(rest, _TIME), "infer": False}
 
 
 def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -157,7 +158,7 @@ def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[st
     kept = {name: value.get(name) for name in ("metadata", "kind", "key", "occurred_at", "expires_at")}
     who = {name: link.get(name) or None for name in ("user_id", "agent_id", "run_id")}
     message = {"role": role, "content": value.get("text"), "name": None if speaker == role else speaker}
-    return {**kept, **who, "messages": message}
+    return {**kept, **who, "messages": message, "infer": False}
 
 
 def _scoped(call: dict[str, Any], scope: Mapping[str, str | None]) -> dict[str, Any]:

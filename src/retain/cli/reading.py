@@ -193,6 +193,9 @@ def show_memory(memory: dict[str, Any]) -> None:
         note(f"warning: {warning}", "warn")
     shown = {name: value for name, value in memory.items() if name not in ("hash", "warnings")}
     shown["metadata"] = ", ".join(f"{name}={_plain(value)}" for name, value in memory["metadata"].items())
+    if "evidence" in memory:
+        turn = memory["evidence"]["turn"]
+        shown["evidence"] = f'"{memory["evidence"]["quote"]}"' + (f" in turn {turn}" if turn else "")
     show_pairs((name, day_time(value) if name.endswith("_at") else value) for name, value in shown.items())
 
 
@@ -232,7 +235,9 @@ def stats(given: Given) -> int:
     with given.memory() as memory:
         counts = memory.stats()
     if not given.answered(counts):
-        shown = [(name, f"{counts[name]:,}") for name in ("memories", "events", "fulltext", "vectors", "pending")]
+        shown = [
+            (name, f"{counts[name]:,}") for name in ("memories", "turns", "events", "fulltext", "vectors", "pending")
+        ]
         spaces = [(f"{one['state']} index", f"{one['signature']}") for one in counts["indexes"]]
         show_pairs([*shown, *spaces])
     return OK

@@ -17,20 +17,22 @@ from retain.cli.table import Column, Table
 from retain.errors import NotFoundError, UsageError
 
 _METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
+_KEY: Final = "With --no-infer: a stable name; adding again under it replaces the text and keeps the id."
+_INFER: Final = "Learn the facts TEXT states, or store TEXT itself as one memory; --verbatim is another word for that."
 
 
 @click.command()
 @click.argument("text")
 @click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
-@click.option("--kind", type=click.Choice(KINDS), help="What sort of knowledge it is.")
-@click.option("--key", metavar="KEY", help="A stable name: adding again under it replaces the text and keeps the id.")
+@click.option("--kind", type=click.Choice(KINDS), help="With --no-infer: what sort of knowledge it is.")
+@click.option("--key", metavar="KEY", help=_KEY)
 @click.option("--at", metavar="TIME", help="When it was said, in ISO 8601; now if not given.")
 @click.option("--expires", metavar="TIME", help="From when on it is no longer seen.")
 @click.option(
     "--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True, help="Who said it."
 )
 @click.option("--name", metavar="NAME", help="The speaker's name.")
-@click.option("--infer", is_flag=True, help="Learn the facts TEXT states instead of storing it as it is.")
+@click.option("--infer/--no-infer", " /--verbatim", default=True, help=_INFER)
 @for_scope
 def add(
     given: Given,
@@ -45,11 +47,15 @@ def add(
     name: str | None,
     infer: bool,
 ) -> int:
-    """Remember TEXT, or what standard input says for `-`.
+    """Learn from TEXT, or from what standard input says for `-`.
 
-    It is stored as it is, and once: the same text by the same speaker is not stored again. With --infer the facts it
-    states are added, revised, retracted or found to be known. Needs at least one of --user, --agent and --run.
+    TEXT is kept as a turn, and the facts it states are added, revised, retracted or found to be known. With --no-infer
+    it is stored as it is, and once: the same text by the same speaker is not stored again. Needs at least one of
+    --user, --agent and --run.
     """
+    if infer and (kind or key is not None):
+        hint = "--no-infer stores TEXT itself as one memory"
+        raise UsageError("--kind and --key describe one memory, and what is learned may be several or none", hint=hint)
     message = {"role": role, "content": parse.text(text), **({"name": name} if name else {})}
     metadata = parse.metadata(pairs)
     with given.memory(create=True) as memory:
@@ -64,11 +70,11 @@ def add(
             expires_at=expires,
         )
     if not given.answered(answer):
-        _show_changes(answer)
+        _show_changes(answer, infer=infer)
     return OK if answer["status"] == "ok" else FAILED
 
 
-def _show_changes(answer: dict[str, Any]) -> None:
+def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
     table = Table([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
     for one in answer["results"]:
         table.add(one["event"], one["id"], one["memory"])
@@ -76,8 +82,11 @@ def _show_changes(answer: dict[str, Any]) -> None:
         show(table)
     elif answer["status"] == "ok":
         note("nothing to remember in it", "note")
+        if infer:
+            note("hint: it is kept as a turn (`retain list --layer turn`); --no-infer stores it as a memory", "note")
     if "error" in answer:
         note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
+        note("hint: `retain flush` tries again", "note")
     for one in answer.get("deferred", ()):
         note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
         note("hint: `retain flush` tries again when the embedder works", "note")
