@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
@@ -18,14 +18,20 @@ from retain.ports.index import VectorIndex
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger
 from retain.ports.llm import Llm
+from retain.ports.reranker import Reranker
 from retain.registry import adapter
 from retain.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
 LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str]"
+RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float]]"
 
 
-_NEEDED: Final = {"embedder": ("provider", "model", "destination", "dimension"), "llm": ("model", "destination")}
+_NEEDED: Final = {
+    "embedder": ("provider", "model", "destination", "dimension"),
+    "llm": ("model", "destination"),
+    "reranker": ("model", "destination"),
+}
 
 
 def compose(
@@ -34,15 +40,18 @@ def compose(
     *,
     embedder: EmbedderLike | None = None,
     llm: LlmLike | None = None,
+    reranker: RerankerLike | None = None,
     clock: Clock | None = None,
 ) -> Engine:
     """An engine from settings, with the ports that were passed as objects in place of configured ones."""
     settings = Settings.of(config)
+    _check_extractors(settings, llm)
     io: Io = adapter("io", io_name)()
     ledger = _ledger(settings, io)
     parts = Parts(
         ledger=ledger,
         index=_index(settings, io, ledger),
+        texts=build("texts", "local", {}, io, ledger),
         embedding=Embedding(
             _embedder(settings, io, embedder),
             VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
@@ -52,8 +61,17 @@ def compose(
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
         llm=_llm(settings, io, llm),
+        reranker=_reranker(settings, io, reranker),
     )
     return Engine(parts)
+
+
+def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
+    if "facts" in (settings.extract.strategies or ()) and llm is None and settings.llm is None:
+        raise ConfigError(
+            "extract.strategies names facts, and no language model is configured",
+            hint="configure llm, or leave strategies out: rules then learn by themselves",
+        )
 
 
 def _ledger(settings: Settings, io: Io) -> Ledger:
@@ -95,6 +113,16 @@ def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
         return None
     guarded: Llm = adapter("llm", "guarded")(build("llm", settings.llm.provider, settings.llm.config, io), io)
     return guarded
+
+
+def _reranker(settings: Settings, io: Io, given: RerankerLike | None) -> Reranker | None:
+    if given is not None:
+        wrapped: Reranker = _port("reranker", given, "rerank", io)
+        return wrapped
+    if settings.reranker is None:
+        return None
+    made: Reranker = build("reranker", settings.reranker.provider, settings.reranker.config, io)
+    return made
 
 
 def _port(kind: str, given: Any, method: str, io: Io) -> Any:

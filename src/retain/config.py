@@ -7,138 +7,54 @@ providers by the keys that are set.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from retain.core.redact import RedactPolicy
 from retain.errors import ConfigError
+from retain.model.own import OwnRules
 from retain.model.policy import Curation, Limits, Policy
+from retain.sections import (
+    CacheSettings,
+    EmbedderSettings,
+    ExtractSettings,
+    HistorySettings,
+    LimitSettings,
+    PolicySettings,
+    PromptSettings,
+    Provider,
+    RecallSettings,
+    ReconcileSettings,
+    Section,
+    StoreSettings,
+    VectorStoreSettings,
+)
 
 DEFAULT_PATH: Final = Path("~/.retain/retain.db")
 PREFIX: Final = "RETAIN_"
-_LIMITS: Final = Limits()
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class StoreSettings(_Part):
-    """``url``: ``sqlite:///path`` or ``memory:``; ``durable`` waits for the disk on every write."""
-
-    url: str | None = None
-    durable: bool = True
-
-
-class Provider(_Part):
-    """A provider by name, and its own options, which the provider checks."""
-
-    provider: str
-    config: dict[str, Any] = Field(default_factory=dict, repr=False)  # it may hold a key
-
-
-class EmbedderSettings(Provider):
-    """Who turns text into vectors; ``none`` means search by text only."""
-
-    provider: str = "local"
-
-
-class VectorStoreSettings(Provider):
-    """Where nearest neighbours are looked for; ``local`` is in this process, over the ledger."""
-
-    provider: str = "local"
-    collection_name: str = Field(default="memories", min_length=1)
-
-
-class HistorySettings(_Part):
-    """The history lives in the store; ``db_path`` is another way to say where that is."""
-
-    db_path: Path | None = None
-
-
-class CacheSettings(_Part):
-    """How many embeddings are kept, and for how long."""
-
-    entries: int = Field(default=1000, ge=0)
-    seconds: float = Field(default=300.0, ge=0)
-
-
-class LimitSettings(_Part):
-    """How large things may be."""
-
-    text_chars: int = Field(default=_LIMITS.text_chars, ge=1)
-    key_chars: int = Field(default=_LIMITS.key_chars, ge=1)
-    metadata_bytes: int = Field(default=_LIMITS.metadata_bytes, ge=2)
-    messages: int = Field(default=_LIMITS.messages, ge=1)
-    batch: int = Field(default=_LIMITS.batch, ge=1)
-    page: int = Field(default=_LIMITS.page, ge=1)
-
-
-class PolicySettings(_Part):
-    """How the memory behaves where it is not told otherwise in a call."""
-
-    strategy: Literal["hybrid", "vector", "text"] = "hybrid"
-    min_score: float | None = Field(default=None, ge=0, le=1)
-
-
-class ExtractSettings(_Part):
-    """From whose words facts are learned, and how secrets in them are treated.
-
-    ``assistant_first_person`` also reads what the assistant says of itself. ``timezone`` is where "yesterday" is meant.
-    ``instructions`` are added to the questions a language model is asked. ``redact`` says ``off``, ``mask`` or ``drop``
-    for each kind of secret.
-    """
-
-    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
-    assistant_first_person: bool = False
-    timezone: str = "UTC"
-    instructions: str = ""
-    redact: dict[str, Literal["off", "mask", "drop"]] = Field(default_factory=dict)
-
-    @field_validator("timezone")
-    @classmethod
-    def _known_zone(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise ValueError(f"unknown time zone {value!r}") from error
-        return value
-
-    @field_validator("redact")
-    @classmethod
-    def _known_kinds(cls, value: dict[str, str]) -> dict[str, str]:
-        unknown = sorted(set(value) - {item.name for item in fields(RedactPolicy)})
-        if unknown:
-            raise ValueError(f"unknown kind {unknown[0]!r}")
-        return value
-
-
-class PromptSettings(_Part):
-    """Texts that replace the built-in instructions of the two questions; the form of the answer is always ours."""
-
-    fact_extraction: str = ""
-    update_decision: str = ""
-
-
-class Settings(_Part):
+class Settings(Section):
     """Everything that can be configured."""
 
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     llm: Provider | None = None
+    reranker: Provider | None = None
     vector_store: VectorStoreSettings = VectorStoreSettings()
     history: HistorySettings = HistorySettings()
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
+    recall: RecallSettings = RecallSettings()
     extract: ExtractSettings = ExtractSettings()
+    reconcile: ReconcileSettings = ReconcileSettings()
     custom_prompts: PromptSettings = PromptSettings()
     version: Literal["v1.0", "v1.1"] = "v1.1"
     tenant: str = Field(default="default", min_length=1, max_length=256)
@@ -149,6 +65,11 @@ class Settings(_Part):
             raise ValueError("store.url and history.db_path name two places: the history lives in the store")
         return self
 
+    @model_validator(mode="after")
+    def _usable_rules(self) -> Settings:
+        self.own_rules()
+        return self
+
     @classmethod
     def of(cls, given: Settings | Mapping[str, Any] | None) -> Settings:
         """Settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
@@ -157,7 +78,7 @@ class Settings(_Part):
         try:
             return cls.model_validate(dict(given or {}))
         except (ValidationError, TypeError, ValueError) as error:
-            raise ConfigError(f"configuration: {readable(error)}", hint="see docs/configuration.md") from None
+            raise ConfigError(f"configuration: {readable(error)}", hint=_hint(error)) from None
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
@@ -186,10 +107,20 @@ class Settings(_Part):
         named = settings.model_fields_set
         return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
 
+    def own_rules(self) -> OwnRules:
+        """The patterns and slots that are added to the shipped ones."""
+        if not self.extract.patterns and not self.reconcile.slots:
+            return OwnRules()
+        from retain.core.rules.own import own_rules
+
+        patterns = [one.model_dump() for one in self.extract.patterns]
+        return own_rules(patterns, [one.model_dump() for one in self.reconcile.slots])
+
     def as_policy(self) -> Policy:
         """The values the engine works with."""
         limits = Limits(**self.limits.model_dump())
         curation = Curation(
+            strategies=self.extract.strategies or (),
             roles=self.extract.roles,
             assistant_first_person=self.extract.assistant_first_person,
             timezone=self.extract.timezone,
@@ -197,12 +128,15 @@ class Settings(_Part):
             decision_prompt=self.custom_prompts.update_decision,
             instructions=self.extract.instructions,
             redact=tuple(sorted(self.extract.redact.items())),
+            keep_turns=self.extract.keep_turns,
+            own=self.own_rules(),
         )
         return Policy(
             strategy=self.policy.strategy,
             min_score=self.policy.min_score,
             limits=limits,
             curation=curation,
+            recall=self.recall.as_policy(),
             bare_lists=self.version == "v1.0",
         )
 
@@ -226,8 +160,20 @@ def readable(error: Exception) -> str:
     """The first complaints of a validation, without the values, which may be secrets."""
     if not isinstance(error, ValidationError):
         return str(error)
-    places = (f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors()[:3])
+    places = (f"{'.'.join(map(str, one['loc'])) or 'settings'}: {_said(one)}" for one in error.errors()[:3])
     return "; ".join(places)
+
+
+def _said(one: Any) -> str:
+    cause = one.get("ctx", {}).get("error")
+    return cause.message if isinstance(cause, ConfigError) else str(one["msg"])
+
+
+def _hint(error: Exception) -> str:
+    """What a validator says that one should do, else where to look."""
+    found = error.errors() if isinstance(error, ValidationError) else []
+    causes = (one.get("ctx", {}).get("error") for one in found)
+    return next((one.hint for one in causes if isinstance(one, ConfigError)), "see docs/configuration.md")
 
 
 def _without_secrets(url: str) -> str:
@@ -251,8 +197,10 @@ def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _parsed(value: str) -> Any:
-    """Numbers, booleans and lists as TOML reads them; anything else is text."""
-    try:
+    """Numbers, booleans and lists as TOML reads them, or as JSON writes them; anything else is text."""
+    with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return value
+    if value.lstrip()[:1] in ("[", "{"):
+        with suppress(json.JSONDecodeError):
+            return json.loads(value)
+    return value

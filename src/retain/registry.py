@@ -14,6 +14,7 @@ from retain.errors import ConfigError, MissingExtra
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("ledger", "sqlite"): ("retain.adapters.ledger.sqlite:SqliteLedger", ""),
     ("index", "local"): ("retain.adapters.vectors.local:LocalVectors", ""),
+    ("texts", "local"): ("retain.adapters.text.local:LocalText", ""),
     ("vectors", "memory"): ("retain.adapters.vectors.memory:MemoryVectors", ""),
     ("embedder", "local"): ("retain.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("retain.adapters.embed.openai:OpenAiEmbedder", ""),
@@ -23,6 +24,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("llm", "openai"): ("retain.adapters.llm.openai:OpenAiLlm", ""),
     ("llm", "guarded"): ("retain.adapters.llm.breaker:GuardedLlm", ""),
     ("llm", "callable"): ("retain.adapters.llm.callable:CallableLlm", ""),
+    ("reranker", "http"): ("retain.adapters.rerank.http:HttpReranker", ""),
+    ("reranker", "callable"): ("retain.adapters.rerank.callable:CallableReranker", ""),
     ("io", "blocking"): ("retain.adapters.io.blocking:BlockingIo", ""),
     ("io", "asyncio"): ("retain.adapters.io.aio:AsyncIo", ""),
     ("clock", "system"): ("retain.adapters.clock:SystemClock", ""),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.fusion import fuse, reciprocal
+from retain.core.fusion import Told, by_ranks, fuse, reciprocal, with_words
 
 scores = st.floats(-5, 20, allow_nan=False)
 cosines = st.floats(-1, 1, allow_nan=False)
@@ -76,3 +76,38 @@ def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
     assert total[1] == total[2] > total[3] > 0
     assert reciprocal([[7], [7]]) == {7: pytest.approx(1.0)}
     assert reciprocal([]) == {}
+
+
+@pytest.mark.req("N-35")
+def test_who_said_it_counts_and_a_question_is_no_answer() -> None:
+    told = {1: Told(speaker=1.0), 2: Told(asking=1.0)}
+    found = fuse([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), told=told)
+    assert [item.seq for item in found] == [1, 3, 2]
+    assert [round(item.score, 3) for item in found] == [1.0, round(1 / 1.4, 3), round(0.2 / 1.4, 3)]
+    assert (found[0].parts.speaker, found[2].parts.asking) == (1.0, 1.0)
+
+
+def test_what_was_compared_word_by_word_stands_before_the_rest() -> None:
+    ranked = fuse([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
+    found = with_words(ranked, {1: 0.2, 2: 0.9})
+    assert [item.seq for item in found] == [2, 1, 3]
+    assert [item.parts.words for item in found] == [0.9, 0.2, None]
+    assert all(0 <= item.score <= 1 for item in found)
+    assert [item.seq for item in with_words(found, {})] == [2, 1, 3]
+
+
+@given(st.dictionaries(seqs, scores, min_size=1), st.dictionaries(seqs, st.floats(0, 1)))
+def test_the_order_is_that_of_the_scores(text: dict[int, float], alike: dict[int, float]) -> None:
+    ranked = fuse(list(text.items()), {}, near=frozenset())
+    best = {item.seq: alike[item.seq] for item in ranked[:5] if item.seq in alike}
+    found = with_words(ranked, best)
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+
+
+@pytest.mark.req("N-4")
+def test_reciprocal_ranks_of_both_channels() -> None:
+    ranked = fuse([(1, 9.0), (2, 1.0)], {2: 0.9, 3: 0.5}, near=frozenset({2, 3}))
+    found = by_ranks(ranked, k=60)
+    assert [item.seq for item in found] == [2, 1, 3]
+    assert found[0].score == pytest.approx((1 / 62 + 1 / 61) / (2 / 61))
+    assert found[0].parts.rrf == found[0].score

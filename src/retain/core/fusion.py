@@ -1,7 +1,12 @@
 """Several rankings into one.
 
-The score of a hit is the mean of what the channels that took part say: the keyword part is its BM25 relative to
-the best one, the semantic part its cosine. Reciprocal ranks are available as another method.
+A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
+conversations (docs/guides/recall.md shows what each of them brings):
+
+    keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.2 entity + 0.2 time
+
+The best of them are then compared word by word, which adds 1.5 times that similarity. The score is the total over what
+could have been reached. Reciprocal ranks are available as another method.
 """
 
 from __future__ import annotations
@@ -13,15 +18,31 @@ from typing import Final
 from retain.model.query import ScoreParts
 
 RRF_K: Final = 60
+SPEAKER: Final = 0.4
+ASKING: Final = 0.8
+WORDS: Final = 1.5
 
 
 @dataclass(slots=True)
 class Scored:
-    """A candidate with its score in [0, 1] and what it is made of."""
+    """A candidate with its score in [0, 1] and what it is made of; ``total`` over ``reach`` gives the score."""
 
     seq: int
     score: float
     parts: ScoreParts
+    total: float = 0.0
+    reach: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the text channel knows of a candidate besides its words."""
+
+    speaker: float = 0.0
+    asking: float = 0.0
+
+
+_NOTHING: Final = Told()
 
 
 def fuse(
@@ -31,6 +52,7 @@ def fuse(
     near: frozenset[int],
     min_score: float | None = None,
     text_counts: bool = True,
+    told: Mapping[int, Told] | None = None,
 ) -> list[Scored]:
     """Candidates, best first.
 
@@ -39,11 +61,44 @@ def fuse(
     """
     keyword = _relative(text) if text_counts else {}
     chosen = set(keyword) | {seq for seq in near if min_score is None or max(0.0, dense[seq]) >= min_score}
-    channels = (1 if keyword else 0) + (1 if dense else 0)
-    scored = [_scored(seq, keyword.get(seq), dense.get(seq), channels) for seq in chosen]
+    known = told or {}
+    spoken = any(known.get(seq, _NOTHING).speaker for seq in chosen)
+    reach = (1.0 if keyword else 0.0) + (1.0 if dense else 0.0) + (SPEAKER if spoken else 0.0)
+    scored = [_scored(seq, keyword.get(seq), dense.get(seq), known.get(seq, _NOTHING), reach or 1.0) for seq in chosen]
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
     scored.sort(key=lambda item: (-item.score, -dense.get(item.seq, 0.0), -item.seq))
     return scored
+
+
+def with_words(ranked: Sequence[Scored], similarity: Mapping[int, float]) -> list[Scored]:
+    """The ranking after its best were compared word by word; the others stay behind those."""
+    if not similarity:
+        return list(ranked)
+    least = min(similarity.values())
+    for one in ranked:
+        alike = similarity.get(one.seq)
+        one.parts.words = alike
+        one.total += WORDS * (least if alike is None else alike)
+        one.reach += WORDS
+        one.score = _clamped(one.total / one.reach)
+    return sorted(ranked, key=lambda one: (-one.total, -one.seq))
+
+
+def by_ranks(ranked: Sequence[Scored], k: int = RRF_K) -> list[Scored]:
+    """The same candidates by reciprocal ranks in the channels that found them, equally weighted."""
+    channels = [
+        [one.seq for one in sorted(ranked, key=lambda one: -(getattr(one.parts, name) or 0.0)) if _has(one, name)]
+        for name in ("keyword", "semantic")
+    ]
+    scores = reciprocal([ranking for ranking in channels if ranking], k)
+    for one in ranked:
+        one.parts.rrf = one.score = one.total = scores.get(one.seq, 0.0)
+        one.reach = 1.0
+    return sorted(ranked, key=lambda one: (-one.score, -one.seq))
+
+
+def _has(one: Scored, channel: str) -> bool:
+    return getattr(one.parts, channel) is not None
 
 
 def reciprocal(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, float]:
@@ -63,7 +118,12 @@ def _relative(text: Sequence[tuple[int, float]]) -> dict[int, float]:
     return {seq: max(0.0, score) / best for seq, score in text}
 
 
-def _scored(seq: int, keyword: float | None, cosine: float | None, channels: int) -> Scored:
-    semantic = None if cosine is None else min(1.0, max(0.0, cosine))
-    score = ((keyword or 0.0) + (semantic or 0.0)) / max(1, channels)
-    return Scored(seq, min(1.0, score), ScoreParts(semantic=semantic, keyword=keyword))
+def _scored(seq: int, keyword: float | None, cosine: float | None, told: Told, reach: float) -> Scored:
+    semantic = None if cosine is None else _clamped(cosine)
+    total = (keyword or 0.0) + (semantic or 0.0) + SPEAKER * told.speaker - ASKING * told.asking
+    parts = ScoreParts(semantic=semantic, keyword=keyword, speaker=told.speaker or None, asking=told.asking or None)
+    return Scored(seq, _clamped(total / reach), parts, total, reach)
+
+
+def _clamped(value: float) -> float:
+    return min(1.0, max(0.0, value))

@@ -22,6 +22,8 @@ from retain.core.temporal_spans import WEEKDAYS, Grain, in_words
 
 _POSSESSIVE: Final = re.compile("(?:['\u2019]s\\b)?")
 _GROUNDED: Final = re.compile(r"\s*\([^()]*[0-9]{4}\)")
+_DAYS_OF_A_MONTH: Final = 31
+_DAYS_OF_A_YEAR: Final = 366
 _FOUR_DIGITS: Final = re.compile("[0-9]{4}")
 
 
@@ -77,6 +79,29 @@ def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, 
     if preposition == "after" and end < said.now:
         return end, said.now.astimezone(UTC)
     return start, end
+
+
+def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[str]]:
+    """The days a question means without naming them ("yesterday", "last month"), as the full text holds them.
+
+    Up to a month by its days, up to a year by its months, then by its years. The question comes back without those
+    phrases: in what was said before, "yesterday" was another day.
+    """
+    parts, days, at = [], list[str](), 0
+    for ref in _resolve(Said(query, _local(now, tz), looks_back=True)):
+        if ref.relative:
+            days += _named_days(ref)
+            parts.append(query[at : ref.start])
+            at = ref.end
+    return " ".join([*parts, query[at:]]), list(dict.fromkeys(days))
+
+
+def _named_days(ref: TimeRef) -> list[str]:
+    days = (ref.last - ref.first).days + 1
+    if days > _DAYS_OF_A_YEAR:
+        return [f"{year:04}" for year in range(ref.first.year, ref.last.year + 1)[:_DAYS_OF_A_MONTH]]
+    width = len("2023-05-07") if days <= _DAYS_OF_A_MONTH else len("2023-05")
+    return list(dict.fromkeys((ref.first + timedelta(day)).isoformat()[:width] for day in range(days)))
 
 
 def _local(moment: datetime, tz: tzinfo) -> datetime:

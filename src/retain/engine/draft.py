@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from retain.core import analyze
 from retain.core.normalize import normal_text
+from retain.core.temporal import date_words, resolve
 from retain.core.tokens import estimate_tokens
 from retain.model.event import Event
 from retain.model.ids import new_id
-from retain.model.instant import Instant
+from retain.model.instant import Instant, moment
 from retain.model.memory import Layer, Link, Origin, Record, TextDoc
 from retain.model.message import Message
 from retain.model.scope import Scope
@@ -131,9 +132,16 @@ def text_doc(record: Record, links: Sequence[Link]) -> TextDoc:
         body=analyze.match_text(record.text),
         key=analyze.match_text(record.key) if record.key else "",
         speaker=analyze.match_text(str(record.data.get("speaker", ""))),
-        day=analyze.day_terms(record.occurred_at),
+        day=_day_words(record),
         scope=" ".join(sorted({token for link in links for token in scope_tokens(link.scope)})),
     )
+
+
+def _day_words(record: Record) -> str:
+    """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
+    said = analyze.day_terms(record.occurred_at)
+    spoken_of = date_words(resolve(record.text, moment(record.occurred_at)))
+    return " ".join(dict.fromkeys([*said.split(), *analyze.terms(spoken_of)])) if spoken_of else said
 
 
 def scope_tokens(scope: Scope) -> list[str]:

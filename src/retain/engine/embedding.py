@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from retain.errors import AuthenticationFailed, DimensionMismatch, EmbeddingError, RetainError
-from retain.ports.embedder import Embedder
+from retain.model.vector import Vector
+from retain.ports.embedder import Embedder, WordEmbedder
 
 
 @dataclass(slots=True)
@@ -28,10 +29,10 @@ class VectorCache:
 
     def __init__(self, entries: int = 1000, seconds: float = 300.0, now: Callable[[], float] = time.monotonic) -> None:
         self._entries, self._seconds, self._now = entries, seconds, now
-        self._held: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._held: OrderedDict[str, tuple[float, Vector]] = OrderedDict()
         self.stats = CacheStats()
 
-    def get(self, key: str) -> bytes | None:
+    def get(self, key: str) -> Vector | None:
         """The vector under a key, unless it is too old."""
         held = self._held.get(key)
         if held is None or held[0] < self._now():
@@ -40,7 +41,7 @@ class VectorCache:
         self.stats.hits += 1
         return held[1]
 
-    def put(self, key: str, vector: bytes) -> None:
+    def put(self, key: str, vector: Vector) -> None:
         """Keep a vector; the oldest go when there are too many."""
         self._held[key] = (self._now() + self._seconds, vector)
         while len(self._held) > self._entries:
@@ -63,6 +64,7 @@ class Embedding:
 
     def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None) -> None:
         self.embedder = embedder
+        self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
         self.cache = cache or VectorCache()
         self._dim = 0
 
@@ -83,41 +85,59 @@ class Embedding:
             return ""
         return f"{self.embedder.provider}:{self.embedder.model}:{await self.dim()}"
 
+    @property
+    def tells_words(self) -> bool:
+        """Whether the model gives a vector for each word, and reads a text in the light of what was said before."""
+        return self._words is not None
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each as often as it has a vector; none where the model does not tell words."""
+        return list(self._words.words(text)) if self._words is not None else []
+
     async def one(self, text: str) -> Any:
         """The vector of a query, as an array."""
-        vectors = await self.many([text])
-        if isinstance(vectors[0], RetainError):
-            raise vectors[0]
-        return np.frombuffer(vectors[0], dtype="<f4")
+        found = (await self.many([text]))[0]
+        if isinstance(found, RetainError):
+            raise found
+        return np.frombuffer(found, dtype="<f4")
 
-    async def many(self, texts: Sequence[str]) -> list[bytes | RetainError]:
-        """One vector per text, or the error that text met; one bad text never costs the others."""
-        keys = [await self._key(text) for text in texts]
-        found: list[bytes | RetainError | None] = [self.cache.get(key) for key in keys]
+    async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | RetainError]:
+        """One vector per text, or the error that text met; one bad text never costs the others.
+
+        ``before`` holds for each text what was said right before it, '' where nothing was.
+        """
+        pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
+        keys = [await self._key(pair) for pair in pairs]
+        found: list[Vector | RetainError | None] = [self.cache.get(key) for key in keys]
         todo = [at for at, vector in enumerate(found) if vector is None]
         if todo:
-            for at, vector in zip(todo, await self._fresh([texts[at] for at in todo]), strict=True):
+            for at, vector in zip(todo, await self._fresh([pairs[at] for at in todo]), strict=True):
                 found[at] = vector
-                if isinstance(vector, bytes):
+                if isinstance(vector, Vector):
                     self.cache.put(keys[at], vector)
         return [vector for vector in found if vector is not None]
 
-    async def _key(self, text: str) -> str:
-        return f"{await self.signature()}:{hashlib.sha256(text.encode()).hexdigest()}"
+    async def _key(self, pair: tuple[str, str]) -> str:
+        before, text = pair
+        said = f"{len(before)}:{before}{text}" if before else text
+        return f"{await self.signature()}:{hashlib.sha256(said.encode()).hexdigest()}"
 
-    async def _fresh(self, texts: Sequence[str]) -> list[bytes | RetainError]:
+    async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | RetainError]:
         try:
-            return list(await self._embedded(texts))
+            return list(await self._embedded(pairs))
         except RetainError as error:
-            if len(texts) == 1 or is_outage(error):
-                return [error] * len(texts)
-        return [(await self._fresh([text]))[0] for text in texts]
+            if len(pairs) == 1 or is_outage(error):
+                return [error] * len(pairs)
+        return [(await self._fresh([pair]))[0] for pair in pairs]
 
-    async def _embedded(self, texts: Sequence[str]) -> list[bytes]:
+    async def _embedded(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
         if self.embedder is None:
             raise EmbeddingError("no embedder is configured")
         try:
-            return checked_vectors(await self.embedder.embed(texts), len(texts), await self.dim())
+            if self._words is not None:
+                return list(await self._words.embed_words(pairs))
+            rows = await self.embedder.embed([text for _, text in pairs])
+            return checked_vectors(rows, len(pairs), await self.dim())
         except RetainError:
             raise
         except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
@@ -129,7 +149,7 @@ def is_outage(error: RetainError) -> bool:
     return error.retryable or isinstance(error, AuthenticationFailed)
 
 
-def checked_vectors(vectors: Any, count: int, dim: int) -> list[bytes]:
+def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
     """Rows as bytes, after checking their number, length and values; normalised to length one."""
     rows = np.asarray(vectors, dtype="<f4")
     if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
@@ -143,4 +163,4 @@ def checked_vectors(vectors: Any, count: int, dim: int) -> list[bytes]:
         raise DimensionMismatch("the embedder gave a vector with NaN or infinity")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return [row.tobytes() for row in unit]
+    return [Vector(row.tobytes()) for row in unit]

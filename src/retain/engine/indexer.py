@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from retain.engine.embedding import is_outage
+from retain.engine.hearing import stored_before
 from retain.engine.parts import Parts
 from retain.engine.store import Space, ensure_space
 from retain.engine.write import current_space
@@ -63,7 +64,8 @@ async def _begin(parts: Parts, tx: Tx, space: Space) -> int:
 
 
 async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
-    vectors = await parts.embedding.many([row.text for row in rows])
+    before = [await parts.ledger.read(_heard(row)) for row in rows] if parts.embedding.tells_words else None
+    vectors = await parts.embedding.many([row.text for row in rows], before)
     for vector in vectors:
         if isinstance(vector, RetainError) and is_outage(vector):
             raise vector
@@ -76,6 +78,10 @@ async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
         return stored
 
     return await parts.ledger.write(work)
+
+
+def _heard(row: Record) -> Work[str]:
+    return lambda tx: stored_before(tx, row)
 
 
 async def _switch(parts: Parts, tx: Tx, space: Space) -> int:

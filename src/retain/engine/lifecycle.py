@@ -66,6 +66,7 @@ async def reset(parts: Parts) -> None:
     """Remove everything of this tenant: memories, history, signals, indexes."""
     await parts.ledger.write(lambda tx: tx.admin.reset(parts.tenant_id))
     await parts.index.forget(parts.tenant_id)
+    await parts.texts.forget(parts.tenant_id)
     parts.embedding.cache.clear()
 
 

@@ -10,8 +10,8 @@ from retain.core.check import checked_kind, checked_text
 from retain.core.filters import Filters, split_scope
 from retain.core.visible import visible
 from retain.engine import shape
+from retain.engine.asking import checked_layers, checked_limit
 from retain.engine.parts import Parts
-from retain.engine.read import checked_layers, checked_limit
 from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
 from retain.errors import InvalidInput

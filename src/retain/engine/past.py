@@ -19,7 +19,7 @@ from retain.errors import RetainError
 from retain.model.memory import Found
 
 if TYPE_CHECKING:
-    from retain.engine.read import Search
+    from retain.engine.asking import Search
 
 _ROWS: Final = 20_000
 _EMBEDDED: Final = 256

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Final, Protocol
 
-from retain.core.analyze import query_terms
-from retain.engine.draft import scope_tokens
+import numpy as np
+
+from retain.core.analyze import query_terms, terms
+from retain.core.fusion import Scored, Told, with_words
+from retain.core.naming import NOBODY, Spoken, spoken
+from retain.core.temporal import asked_days
 from retain.engine.parts import Parts
+from retain.engine.wordwise import CANDIDATES, Asked, similarities
 from retain.errors import BackendError, ConfigError, RetainError, StorageError
-from retain.model.query import TextQuery, VectorQuery
+from retain.model.query import VectorQuery, WordsQuery
 from retain.model.scope import Scope
+from retain.model.vector import Vector
+from retain.ports.texts import TextHit
+
+_PUT_IN: Final = frozenset({"i", "my"})
 
 
 class Wanted(Protocol):
@@ -22,6 +31,15 @@ class Wanted(Protocol):
     strategy: str
 
 
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question before any channel is asked: whom it names, and its vectors or the error their model met."""
+
+    spoken: Spoken = NOBODY
+    vectors: tuple[Vector, ...] = ()
+    error: RetainError | None = None
+
+
 @dataclass(slots=True)
 class Question:
     """What is looked for, ready for every channel."""
@@ -29,8 +47,10 @@ class Question:
     scope: Scope
     words: list[str]
     layers: tuple[str, ...]
-    vector: Any = None
+    spoken: Spoken = NOBODY
+    vectors: tuple[Vector, ...] = ()
     signature: str = ""
+    asked: dict[bool, Asked] = field(default_factory=dict)
     degraded: list[dict[str, object]] = field(default_factory=list)
 
 
@@ -41,37 +61,60 @@ class Candidates:
     text: list[tuple[int, float]]
     cosines: dict[int, float]
     near: frozenset[int]
+    told: dict[int, TextHit]
     exhausted: bool
 
+    @property
+    def features(self) -> dict[int, Told]:
+        """What the text channel knows besides words."""
+        return {seq: Told(hit.speaker, hit.asking) for seq, hit in self.told.items()}
 
-async def embedded(parts: Parts, query: str, strategy: str) -> Any:
-    """The vector of a query, the error its model met, or None where none is asked for.
+
+async def understood(parts: Parts, wanted: Wanted) -> Understood:
+    """Whom a query names, and its vectors where meaning is asked for.
 
     The only step of a search that may wait for something outside this process, so it comes first and by itself.
     """
-    if strategy == "text" or not parts.embedding.on:
-        return None
+    said = spoken(wanted.query, await _speakers(parts, wanted.scope))
+    if wanted.strategy == "text" or not parts.embedding.on:
+        return Understood(said)
     try:
-        return await parts.embedding.one(query)
-    except RetainError as error:
-        return error
+        found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+    except RetainError as error:  # the model cannot even be asked for its dimension
+        return Understood(said, (), error)
+    failed = next((vector for vector in found if isinstance(vector, RetainError)), None)
+    return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed)
 
 
-async def ask(parts: Parts, wanted: Wanted, vector: Any) -> Question:
+async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
+    try:
+        return await parts.texts.speakers(scope)
+    except StorageError:  # the text channel meets it again and says so
+        return frozenset()
+
+
+async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
-    words = query_terms(wanted.query) if wanted.strategy != "vector" else []
-    question = Question(wanted.scope, words, wanted.layers)
+    question = Question(wanted.scope, _words(parts, wanted), wanted.layers, known.spoken)
     if wanted.strategy != "text":
         try:
-            await _near(parts, vector, question, wanted.strategy)
+            await _near(parts, wanted, known, question)
         except RetainError as error:
             question.degraded.append({"channel": "dense", **error.as_dict()})
     return question
 
 
-async def _near(parts: Parts, vector: Any, question: Question, strategy: str) -> None:
+def _words(parts: Parts, wanted: Wanted) -> list[str]:
+    """What the text channel is asked for; by meaning alone only where there is an embedder to ask."""
+    if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
+        return []
+    query, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    return [*(query_terms(query) if query.strip() or not days else ()), *days]
+
+
+async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
     if not parts.embedding.on:
-        if strategy == "vector":  # with "hybrid", doing without is what the configuration says
+        if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
             raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
         return
     signature = await parts.embedding.signature()
@@ -85,40 +128,80 @@ async def _near(parts: Parts, vector: Any, question: Question, strategy: str) ->
         message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
         question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
         return
-    if isinstance(vector, RetainError):
-        raise vector
-    question.vector, question.signature = vector, signature
+    if known.error is not None:
+        raise known.error
+    question.vectors, question.signature = known.vectors, signature
+    question.asked = _by_word(parts, wanted.query, known)
+
+
+def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
+    """The question as words, as it is put to what others say of somebody (False) and to one's own words (True)."""
+    if not parts.embedding.tells_words:
+        return {}
+    plain = Asked(parts.embedding.words(query), known.vectors[0].words)
+    if not known.spoken.text:
+        return {False: plain, True: plain}
+    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, _PUT_IN)
+    return {False: plain, True: own}
 
 
 async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
     """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
-    text = await _text(parts, question, depth, among)
-    if question.vector is None:
-        return Candidates(text, {}, frozenset(), exhausted=len(text) < depth)
-    found = tuple(seq for seq, _ in text)
-    asked = VectorQuery(question.signature, question.vector, depth, question.scope, question.layers, among, found)
+    hits = await _text(parts, question, depth, among)
+    text = [(hit.seq, hit.score) for hit in hits]
+    told = {hit.seq: hit for hit in hits}
+    if not question.vectors:
+        return Candidates(text, {}, frozenset(), told, exhausted=len(text) < depth)
     try:
-        hits = await parts.index.search(asked)
+        dense = await parts.index.search(_vector_query(question, depth, among, tuple(told)))
     except BackendError as error:  # a store outside this process is down: what the text found still counts
-        question.vector = None
+        question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
-        return Candidates(text, {}, frozenset(), exhausted=len(text) < depth)
-    near = frozenset(hit.seq for hit in hits[:depth] if not hit.extra)
-    cosines = {hit.seq: hit.cosine for hit in hits}
-    return Candidates(text, cosines, near, exhausted=len(text) < depth and len(near) < depth)
+        return Candidates(text, {}, frozenset(), told, exhausted=len(text) < depth)
+    near = frozenset(hit.seq for hit in dense[:depth] if not hit.extra)
+    cosines = {hit.seq: hit.cosine for hit in dense}
+    for hit in await _features(parts, question, tuple(seq for seq in near if seq not in told)):
+        told[hit.seq] = hit
+    return Candidates(text, cosines, near, told, exhausted=len(text) < depth and len(near) < depth)
 
 
-async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> list[tuple[int, float]]:
+def _vector_query(question: Question, depth: int, among: frozenset[int] | None, also: tuple[int, ...]) -> VectorQuery:
+    plain, *own = (np.frombuffer(vector, "<f4") for vector in question.vectors)
+    return VectorQuery(
+        question.signature, plain, depth, question.scope, question.layers, among, also, own[0] if own else None
+    )
+
+
+async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> list[TextHit]:
     if not question.words:
         return []
-    asked = TextQuery(question.words, scope_tokens(question.scope))
+    asked = WordsQuery(question.words, depth, question.scope, question.layers, among, named=_named(question))
     try:
-        # A filter may choose few of many matches, so all matches of the scope are looked at.
-        everything = await parts.ledger.peek(lambda tx: tx.text.match(asked, depth if among is None else -1))
+        return list(await parts.texts.search(asked))
     except StorageError as error:
         question.words = []
         question.degraded.append({"channel": "text", **error.as_dict()})
         return []
-    if among is None:
-        return everything
-    return [(seq, score) for seq, score in everything if seq in among][:depth]
+
+
+async def _features(parts: Parts, question: Question, seqs: tuple[int, ...]) -> list[TextHit]:
+    """What the text channel knows of what only the dense channel found."""
+    if not seqs or not question.words:
+        return []
+    return list(
+        await parts.texts.search(WordsQuery((), 0, question.scope, question.layers, also=seqs, named=_named(question)))
+    )
+
+
+def _named(question: Question) -> str:
+    named = question.spoken.named
+    return " ".join(terms(named[0])) if len(named) == 1 else ""
+
+
+async def word_by_word(parts: Parts, question: Question, ranked: list[Scored], found: Candidates) -> list[Scored]:
+    """The ranking, after its best were compared with the question word by word where the model tells words."""
+    if not question.asked or not question.vectors or not question.words:
+        return ranked
+    best = {one.seq: found.told[one.seq].own_words if one.seq in found.told else False for one in ranked[:CANDIDATES]}
+    alike = await similarities(parts, question.scope, question.signature, question.asked, best)
+    return with_words(ranked, alike)

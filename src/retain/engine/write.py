@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from retain.core.tokens import estimate_tokens
 from retain.engine.draft import Draft, event_of, new_record, text_hash
+from retain.engine.hearing import said_before
 from retain.engine.parts import Parts
 from retain.engine.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from retain.errors import RetainError
@@ -47,7 +48,7 @@ async def prepare(parts: Parts, drafts: Sequence[Draft]) -> Prepared:
         return Prepared(list(drafts))
     try:
         space = await current_space(parts)
-        vectors = await parts.embedding.many([draft.text for draft in drafts])
+        vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
     except RetainError as error:  # the model cannot even be asked
         return Prepared([], [Outcome("DEFERRED", None, draft, error=error) for draft in drafts])
     ready = Prepared([], space=space)

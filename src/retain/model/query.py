@@ -115,6 +115,22 @@ class TextQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class WordsQuery:
+    """What the text channel is asked: any of the analysed ``words``, within a scope; the rest as in ``VectorQuery``.
+
+    ``named`` holds the analysed words of the speaker the question names, when it names exactly one.
+    """
+
+    words: Sequence[str]
+    limit: int
+    scope: Scope
+    layers: tuple[str, ...] = ()
+    among: frozenset[int] | None = None
+    also: tuple[int, ...] = ()
+    named: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class VectorQuery:
     """A nearest-neighbour question over one signature.
 
@@ -129,6 +145,8 @@ class VectorQuery:
     layers: tuple[str, ...] = ()
     among: frozenset[int] | None = None
     also: tuple[int, ...] = ()
+    spoken: Any = None
+    """The same question as a speaker would put it, for what is held in the speaker's own words."""
 
 
 @dataclass(slots=True)
@@ -137,6 +155,11 @@ class ScoreParts:
 
     semantic: float | None = None
     keyword: float | None = None
+    words: float | None = None
+    speaker: float | None = None
+    asking: float | None = None
+    entity: float | None = None
+    time: float | None = None
     rrf: float | None = None
     salience: float | None = None
     decay: float | None = None

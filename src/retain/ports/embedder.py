@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from retain.model.vector import Vector
+
 
 class Embedder(Protocol):
     """Turns texts into unit vectors.
@@ -36,4 +38,25 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Any:
         """One unit vector per text, as a 2-d float32 array."""
+        ...
+
+
+class WordEmbedder(Embedder, Protocol):
+    """An embedder whose model also gives a vector for each word, and understands a text after another.
+
+    One that has this surface and says so by ``tells_words`` is asked for words; vectors of texts that stand alone are
+    the same as those of ``embed``.
+    """
+
+    @property
+    def tells_words(self) -> bool:
+        """Whether this surface is there for the configured model."""
+        ...
+
+    async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Vector]:
+        """For each pair the second text as it is meant right after the first ('' : alone), with its words."""
+        ...
+
+    def words(self, text: str) -> Sequence[str]:
+        """The words of a text, each as often as it has a vector."""
         ...

@@ -19,7 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from retain.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
 from retain.adapters.embed.wordpiece import DATA, WordPiece
+from retain.adapters.embed.words import packed
 from retain.errors import ConfigError, MissingExtra
+from retain.model.vector import Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,6 +92,25 @@ class LocalEmbedder:
         """One unit vector per text, as a 2-d float32 array."""
         size = self._config.batch_size
         return await self._io.run(lambda: _shared_model(self._config).embed(texts, batch_size=size))
+
+    async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+        """For each pair a vector of the second text, as it is meant after the first, with those of its words."""
+        size = self._config.batch_size
+        return await self._io.run(lambda: _in_words(_shared_model(self._config), pairs, size))
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each as often as it has a vector."""
+        return _shared_model(self._config).words(text)
+
+    @property
+    def tells_words(self) -> bool:
+        """Only of the built-in model are the directions known in which words can be stored."""
+        return self._config.model_dir is None
+
+
+def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_size: int) -> list[Vector]:
+    readings = model.read(pairs, batch_size=batch_size)
+    return [Vector(reading.vector().astype("<f4").tobytes(), packed(reading.words)) for reading in readings]
 
 
 class _Shared(NamedTuple):

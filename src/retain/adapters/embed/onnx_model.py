@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from retain.adapters.embed.wordpiece import WordPiece
 from retain.errors import ConfigError, EmbeddingError, MissingExtra
@@ -21,6 +21,25 @@ OWN_MODEL_HINT = "model_dir must hold the model.onnx and vocab.txt of an uncased
 TOKENS_PER_RUN = 512
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _PER_TOKEN, _PER_TEXT = 3, 2  # ranks of the output: a vector for each token, or one for the whole text
+
+
+class Reading(NamedTuple):
+    """The hidden states of all tokens: the last closes the text, and ``own`` tokens before it are the text itself."""
+
+    states: Floats
+    own: int
+
+    @property
+    def words(self) -> Floats:
+        """The states of the text's own tokens."""
+        words: Floats = self.states[len(self.states) - 1 - self.own : len(self.states) - 1]
+        return words
+
+    def vector(self) -> Floats:
+        """The text as one unit vector; what was said before shows only in how its own words are understood."""
+        alone = len(self.states) == self.own + 2 or not self.own
+        vector: Floats = _unit((self.states if alone else _unit(self.words)).mean(axis=0, keepdims=True))[0]
+        return vector
 
 
 class OnnxSentenceModel:
@@ -55,13 +74,46 @@ class OnnxSentenceModel:
         vectors[order] = np.concatenate(rows)
         return vectors
 
+    @property
+    def tells_words(self) -> bool:
+        """Whether the model gives a vector for each word, and not only one for the text."""
+        return len(self._output.shape) == _PER_TOKEN
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 1) -> list[Reading]:
+        """Each second text as it is understood right after the first."""
+        encoded = [self._in_context(*pair) for pair in pairs]
+        order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
+        found: dict[int, Reading] = {}
+        for batch in _batches(order, [ids for ids, _ in encoded], batch_size):
+            output = self._output_of(_padded([encoded[place][0] for place in batch]))
+            for row, place in enumerate(batch):
+                ids, own = encoded[place]
+                found[place] = Reading(output[row, : len(ids)], own)
+        return [found[place] for place in range(len(pairs))]
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, as often as the model has pieces for each."""
+        return self._tokenizer.words(text)
+
+    def _in_context(self, before: str, text: str) -> tuple[list[int], int]:
+        """The ids of both texts, and how many at the end are the second one's; it is never cut for the first."""
+        own = self._tokenizer.encode(text)
+        room = self._tokenizer.max_tokens - len(own)
+        lead = self._tokenizer.encode(before)[1:-1] if before and room > 0 else []
+        return [own[0], *lead[len(lead) - min(room, len(lead)) :], *own[1:]], len(own) - 2
+
     def _run(self, batch: list[list[int]]) -> Floats:
         feed = _padded(batch)
+        output = self._output_of(feed)
+        return _unit(_mean(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
+
+    def _output_of(self, feed: dict[str, Numbers]) -> Floats:
         try:
             (output,) = self._session.run([self._output.name], {name: feed[name] for name in self._inputs})
         except Exception as error:  # onnxruntime's errors have no base of their own
             raise EmbeddingError(f"the embedding model failed: {error}") from error
-        return _unit(_mean(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
+        given: Floats = output
+        return given
 
 
 def _session(content: bytes, threads: int) -> Any:  # onnxruntime publishes no types

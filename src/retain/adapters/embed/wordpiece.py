@@ -29,6 +29,7 @@ class WordPiece:
     """Encodes text with a vocabulary, in which a token's place is its id; safe to use from many threads."""
 
     def __init__(self, vocabulary: Sequence[str], *, max_tokens: int = MAX_TOKENS) -> None:
+        self.max_tokens = max_tokens
         self._room = max_tokens - 2
         self._first = {token: number for number, token in enumerate(vocabulary)}
         self._rest = {token[2:]: number for token, number in self._first.items() if token.startswith("##")}
@@ -47,6 +48,12 @@ class WordPiece:
         words = (match.group() for match in self._patterns.word.finditer(text))
         ids = chain.from_iterable(map(self._ids, words))
         return [self._begin, *islice(ids, self._room), self._end]
+
+    def words(self, text: str) -> list[str]:
+        """For each id of a text, the word or sign it is a piece of, in lower case."""
+        plain = (self._plain(match.group()) for match in self._patterns.word.finditer(text))
+        parts = (match.group() for word in plain for match in self._patterns.part.finditer(word))
+        return list(islice((part for part in parts for _ in self._pieces(part)), self._room))
 
     def _ids(self, word: str) -> Iterator[int] | tuple[int, ...]:
         return self._cached(word) if len(word) <= _LONGEST_CACHED else self._ids_of(word)

@@ -8,6 +8,7 @@ from typing import Final
 from retain.adapters.ledger.seam import Sql
 from retain.model.memory import TextDoc
 from retain.model.query import TextQuery
+from retain.ports.ledger import TextRow
 
 _INSERT: Final = (
     "INSERT INTO fulltext (rowid, body, key, near1, near2, speaker, day, scope) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -18,6 +19,24 @@ _MATCH: Final = (
     "SELECT rowid, -bm25(fulltext, 1.0, 1.0, 0.5, 0.25, 1.0, 1.0, 0.0) AS score FROM fulltext "
     "WHERE fulltext MATCH ? ORDER BY bm25(fulltext, 1.0, 1.0, 0.5, 0.25, 1.0, 1.0, 0.0) LIMIT ?"
 )
+_ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
+       coalesce(m.occurred_at, ''), coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
+       coalesce(json_extract(m.data, '$.speaker'), ''), coalesce(m.text, ''), f.body, coalesce(f.key, ''),
+       coalesce(f.speaker, ''), coalesce(f.day, '')"""
+_ALL: Final = f"""
+SELECT l.memory_seq, {_ROW}
+FROM links l
+JOIN memories m ON m.seq = l.memory_seq
+JOIN fulltext f ON f.rowid = l.memory_seq
+WHERE l.tenant_id = ? AND l.user_id = ?
+ORDER BY l.memory_seq"""
+_CHANGED: Final = f"""
+SELECT t.memory_seq, {_ROW}
+FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
+LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq AND l.user_id = ?
+LEFT JOIN memories m ON m.seq = l.memory_seq
+LEFT JOIN fulltext f ON f.rowid = l.memory_seq
+ORDER BY t.memory_seq"""
 
 
 class FullTextTable:
@@ -43,6 +62,13 @@ class FullTextTable:
             return []
         rows = await self._sql.rows(_MATCH, (_expression(query), limit))
         return [(int(seq), float(score)) for seq, score in rows]
+
+    async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
+        if since is None:
+            rows = await self._sql.rows(_ALL, (tenant_id, user_id))
+        else:
+            rows = await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id))
+        return [TextRow(*row) for row in rows]
 
 
 def _expression(query: TextQuery) -> str:

@@ -18,6 +18,7 @@ from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.instant import Instant
 from retain.model.memory import Found, Record
 from retain.model.query import Where
+from retain.model.scope import Scope
 
 Compile: TypeAlias = Callable[[Where], tuple[str, list[Any]]]
 
@@ -25,6 +26,15 @@ _JOIN = "memories m JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq =
 _FOUND = f"SELECT {SELECT_RECORD}, {SELECT_LINK} FROM {_JOIN} WHERE "
 _SEEN = f"{_FOUND}m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"
 _CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL"
+# Only what stands near the end is looked at: a user without turns may have any number of facts.
+_LATEST = """
+SELECT m.text, m.occurred_at
+FROM (SELECT memory_seq FROM links
+      WHERE tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ? AND memory_seq < ?
+      ORDER BY memory_seq DESC LIMIT 50) l
+JOIN memories m ON m.seq = l.memory_seq
+WHERE m.layer = ? AND m.valid_to IS NULL AND m.status = 'active' AND (m.layer = 'turn' OR m.source = 'manual')
+ORDER BY m.seq DESC LIMIT 1"""
 
 
 class MemoriesTable:
@@ -57,6 +67,11 @@ class MemoriesTable:
         # A memory may be seen through several links of one scope; it is listed once.
         query = f"{_FOUND}{condition} GROUP BY m.seq ORDER BY m.seq {order} LIMIT ? OFFSET ?"
         return [_found(row) for row in await self._sql.rows(query, [*params, limit, offset])]
+
+    async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
+        ids = (scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
+        row = await self._sql.one(_LATEST, (*ids, 1 << 62 if below is None else below, layer))
+        return None if row is None else (row[0], row[1])
 
     async def count(self, where: Where) -> dict[str, int]:
         condition, params = self._where(where)

@@ -8,17 +8,19 @@ from typing import Final
 from retain.adapters.ledger.codec import SELECT_RECORD, to_record
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.memory import INDEXED, Record
+from retain.model.vector import Vector
 from retain.ports.ledger import IndexInfo, LinkedVector, VectorRow
 
 _ALL: Final = """
-SELECT l.memory_seq, l.agent_id, l.run_id, m.layer, v.vector
+SELECT l.memory_seq, l.agent_id, l.run_id, m.layer, v.vector, m.layer = 'turn' OR m.source = 'manual'
 FROM links l
 JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
 JOIN memories m ON m.seq = l.memory_seq
 WHERE l.tenant_id = ? AND l.user_id = ?
 ORDER BY l.memory_seq"""
 _CHANGED: Final = """
-SELECT t.memory_seq, coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), v.vector
+SELECT t.memory_seq, coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), v.vector,
+       coalesce(m.layer = 'turn' OR m.source = 'manual', 0)
 FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
 LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq AND l.user_id = ?
 LEFT JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
@@ -38,10 +40,16 @@ FROM memories m
 WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({marks(len(INDEXED))})
   AND NOT EXISTS (SELECT 1 FROM vectors v
                   WHERE v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = ?)"""
+_WORDS: Final = """
+SELECT memory_seq, words FROM vectors
+WHERE tenant_id = ? AND signature = ? AND words IS NOT NULL AND memory_seq IN"""
+_PUT: Final = """
+INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
 _FILL: Final = """
-INSERT INTO vectors (tenant_id, memory_seq, signature, vector)
-SELECT tenant_id, seq, ?, ? FROM memories WHERE tenant_id = ? AND seq = ? AND valid_to IS NULL
-ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector"""
+INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words)
+SELECT tenant_id, seq, ?, ?, ? FROM memories WHERE tenant_id = ? AND seq = ? AND valid_to IS NULL
+ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
 
 
 class VectorsTable:
@@ -51,16 +59,12 @@ class VectorsTable:
         self._sql = sql
 
     async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        await self._sql.many(
-            "INSERT INTO vectors (tenant_id, memory_seq, signature, vector) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector",
-            ((tenant_id, seq, signature, vector) for seq, vector in vectors),
-        )
+        await self._sql.many(_PUT, ((tenant_id, seq, signature, one, _words(one)) for seq, one in vectors))
 
-    async def get(self, tenant_id: str, seq: int, signature: str) -> bytes | None:
-        query = "SELECT vector FROM vectors WHERE tenant_id = ? AND memory_seq = ? AND signature = ?"
+    async def get(self, tenant_id: str, seq: int, signature: str) -> Vector | None:
+        query = "SELECT vector, words FROM vectors WHERE tenant_id = ? AND memory_seq = ? AND signature = ?"
         row = await self._sql.one(query, (tenant_id, seq, signature))
-        return None if row is None else bytes(row[0])
+        return None if row is None else Vector(row[0], row[1] or b"")
 
     async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
         for part in chunks(list(seqs)):
@@ -88,6 +92,10 @@ class VectorsTable:
         )
         return int(row[0]) if row and row[0] is not None else 0
 
+    async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
+        query = "SELECT 1 FROM changes WHERE id = ? AND tenant_id = ? AND user_id = ?"
+        return await self._sql.one(query, (stamp, tenant_id, user_id)) is not None
+
     async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
         if since is None:
             rows = await self._sql.rows(_ALL, (signature, tenant_id, user_id))
@@ -104,6 +112,12 @@ class VectorsTable:
             rows += await self._sql.rows(f"{_LINKED} ({marks(len(part))})", (signature, tenant_id, *part))
         return [LinkedVector(*row) for row in rows]
 
+    async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
+        rows: list[Row] = []
+        for part in chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_WORDS} ({marks(len(part))})", (tenant_id, signature, *part))
+        return [(seq, words) for seq, words in rows]
+
     async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
         query = f"SELECT {SELECT_RECORD} {_WITHOUT} ORDER BY m.seq LIMIT ?"
         params = (tenant_id, after, *sorted(INDEXED), signature, limit)
@@ -114,7 +128,12 @@ class VectorsTable:
         return int(row[0]) if row else 0
 
     async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        return sum([await self._sql.run(_FILL, (signature, vector, tenant_id, seq)) for seq, vector in vectors])
+        params = ((signature, one, _words(one), tenant_id, seq) for seq, one in vectors)
+        return sum([await self._sql.run(_FILL, each) for each in params])
+
+
+def _words(vector: bytes) -> bytes | None:
+    return (vector.words or None) if isinstance(vector, Vector) else None
 
 
 class IndexesTable:

@@ -37,6 +37,7 @@ CREATE TABLE memories (
 -- One current version per id, and no version twice.
 CREATE UNIQUE INDEX memories_current ON memories (tenant_id, id) WHERE valid_to IS NULL;
 CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
+CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_origin ON memories (tenant_id, origin_id) WHERE origin_id IS NOT NULL;
 
@@ -67,7 +68,7 @@ CREATE TABLE events (
     memory_id  TEXT    NOT NULL,
     event      TEXT    NOT NULL
                CHECK (event IN ('ADD', 'UPDATE', 'DELETE', 'REPLACE', 'LINK', 'UNLINK', 'DISABLE', 'ENABLE',
-                                'MERGE', 'PROMOTE', 'EVICT', 'SUMMARIZE', 'FEEDBACK')),
+                                'MERGE', 'PROMOTE', 'EVICT', 'SUMMARIZE', 'FEEDBACK', 'REDACT')),
     old_text   TEXT,
     new_text   TEXT,
     old_id     TEXT,
@@ -84,6 +85,7 @@ CREATE TABLE events (
     created_at TEXT    NOT NULL
 );
 CREATE INDEX events_memory ON events (tenant_id, memory_id, seq);
+CREATE INDEX events_time ON events (tenant_id, created_at);
 
 CREATE TABLE signals (
     seq            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -139,6 +141,7 @@ CREATE TABLE vectors (
     memory_seq INTEGER NOT NULL,
     signature  TEXT    NOT NULL,
     vector     BLOB    NOT NULL,
+    words      BLOB,
     PRIMARY KEY (tenant_id, memory_seq, signature),
     FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
 );

@@ -1,0 +1,79 @@
+"""The text channel in this process: every user's words are held like their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from retain.adapters.held import Held, Name
+from retain.adapters.text import rank
+from retain.adapters.text.partition import TextPartition
+from retain.model.query import WordsQuery
+from retain.model.scope import Scope
+from retain.ports.io import Io
+from retain.ports.ledger import Ledger, TextRow, Tx
+from retain.ports.texts import Around, TextHit
+
+
+class LocalTextConfig(BaseModel):
+    """``memory_mb`` bounds what is held; the least recently used users go first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_mb: int = Field(default=256, ge=1)
+
+
+class LocalText:
+    """See ``retain.ports.texts.TextIndex``."""
+
+    Config = LocalTextConfig
+
+    def __init__(self, config: LocalTextConfig, io: Io, ledger: Ledger) -> None:
+        self._ledger, self._io = ledger, io
+        self._held: Held[TextPartition, TextRow] = Held(ledger, config.memory_mb * 1_000_000, _rows, _partition)
+
+    async def search(self, query: WordsQuery) -> Sequence[TextHit]:
+        """The best of a user; without a user, of every user whose links name the agent or run."""
+        partitions = await self._partitions(query.scope)
+        parts = [await self._io.run(lambda one=one: rank.found(one, query)) for one in partitions]  # type: ignore[misc]
+        return parts[0] if len(parts) == 1 else _best([hit for part in parts for hit in part], query.limit)
+
+    async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
+        """What was said around these, and how much each of ``words`` tells in this scope."""
+        found = Around()
+        for partition in await self._partitions(scope):
+            found.near |= rank.around(partition, seqs)
+            for word in words:
+                told = rank.rarity(partition, word)
+                found.rarity[word] = min(found.rarity.get(word, told), told)
+        return found
+
+    async def speakers(self, scope: Scope) -> frozenset[str]:
+        """The names of those who spoke, in lower case."""
+        return frozenset(name for one in await self._partitions(scope) for name in list(one.shared.names.numbers))
+
+    async def forget(self, tenant_id: str) -> None:
+        """Drop what is held of a tenant."""
+        self._held.forget(tenant_id)
+
+    async def _partitions(self, scope: Scope) -> list[TextPartition]:
+        users = [scope.user_id] if scope.user_id else await self._ledger.read(lambda tx: tx.admin.users_of(scope))
+        return [await self._held.fresh((scope.tenant_id, user, "")) for user in users]
+
+
+async def _rows(tx: Tx, name: Name, since: int | None) -> list[TextRow]:
+    return await tx.text.partition(name[0], name[1], since)
+
+
+def _partition(rows: list[TextRow], stamp: int, _: Name) -> TextPartition:
+    return TextPartition.of(rows, stamp)
+
+
+def _best(hits: list[TextHit], limit: int) -> list[TextHit]:
+    """The best of several users' hits; a memory linked to two of them counts once."""
+    by_seq: dict[int, TextHit] = {}
+    for hit in sorted(hits, key=lambda hit: -hit.score):
+        by_seq.setdefault(hit.seq, hit)
+    found = list(by_seq.values())
+    return [hit for hit in found if hit.score > 0][:limit] + [hit for hit in found if hit.score <= 0]

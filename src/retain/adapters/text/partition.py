@@ -1,0 +1,219 @@
+"""One user's words, in a form that answers at once who said them, when, and what was said around them.
+
+Like the vectors of a user, a partition is never changed in a way a reader could see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from retain.adapters.text.postings import Postings
+from retain.model.conversation import Conversation, conversation_of, goes_on
+from retain.ports.ledger import TextRow
+
+_SPARE: Final = 256
+_DEAD_SHARE: Final = 0.25
+_ROLES: Final = frozenset({"", "user", "assistant"})
+
+
+@dataclass(slots=True)
+class Codes:
+    """Texts as small numbers, so that a column of them is compared at once."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    by_word: dict[str, list[int]] = field(default_factory=dict)
+
+    def of(self, text: str) -> int:
+        """The number of a text, a new one if it has none."""
+        known = self.numbers.get(text)
+        if known is not None:
+            return known
+        number = self.numbers[text] = len(self.numbers)
+        for word in set(text.split()):
+            self.by_word.setdefault(word, []).append(number)
+        return number
+
+    def known(self, text: str) -> int:
+        """The number of a text, -1 if it has none."""
+        return self.numbers.get(text, -1)
+
+    def with_word(self, word: str) -> list[int]:
+        """The numbers of the texts that hold a word."""
+        return list(self.by_word.get(word, ()))
+
+
+@dataclass(slots=True)
+class Columns:
+    """What is known of each row, as columns with room to grow."""
+
+    seqs: Any
+    labels: Any
+    lengths: Any
+    speakers: Any
+    days: Any
+    asking: Any
+    own: Any
+    before: Any
+    after: Any
+
+    @classmethod
+    def of(cls, room: int) -> Columns:
+        """Empty columns."""
+        none = -np.ones((2, room), dtype=np.int32)
+        return cls(
+            seqs=np.zeros(room, dtype=np.int64),
+            labels=np.zeros((3, room), dtype=np.int32),
+            lengths=np.zeros(room, dtype=np.float32),
+            speakers=np.zeros(room, dtype=np.int32),
+            days=np.zeros(room, dtype=np.int32),
+            asking=np.zeros(room, dtype=np.float32),
+            own=np.zeros(room, dtype=bool),
+            before=none[0],
+            after=none[1],
+        )
+
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        return int(sum(getattr(self, name).nbytes for name in self.__slots__))
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all states of a partition share: it only ever grows behind what a reader knows."""
+
+    columns: Columns
+    postings: Postings
+    ids: Codes = field(default_factory=Codes)
+    speakers: Codes = field(default_factory=Codes)
+    days: Codes = field(default_factory=Codes)
+    names: Codes = field(default_factory=Codes)
+    last: dict[Conversation, tuple[int, TextRow]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TextPartition:
+    """``rows`` rows are in use, in the order of ``seq``."""
+
+    stamp: int
+    rows: int
+    shared: Shared
+    alive: Any = None
+
+    @classmethod
+    def of(cls, rows: list[TextRow], stamp: int) -> TextPartition:
+        """A partition of all rows."""
+        live = [row for row in rows if row.body is not None]
+        room = len(live) + max(_SPARE, len(live) // 4)
+        bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
+        made = cls(stamp, 0, Shared(Columns.of(room), Postings(bodies)))
+        for row, body in zip(live, bodies, strict=True):
+            made._place(row, body)
+        for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].seq)):
+            made._chain(at, live[at])
+        return made
+
+    @property
+    def count(self) -> int:
+        """How many rows are still there."""
+        return self.rows if self.alive is None else int(self.alive.sum())
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return self.shared.columns.bytes + self.shared.postings.bytes
+
+    def updated(self, rows: list[TextRow], stamp: int) -> TextPartition | None:
+        """This partition with what changed, or None when it is better read again."""
+        columns = self.shared.columns
+        last = int(columns.seqs[self.rows - 1]) if self.rows else -1
+        added = [row for row in rows if row.body is not None]
+        if any(row.seq <= last for row in added) or self.rows + len(added) > len(columns.seqs):
+            return None
+        if any(self._comes_before(row) for row in added):
+            return None
+        gone = np.nonzero(np.isin(columns.seqs[: self.rows], [row.seq for row in rows if row.seq <= last]))[0]
+        alive = self._without(gone)
+        if (alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows) or not self._untied(gone):
+            return None
+        grown = TextPartition(stamp, self.rows, self.shared, alive)
+        for row in added:
+            grown._append(row)
+        return grown
+
+    def _without(self, gone: Any) -> Any:
+        if not len(gone):
+            return self.alive
+        alive = np.ones(self.rows, dtype=bool) if self.alive is None else self.alive.copy()
+        alive[gone] = False
+        return alive
+
+    def _untied(self, gone: Any) -> bool:
+        """Tie what stood before and after rows that are gone; False where a conversation lost its end.
+
+        A reader may see this while it looks: it then skips what is no longer there, as the next one will.
+        """
+        before, after = self.shared.columns.before, self.shared.columns.after
+        ends = {at for at, _ in self.shared.last.values()}
+        for at in gone:
+            if int(at) in ends:
+                return False
+            if before[at] >= 0:
+                after[before[at]] = after[at]
+            if after[at] >= 0:
+                before[after[at]] = before[at]
+            before[at] = after[at] = -1
+        return True
+
+    def _append(self, row: TextRow) -> None:
+        body = f"{row.body} {row.key}" if row.key else row.body or ""
+        self.shared.postings.add(self.rows, body)
+        at = self.rows
+        self._place(row, body)
+        self._chain(at, row)
+        if self.alive is not None:
+            self.alive = np.append(self.alive, np.True_)
+
+    def _place(self, row: TextRow, body: str) -> None:
+        at, shared, columns = self.rows, self.shared, self.shared.columns
+        columns.seqs[at] = row.seq
+        columns.labels[:, at] = [shared.ids.of(text) for text in (row.agent_id, row.run_id, row.layer)]
+        columns.lengths[at] = body.count(" ") + 1
+        columns.speakers[at] = shared.speakers.of(row.speaker_terms)
+        columns.days[at] = shared.days.of(row.day_terms)
+        columns.asking[at] = question_share(row.text) if "?" in row.text else 0.0
+        columns.own[at] = row.own_words
+        if row.own_words and row.speaker.lower() not in _ROLES:
+            shared.names.of(row.speaker.lower())
+        self.rows += 1
+
+    def _chain(self, at: int, row: TextRow) -> None:
+        """Tie a row to the one that was said before it in the same conversation."""
+        name = conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
+        if name is None:
+            return
+        before = self.shared.last.get(name)
+        if before is not None and goes_on(row.run_id, before[1].occurred_at, row.occurred_at):
+            self.shared.columns.before[at] = before[0]
+            self.shared.columns.after[before[0]] = at
+        self.shared.last[name] = at, row
+
+    def _comes_before(self, row: TextRow) -> bool:
+        """Whether a new row belongs earlier in its conversation than what is there: a revised turn keeps its place."""
+        name = conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
+        before = self.shared.last.get(name) if name is not None else None
+        return before is not None and row.created_at < before[1].created_at
+
+
+def question_share(text: str) -> float:
+    """The share of a text's characters that stand in sentences ending with a question mark."""
+    asked, start = 0, 0
+    for at, char in enumerate(text):
+        if char in ".!?\n":
+            if char == "?":
+                asked += at + 1 - start
+            start = at + 1
+    return asked / len(text) if text else 0.0

@@ -1,0 +1,54 @@
+"""The text channel as the engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from retain.model.query import WordsQuery
+from retain.model.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class TextHit:
+    """A memory and what its words say about a question.
+
+    ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one
+    that only ``also`` asked for. ``speaker`` is 1 when the question names exactly one known speaker and this is what
+    that one said. ``asking`` is the share of its text that is itself a question.
+    """
+
+    seq: int
+    score: float
+    speaker: float = 0.0
+    asking: float = 0.0
+    own_words: bool = False
+
+
+@dataclass(slots=True)
+class Around:
+    """What stands around some memories: for each, those said right before and after it with their distance."""
+
+    near: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    rarity: dict[str, float] = field(default_factory=dict)
+
+
+class TextIndex(Protocol):
+    """Finds memories of a scope by their words. Exact on scope, like the dense channel."""
+
+    async def search(self, query: WordsQuery) -> Sequence[TextHit]:
+        """The best ``limit`` by their words, best first; then those of ``also``."""
+        ...
+
+    async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
+        """What was said around these, and how much each of the analysed ``words`` tells in this scope."""
+        ...
+
+    async def speakers(self, scope: Scope) -> frozenset[str]:
+        """The names, in lower case, of those who are known to have spoken to the users of this scope."""
+        ...
+
+    async def forget(self, tenant_id: str) -> None:
+        """Drop what is held of a tenant."""
+        ...

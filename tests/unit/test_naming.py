@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.core.naming import spoken
+
+SPEAKERS = frozenset({"maya", "tom", "mary ann", "mary", "zoë"})
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "text"),
+    [
+        ("When did Maya go to Bergen?", ("maya",), "When did I go to Bergen?"),
+        ("What is Maya's favourite tea?", ("maya",), "What is my favourite tea?"),
+        ("What is MAYA\u2019s job?", ("maya",), "What is my job?"),
+        ("Did Tom meet Maya?", ("maya", "tom"), "Did I meet I?"),
+        ("Where does Mary Ann live?", ("mary", "mary ann"), "Where does I live?"),
+        ("What does Zoë play?", ("zoë",), "What does I play?"),
+        ("Is tomorrow a holiday?", (), ""),
+        ("Was it Mayan pottery?", (), ""),
+        ("", (), ""),
+    ],
+)
+def test_a_question_in_the_words_of_those_it_names(query: str, named: tuple[str, ...], text: str) -> None:
+    found = spoken(query, SPEAKERS)
+    assert sorted(found.named) == sorted(named)
+    assert found.text == text
+
+
+@given(st.text(), st.frozensets(st.text(min_size=1)))
+def test_any_question_and_any_names(query: str, names: frozenset[str]) -> None:
+    found = spoken(query, names)
+    assert bool(found.named) == bool(found.text) or not query.strip()
