@@ -16,6 +16,12 @@ from retain.model.instant import Instant
 from retain.model.memory import Found, Link, Record, TextDoc
 from retain.model.query import TextQuery, Where
 from retain.model.scope import Scope
+from retain.model.vector import Vector
+from retain.ports.calibration import Calibration
+from retain.ports.entities import Entities
+from retain.ports.provenance import Provenance
+from retain.ports.receipts import Receipts
+from retain.ports.stored import Stored
 
 T = TypeVar("T")
 
@@ -37,6 +43,13 @@ class Memories(Protocol):
 
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         """Matching memories, each once, newest first."""
+        ...
+
+    async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
+        """The text that was stored last in exactly this scope and layer as it was said, and when that was said.
+
+        ``below`` looks only at what was stored before that ``seq``.
+        """
         ...
 
     async def count(self, where: Where) -> dict[str, int]:
@@ -95,6 +108,10 @@ class Links(Protocol):
         """Remove one link."""
         ...
 
+    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+        """Count a use of each version, given with the link through which it was seen."""
+        ...
+
 
 class Events(Protocol):
     """The append-only history."""
@@ -135,6 +152,33 @@ class FullText(Protocol):
         """Best first, higher is better. Rows outside the scope tokens are never looked at."""
         ...
 
+    async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
+        """All indexed rows of a user (``since=None``), or what became of those that changed later, by ``seq``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """The words of one memory as one link sees it; ``body`` is None when it is gone.
+
+    ``own_words`` tells what was said as it was said from what was derived from it; ``body``, ``key``,
+    ``speaker_terms`` and ``day_terms`` are analysed.
+    """
+
+    seq: int
+    agent_id: str
+    run_id: str
+    layer: str
+    created_at: Instant
+    occurred_at: Instant
+    own_words: bool
+    speaker: str
+    text: str
+    body: str | None
+    key: str
+    speaker_terms: str
+    day_terms: str
+
 
 @dataclass(frozen=True, slots=True)
 class VectorRow:
@@ -145,6 +189,7 @@ class VectorRow:
     run_id: str
     layer: str
     vector: bytes | None
+    own_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +221,11 @@ class VectorRows(Protocol):
     """Vectors by signature, and the change counter that keeps indexes coherent."""
 
     async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        """Store vectors of versions."""
+        """Store vectors of versions; a ``Vector`` brings those of its words."""
         ...
 
-    async def get(self, tenant_id: str, seq: int, signature: str) -> bytes | None:
-        """The vector of one version."""
+    async def get(self, tenant_id: str, seq: int, signature: str) -> Vector | None:
+        """The vector of one version, with those of its words."""
         ...
 
     async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
@@ -199,6 +244,10 @@ class VectorRows(Protocol):
         """Grows with every change of this user's vectors or links."""
         ...
 
+    async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
+        """Whether the log still holds the change that gave this stamp; not after a reset."""
+        ...
+
     async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
         """All indexed rows of a user (``since=None``), or what became of those that changed later."""
         ...
@@ -209,6 +258,10 @@ class VectorRows(Protocol):
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
         """What these versions are now, once for each of their links; one that has left the index is not there."""
+        ...
+
+    async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
+        """The vectors of the words of these versions, of those that have them."""
         ...
 
     async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
@@ -251,8 +304,18 @@ class Signals(Protocol):
         """What waits in a scope, oldest first."""
         ...
 
-    async def mark(self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None) -> None:
-        """Say what became of signals."""
+    async def mark(
+        self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None, *, counts: bool = True
+    ) -> None:
+        """Say what became of signals; without ``counts`` it is no attempt that speaks against them."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Which of these are there, whatever their state."""
+        ...
+
+    async def remove(self, tenant_id: str, ids: Sequence[str]) -> None:
+        """Remove these, with the words they hold."""
         ...
 
     async def forget(self, scope: Scope) -> None:
@@ -277,6 +340,10 @@ class Suppressed(Protocol):
 
     async def has(self, tenant_id: str, dedupe: str) -> bool:
         """Whether it was deleted by a person."""
+        ...
+
+    async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
+        """Which of these turns are the evidence of something that a person deleted."""
         ...
 
 
@@ -312,7 +379,7 @@ class Admin(Protocol):
     """Whole-tenant questions and acts."""
 
     async def counts(self, tenant_id: str) -> dict[str, int]:
-        """Rows per mirror: memories, events, fulltext, vectors, pending."""
+        """Rows per mirror: memories, how many of them are turns, events, fulltext, vectors; signals: pending, dead."""
         ...
 
     async def reset(self, tenant_id: str) -> None:
@@ -347,6 +414,9 @@ class Tx(Protocol):
     def vectors(self) -> VectorRows: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
+    def entities(self) -> Entities: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
     def indexes(self) -> Indexes: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
@@ -360,6 +430,18 @@ class Tx(Protocol):
 
     @property
     def llm_cache(self) -> LlmCache: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def receipts(self) -> Receipts: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def calibration(self) -> Calibration: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def provenance(self) -> Provenance: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def stored(self) -> Stored: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def admin(self) -> Admin: ...  # noqa: D102 - the protocol it names is the contract

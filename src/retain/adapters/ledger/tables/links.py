@@ -7,6 +7,7 @@ from typing import Any
 
 from retain.adapters.ledger.codec import LINK_COLUMNS, SELECT_LINK, to_link
 from retain.adapters.ledger.seam import Sql, marks
+from retain.model.instant import Instant
 from retain.model.memory import Link
 from retain.model.scope import Scope
 
@@ -42,6 +43,13 @@ class LinksTable:
         await self._sql.run(
             "DELETE FROM links WHERE tenant_id = ? AND memory_seq = ? AND user_id = ? AND agent_id = ? AND run_id = ?",
             (scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id),
+        )
+
+    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+        await self._sql.many(
+            "UPDATE links SET use_count = use_count + 1, last_used_at = ? WHERE tenant_id = ? AND memory_seq = ? "
+            "AND user_id = ? AND agent_id = ? AND run_id = ?",
+            ((at, who.tenant_id, seq, who.user_id, who.agent_id, who.run_id) for seq, who in links),
         )
 
 

@@ -1,0 +1,45 @@
+"""The accounts of what was shown to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retain.adapters.ledger.codec import dump, load
+from retain.adapters.ledger.seam import Sql
+from retain.model.instant import Instant
+from retain.model.scope import Scope
+
+_INSERT: Final = (
+    "INSERT INTO receipts (tenant_id, id, user_id, agent_id, run_id, body, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+# By time alone, which the index answers without looking at a row; what was kept in the same moment stays with it.
+_SURPLUS: Final = """
+DELETE FROM receipts WHERE tenant_id = ? AND created_at < (
+    SELECT created_at FROM receipts WHERE tenant_id = ? ORDER BY created_at DESC LIMIT 1 OFFSET ?)"""
+
+
+class ReceiptsTable:
+    """See ``retain.ports.receipts.Receipts``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
+        who = (scope.tenant_id, receipt_id, scope.user_id, scope.agent_id, scope.run_id)
+        await self._sql.run(_INSERT, (*who, dump(body), at))
+
+    async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
+        query = "SELECT body FROM receipts WHERE tenant_id = ? AND id = ?"
+        row = await self._sql.one(query, (tenant_id, receipt_id))
+        return None if row is None else load(row[0])
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        await self._sql.run("DELETE FROM receipts WHERE tenant_id = ? AND created_at < ?", (tenant_id, before))
+        await self._sql.run(_SURPLUS, (tenant_id, tenant_id, max(keep, 1) - 1))
+
+    async def forget(self, scope: Scope) -> None:
+        given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+        narrowed = "".join(f" AND {name} = ?" for name, _ in given)
+        values = (scope.tenant_id, *(value for _, value in given))
+        await self._sql.run(f"DELETE FROM receipts WHERE tenant_id = ?{narrowed}", values)

@@ -1,0 +1,29 @@
+"""The accounts of what was shown to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from retain.model.instant import Instant
+from retain.model.scope import Scope
+
+
+class Receipts(Protocol):
+    """Kept for a while, by tenant."""
+
+    async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
+        """Keep a receipt."""
+        ...
+
+    async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
+        """The body of a receipt, or None."""
+        ...
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        """Remove what is older than a moment, and what is older than the newest ``keep``."""
+        ...
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove every receipt of a scope: they hold what its users asked."""
+        ...

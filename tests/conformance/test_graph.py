@@ -1,0 +1,273 @@
+"""The graph beside the memories: searching by it, listing it, and filling it with a language model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from retain.core.edges import edges
+from retain.engine.graph import MOST, boosts, entities, related, relations
+from retain.engine.graph_llm import extract_with_llm
+from retain.errors import LlmUnavailable, RetainError
+from retain.model.entity import Found, RelationRow
+from retain.model.scope import Scope
+from retain.ports.llm import Prompt, Reply, ToolCall
+from retain.testing.llm import ScriptedLlm
+from retain.testing.modes import MODES
+from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, in_world
+
+both_modes = pytest.mark.parametrize("mode", MODES)
+
+
+@both_modes
+@pytest.mark.req("N-36")
+def test_a_question_points_to_the_memories_that_speak_of_whom_it_names(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        mine = await world.add("Anna bakes bread.")
+        await world.add("Felix bakes cakes.")
+        await world.add("Anna sells shoes.", BOB)
+        assert await related(world.parts, "What does Anna like?", ALICE) == [(mine.seq, MOST)]
+        assert await related(world.parts, "what does anna like?", ALICE) == [(mine.seq, MOST)]
+        assert await related(world.parts, "What does Annabel like?", ALICE) == []
+        assert await related(world.parts, "how are you?", ALICE) == []
+
+    in_world(mode, scenario)
+
+
+@both_modes
+@pytest.mark.req("N-36")
+def test_one_hop_over_relations_counts_for_half(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        stated = await world.add("Anna works at Contoso.")
+        about = await world.add("Contoso sells lamps.")
+        found = dict(await related(world.parts, "What does Anna sell?", ALICE))
+        assert found[stated.seq] == MOST
+        assert 0 < found[about.seq] <= MOST / 2
+
+    in_world(mode, scenario)
+
+
+@both_modes
+def test_the_user_is_no_way_from_one_thing_to_another(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        await world.add("I use Docker.")
+        other = await world.add("I live in Oslo.")
+        assert other.seq not in dict(await related(world.parts, "Tell me about Docker", ALICE))
+
+    in_world(mode, scenario)
+
+
+@both_modes
+def test_a_question_for_my_sister_finds_her_by_her_name(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        await world.add("My sister Zuzanna is tall.")
+        wanted = await world.add("Zuzanna teaches Latin.")
+        await world.add("My brother Felix repairs cars.")
+        found = dict(await related(world.parts, "what does my sister do for a living?", ALICE))
+        assert found[wanted.seq] > 0
+        assert len(found) == 2
+
+    in_world(mode, scenario)
+
+
+@both_modes
+def test_an_agent_reaches_the_names_in_memories_it_shares(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        shared = await world.add("Anna bakes bread.", Scope(user_id="alice", agent_id="bot"))
+        assert dict(await related(world.parts, "Who is Anna?", Scope(agent_id="bot"))).keys() == {shared.seq}
+        assert await related(world.parts, "Who is Anna?", Scope(agent_id="cat")) == []
+
+    in_world(mode, scenario)
+
+
+@pytest.mark.req("N-36")
+def test_the_more_memories_name_something_the_less_a_mention_is_worth() -> None:
+    def gain(count: int) -> float:
+        return dict(boosts({"e": 1.0}, {"e": range(count)})).get(0, 0.0)
+
+    assert [gain(1), gain(2)] == [0.5, 0.5 / 1.001]
+    assert gain(101) == pytest.approx(0.5 / 11)
+    assert gain(10_000) == 0.0
+    assert max(gain for _, gain in boosts({"a": 1.0, "b": 1.0}, {"a": [1], "b": [1, 2]})) == MOST
+
+
+def row(target: str, at: str, seq: int, relation: str = "lives_in", to: str | None = None) -> RelationRow:
+    return RelationRow(f"{seq}", "ida", target, relation, at, to, seq, at)
+
+
+def held(rows: list[RelationRow]) -> dict[str, str | None]:
+    return {edge.target: edge.valid_to for edge in edges(rows)}
+
+
+def test_a_later_home_ends_the_earlier_one_and_giving_it_up_brings_that_back() -> None:
+    rows = [row("oslo", NOW, 1), row("rome", LATER, 2)]
+    assert held(rows) == {"oslo": LATER, "rome": None}
+    assert held(rows[:1]) == {"oslo": None}
+
+
+def test_one_may_use_many_things_and_what_is_said_to_be_over_is() -> None:
+    assert held([row("python", NOW, 1, "uses"), row("rust", LATER, 2, "uses")]) == {"python": None, "rust": None}
+    assert held([row("oslo", NOW, 1), row("oslo", LATER, 2, to=LATER)]) == {"oslo": LATER}
+    assert held([row("oslo", NOW, 1, to=NOW), row("oslo", LATER, 2)]) == {"oslo": None}
+
+
+@both_modes
+def test_what_is_known_can_be_listed(mode: str) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        await world.add("My sister Anna lives in Oslo.")
+        await world.add("Anna moved to Rome.", at=LATER)
+        assert {one["name"]: one["mentions"] for one in await entities(world.parts, ALICE)} == {
+            "Anna": 2,
+            "Oslo": 1,
+            "Rome": 1,
+            "user": 0,
+        }
+        told = {
+            (one["source"], one["relation"], one["target"]): one["valid_to"]
+            for one in await relations(world.parts, ALICE)
+        }
+        assert told == {
+            ("Anna", "sister_of", "user"): None,
+            ("Anna", "lives_in", "Oslo"): LATER,
+            ("Anna", "lives_in", "Rome"): None,
+        }
+        assert len(await relations(world.parts, ALICE, limit=1, offset=1)) == 1
+        assert await entities(world.parts, BOB) == []
+
+    in_world(mode, scenario)
+
+
+TEXT = "I started at Quux Labs, where Mirela runs the chemistry side."
+ENTITIES: dict[str, object] = {
+    "entities": [
+        {"name": "Quux Labs", "type": "organization", "description": "where the user works"},
+        {"name": "Mirela", "type": "person", "description": None},
+        {"name": "Pablo", "type": "person", "description": "is nowhere in the text"},
+        {"name": "user", "type": "person", "description": None},
+        "nonsense",
+    ]
+}
+RELATIONS: dict[str, object] = {
+    "relations": [
+        {"source": "I", "relation": "works at", "target": "Quux Labs"},
+        {"source": "Mirela", "relation": "works_at", "target": "Quux Labs"},
+        {"source": "Mirela", "relation": "knows", "target": "Pablo"},
+        {"source": "Mirela", "relation": "!!", "target": "Quux Labs"},
+        {"source": "Mirela", "relation": "is", "target": "Mirela"},
+    ]
+}
+EXPECTED = {("user", "works_at", "quux labs"), ("mirela", "works_at", "quux labs")}
+
+
+def called(name: str, arguments: dict[str, object]) -> Reply:
+    return Reply("", (ToolCall(name, arguments),))
+
+
+def triples(found: Found | None) -> set[tuple[str, str, str]]:
+    assert found is not None
+    return {(one.source, one.relation, one.target) for one in found.relations}
+
+
+@both_modes
+@pytest.mark.req("C-28")
+def test_a_model_calls_two_tools_and_what_the_text_does_not_bear_out_is_dropped(mode: str) -> None:
+    llm = ScriptedLlm([called("extract_entities", ENTITIES), called("extract_relations", RELATIONS)])
+
+    async def scenario(world: GraphWorld) -> None:
+        found = await extract_with_llm(world.parts, TEXT)
+        assert triples(found) == EXPECTED
+        assert found is not None
+        assert {(one.name, str(one.type)) for one in found.entities} == {
+            ("Quux Labs", "organization"),
+            ("Mirela", "person"),
+            ("user", "person"),
+        }
+        await world.add(TEXT, found=found)
+        assert {"quux labs": "organization", "mirela": "person", "user": "person"}.items() <= (
+            await world.names()
+        ).items()
+        assert await extract_with_llm(world.parts, TEXT) == found  # the answers are remembered
+
+    in_world(mode, scenario, llm=llm)
+    assert [prompt.tools[0]["name"] for prompt in llm.prompts] == ["extract_entities", "extract_relations"]
+
+
+def test_the_tools_ask_for_the_fields_that_are_kept() -> None:
+    llm = ScriptedLlm([called("extract_entities", ENTITIES), called("extract_relations", RELATIONS)])
+    in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=llm)
+    asked = [prompt.tools[0]["parameters"]["properties"] for prompt in llm.prompts]
+    assert asked[0]["entities"]["items"]["properties"]["type"]["enum"] == (
+        "person organization concept location event technology product".split()
+    )
+    assert [*asked[1]["relations"]["items"]["properties"]] == ["source", "relation", "target"]
+
+
+@pytest.mark.req("C-28")
+def test_a_model_that_answers_in_words_instead_of_a_call_is_understood() -> None:
+    llm = ScriptedLlm([f"Here it is: ```json\n{json.dumps(ENTITIES)}\n```", RELATIONS])
+    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=llm)
+    assert triples(found) == EXPECTED
+
+
+@pytest.mark.req("C-28")
+def test_a_plain_function_without_tools_is_asked_for_json() -> None:
+    answers = iter([json.dumps(ENTITIES), json.dumps(RELATIONS)])
+    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=lambda _: next(answers))
+    assert triples(found) == EXPECTED
+
+
+def test_relations_are_about_the_one_who_speaks() -> None:
+    llm = ScriptedLlm([ENTITIES, RELATIONS, ENTITIES, RELATIONS])
+    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT, "Ida Berg"), llm=llm)
+    assert ("ida berg", "works_at", "quux labs") in triples(found)
+    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT, ""), llm=llm)
+    assert triples(found) == {("mirela", "works_at", "quux labs")}
+
+
+@both_modes
+@pytest.mark.parametrize(
+    "failing",
+    [
+        [LlmUnavailable("down")],
+        ["no json", "still none"],
+        [called("extract_entities", ENTITIES), LlmUnavailable("down")],
+        [ValueError("a bug in somebody's adapter")],
+    ],
+)
+def test_a_model_that_fails_leaves_the_graph_out_and_the_memory_is_stored(mode: str, failing: list[Any]) -> None:
+    async def scenario(world: GraphWorld) -> None:
+        found = await extract_with_llm(world.parts, TEXT)
+        assert found is None
+        record = await world.add(TEXT, found=found)
+        assert await world.parts.ledger.read(lambda tx: tx.memories.at(record.seq)) is not None
+
+    in_world(mode, scenario, llm=ScriptedLlm(failing))
+
+
+def test_without_a_model_nothing_is_asked() -> None:
+    assert in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT)) is None
+
+
+def test_a_text_that_names_nothing_costs_one_question() -> None:
+    llm = ScriptedLlm([{"entities": []}])
+    assert in_world("blocking", lambda world: extract_with_llm(world.parts, "it rained"), llm=llm) == Found()
+    assert len(llm.prompts) == 1
+
+
+def test_what_a_model_says_never_breaks_the_reading_of_it() -> None:
+    def answer(prompt: Prompt) -> Any:
+        return {"entities": [{"name": 7}, {"type": "x"}, {"name": "Mirela", "type": "alien", "description": 5}]}
+
+    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=ScriptedLlm(answer))
+    assert found is None or found.relations == ()
+
+
+def test_errors_of_the_store_are_not_hidden() -> None:
+    async def scenario(world: GraphWorld) -> None:
+        await world.engine.close()
+        with pytest.raises(RetainError):
+            await extract_with_llm(world.parts, TEXT)
+
+    in_world("blocking", scenario, llm=ScriptedLlm([ENTITIES, RELATIONS]))
