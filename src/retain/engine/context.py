@@ -1,0 +1,222 @@
+"""``context``: decide whether memory helps, find what does, fit it into a budget, and keep the account."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache, partial
+from typing import Any, Final
+
+from retain.core.analyze import query_terms
+from retain.core.check import checked_text
+from retain.core.fence import Fence
+from retain.core.gate import checked_mode, decide
+from retain.core.planner import Plan, plan, sizes
+from retain.engine.account import accounted, tell
+from retain.engine.asking import EVERYBODY
+from retain.engine.parts import Parts
+from retain.engine.ranking import Hit
+from retain.engine.read import SearchRequest, hits_of
+from retain.engine.read import check as checked_search
+from retain.engine.remember import merged_scope
+from retain.engine.surface import Material, Surfacing, day_of, material
+from retain.errors import InvalidInput
+from retain.model.context import NO_GATE, ContextPack
+from retain.model.context_gate import GateDecision, GateMode, Route
+from retain.model.instant import Instant, instant, moment
+from retain.model.memory import Layer
+from retain.model.query import Condition, Op, Where
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+
+MOST_TOKENS: Final = 16_000
+LAYERS: Final[dict[Route, tuple[str, ...]]] = {
+    Route.NONE: (),
+    Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
+    Route.PINNED: (Layer.FACT,),
+    Route.EPISODE: (Layer.FACT, Layer.EPISODE),
+    Route.TRANSCRIPT: (Layer.TURN,),
+}
+
+
+@dataclass(slots=True)
+class ContextRequest:
+    """One call of ``context``; ``route`` does without the gate."""
+
+    query: str
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    budget: int | None = None
+    gate: str | None = None
+    route: str | None = None
+
+
+@dataclass(slots=True)
+class Asked:
+    """A checked request, and what becomes known on the way."""
+
+    query: str
+    scope: Scope
+    budget: int
+    mode: GateMode
+    route: Route | None
+    now: Instant
+    gate: GateDecision = NO_GATE
+    hits: list[Hit] = field(default_factory=list)
+    degraded: list[dict[str, object]] = field(default_factory=list)
+    ms: dict[str, float] = field(default_factory=dict)
+    clock: float = field(default_factory=time.perf_counter)
+
+    def lap(self, step: str) -> None:
+        """Note how long a step took."""
+        now = time.perf_counter()
+        self.ms[step], self.clock = round((now - self.clock) * 1000, 3), now
+
+
+async def context(parts: Parts, request: ContextRequest) -> ContextPack:
+    """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
+    asked = check(parts, request)
+    if asked.budget == 0:
+        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0"))
+    key = await _key(parts, asked)
+    held = parts.blocks.get(key, asked.now) if key is not None else None
+    if held is not None:
+        return held
+    asked.lap("cache")
+    tell("start", asked, strategy=_strategy(parts))
+    asked.gate = _gated(asked)
+    asked.lap("gate")
+    await _find(parts, asked)
+    asked.lap("search")
+    wanted = Surfacing(asked.scope, asked.hits, query_terms(asked.query), asked.now, parts.zone)
+    found = await parts.ledger.read(partial(material, wanted=wanted))
+    asked.lap("read")
+    planned = _planned(parts, asked, found)
+    asked.lap("plan")
+    pack = await accounted(parts, asked, found, planned)
+    if key is not None and not pack.degraded:  # what is mended should show at once
+        parts.blocks.put(key, pack, asked.now, _until(parts, asked, found, planned))
+    return pack
+
+
+def check(parts: Parts, request: ContextRequest) -> Asked:
+    """Check a request before anything is asked."""
+    policy = parts.policy.retrieval
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    return Asked(
+        query=checked_text(request.query, "query", parts.policy.limits.text_chars),
+        scope=merged_scope(parts, given, {}),
+        budget=_budget(policy.token_budget if request.budget is None else request.budget),
+        mode=_mode(policy.gate if request.gate is None else request.gate),
+        route=None if request.route is None else _route(request.route),
+        now=parts.now(),
+    )
+
+
+def _budget(value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
+        raise InvalidInput(f"budget must be a whole number of tokens from 0 to {MOST_TOKENS:,}, not {value!r}")
+    return value
+
+
+def _mode(value: str) -> GateMode:
+    mode = checked_mode(value)
+    if mode is GateMode.LLM:
+        raise InvalidInput("the gate cannot ask a language model yet", hint="heuristic decides by rules")
+    return mode
+
+
+def _route(value: str) -> Route:
+    try:
+        return Route(value)
+    except ValueError as error:
+        raise InvalidInput(f"unknown route {value!r}", hint="one of " + ", ".join(Route)) from error
+
+
+async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
+    """What a block depends on; None without a user, because changes are counted by user."""
+    who = asked.scope
+    if not who.user_id or parts.policy.retrieval.cache_seconds <= 0:
+        return None
+    question = hashlib.sha256(asked.query.encode()).digest()
+    policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
+    stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=(who.user_id, EVERYBODY)))
+    return (who, question, asked.budget, asked.mode, asked.route, policy, day_of(asked.now, parts.zone), stamps)
+
+
+async def _stamps(tx: Tx, *, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+    """The state of the store, as far as these users see it."""
+    return tuple([await tx.vectors.stamp(tenant_id, user) for user in users])
+
+
+def _gated(asked: Asked) -> GateDecision:
+    """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
+    if asked.route is not None:
+        return GateDecision(asked.route, "chosen by the caller")
+    return decide(asked.query, mode=asked.mode)
+
+
+async def _find(parts: Parts, asked: Asked) -> None:
+    """Look for what the route wants."""
+    layers = LAYERS[asked.gate.route]
+    if not layers:
+        return
+    policy, who = parts.policy.retrieval, asked.scope
+    wanted = checked_search(
+        parts,
+        SearchRequest(
+            query=asked.query,
+            user_id=who.user_id or None,
+            agent_id=who.agent_id or None,
+            run_id=who.run_id or None,
+            limit=min(policy.candidates, 2 * sum(sizes(asked.budget)[layer] for layer in layers)),
+            filters=_younger(parts, asked),
+            min_score=policy.min_score,
+            layers=layers,
+            strategy=policy.strategy or None,
+        ),
+    )
+    hits = await hits_of(parts, wanted)
+    asked.hits, asked.degraded = hits.found, hits.degraded
+
+
+def _strategy(parts: Parts) -> str:
+    return parts.policy.retrieval.strategy or parts.policy.strategy
+
+
+def _younger(parts: Parts, asked: Asked) -> Where | None:
+    """How far back turns are looked for."""
+    days = parts.policy.retrieval.transcript_days
+    if asked.gate.route is not Route.TRANSCRIPT or not days:
+        return None
+    return Condition("occurred_at", Op.GTE, instant(moment(asked.now) - timedelta(days=days)))
+
+
+def _planned(parts: Parts, asked: Asked, found: Material) -> Plan:
+    return plan(
+        found.items,
+        budget=asked.budget,
+        today=day_of(asked.now, parts.zone),
+        fence=fence_of(parts.tenant_id),
+        route=asked.gate.route,
+        overrides=found.overrides,
+        narrative=found.narrative,
+        policy=parts.policy.retrieval,
+    )
+
+
+@lru_cache(maxsize=1_024)
+def fence_of(tenant_id: str) -> Fence:
+    """The fence of a tenant: the same in every process, so that what one injects another knows."""
+    return Fence(f"tenant:{tenant_id}".encode())
+
+
+def _until(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:
+    """How long a block may be shown again: a few seconds, and never longer than the first thing in it lives."""
+    soon = instant(moment(asked.now) + timedelta(seconds=parts.policy.retrieval.cache_seconds))
+    ends = (found.rows[one.id].record.expires_at for one in planned.chosen)
+    return min([soon, *(end for end in ends if end is not None)])

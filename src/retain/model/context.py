@@ -1,0 +1,122 @@
+"""What a model is shown of the memory, and the account of how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from retain.model.context_gate import GateDecision, Route
+from retain.model.instant import Instant
+
+NO_GATE: Final = GateDecision(Route.NONE, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a block: its name, its heading, and what stands under it."""
+
+    name: str
+    heading: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where one line of a block comes from; ``turn_id`` is what was said, when that is known."""
+
+    memory_id: str
+    turn_id: str | None
+    date: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A memory that is shown, and what it costs."""
+
+    id: str
+    layer: str
+    tokens: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A memory that was considered and is not shown, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The account of one block. It names memories by their ids and never holds their text.
+
+    ``query`` is what was asked, with secrets masked. ``ms`` says how long each step took. ``degraded`` says which part
+    of a search could not be used, and why.
+    """
+
+    id: str
+    created_at: Instant
+    query: str
+    gate: GateDecision
+    budget: int
+    tokens: int
+    considered: int
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    chosen: tuple[Chosen, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    ms: Mapping[str, float] = field(default_factory=dict)
+    degraded: tuple[Mapping[str, Any], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, body: Mapping[str, Any]) -> Receipt:
+        """What ``as_dict`` gave, also after a way through JSON."""
+        inner = {
+            "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
+            "chosen": tuple(Chosen(**one) for one in body["chosen"]),
+            "dropped": tuple(Dropped(**one) for one in body["dropped"]),
+            "degraded": tuple(body["degraded"]),
+        }
+        return cls(**{**body, **inner})
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    """What to put into a prompt.
+
+    ``text`` is everything in one block. ``stable`` and ``volatile`` are the same in two: the first stays the same,
+    byte for byte, until what it is made of changes, so that prompt caches keep it; the second belongs to this query
+    and this day. All three are empty when there is nothing to say. ``receipt_id`` is '' when no receipt could be kept.
+    """
+
+    text: str = ""
+    stable: str = ""
+    volatile: str = ""
+    sections: tuple[Section, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    tokens: int = 0
+    budget: int = 0
+    gate: GateDecision = NO_GATE
+    receipt_id: str = ""
+    degraded: tuple[Mapping[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to put into a prompt."""
+        return not self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {**asdict(self), "empty": self.empty}

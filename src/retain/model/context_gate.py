@@ -1,0 +1,44 @@
+"""Whether long-term memory helps with a message, and which layer of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class GateMode(StrEnum):
+    """How that is decided; ``off`` is another word for ``always``: nothing is held back."""
+
+    ALWAYS = "always"
+    OFF = "off"
+    HEURISTIC = "heuristic"
+    LLM = "llm"
+
+
+class Route(StrEnum):
+    """The layer that answers: who the user is, lasting facts, what happened, what was said word for word, or none."""
+
+    NONE = "none"
+    IDENTITY = "identity"
+    PINNED = "pinned"
+    EPISODE = "episode"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """Where to look, which rule said so, and the words that made it say so.
+
+    ``asks_memory`` is true when the message asks for something that was said or is known, so that "I know nothing
+    about it" is an answer worth giving; a wish for a recipe needs memory too, but nobody asked for it.
+    """
+
+    route: Route
+    reason: str
+    matched: str = ""
+    asks_memory: bool = False
+
+    @property
+    def helps(self) -> bool:
+        """Whether memory is worth looking at."""
+        return self.route is not Route.NONE
