@@ -11,7 +11,7 @@ LLM := $(VENV)/.installed-llm
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-system test-llm lint bench requirements size clean
+.PHONY: help run test test-system test-llm lint bench quality requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -41,6 +41,13 @@ lint: $(DEV)  ## style, format, types, import rules, dependencies, sizes
 
 bench: $(CORE)  ## the speed of everyday calls, with a ratio against something real
 	@$(BIN)/python -m benchmarks.speed
+
+quality: $(CORE)  ## whether answers are found; DATA= a file in the FORMAT= locomo or longmemeval
+ifdef DATA
+	@$(BIN)/python -m benchmarks.quality retrieval --format $(or $(FORMAT),locomo) --data '$(DATA)'
+else
+	@$(BIN)/python -m benchmarks.quality --help
+endif
 
 requirements: $(BIN)/python  ## which requirements the tests name
 	@$(BIN)/python scripts/requirements.py

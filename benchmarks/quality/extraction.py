@@ -1,37 +1,51 @@
 """Facts that the rules learn from conversations in LoCoMo's format, beside that file's own observations.
 
-``python -m benchmarks.quality.extraction CONVERSATIONS.json FOLDER`` writes ``pred.jsonl``, ``gold.jsonl`` and
+With a folder, also what somebody needs who wants to judge for himself: ``pred.jsonl``, ``gold.jsonl`` and
 ``source.jsonl`` (one line a session: ``{"id", "facts"}`` or ``{"id", "text"}``), the form that fact-level metrics read,
-and ``sample.jsonl``: facts drawn at random with their evidence, for somebody to judge.
+and ``sample.jsonl``: facts drawn at random with their evidence.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.quality.cases import reading
+from benchmarks.quality.facts import agreement, precision_recall_f1
+from benchmarks.quality.metrics import mean
+from benchmarks.quality.report import Table
 from retain.core.curate import EFFECT, candidates
 
 SAMPLE = 100
 SEED = 2026
 
 
-def sessions(path: Path) -> Iterator[tuple[str, list[dict[str, Any]], list[str]]]:
-    """Every session: its id, its turns, and the facts people noted about it."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Its turns, the facts people noted about it, and what the rules learn from it, with the words it comes from."""
+
+    id: str
+    turns: Sequence[dict[str, Any]]
+    noted: Sequence[str]
+    learned: Sequence[dict[str, Any]]
+
+
+def sessions(path: Path) -> Iterator[Session]:
+    """Every session of a file."""
     for case in json.loads(path.read_text("utf-8")):
         for name, turns in case["conversation"].items():
             if isinstance(turns, list):
-                noted = case["observation"].get(f"{name}_observation", {})
-                facts = [fact for about in noted.values() for fact, *_ in about]
-                yield f"{case['sample_id']}:{name}", turns, facts
+                about = case["observation"].get(f"{name}_observation", {})
+                noted = [fact for some in about.values() for fact, *_ in some]
+                yield Session(f"{case['sample_id']}:{name}", turns, noted, list(learned(turns)))
 
 
-def learned(turns: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What the rules learn from a session, with the words it comes from."""
+def learned(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the rules learn from turns, with the words it comes from."""
     for turn in turns:
         for one in candidates(turn["text"], speaker=turn["speaker"]):
             if one.category != EFFECT:
@@ -39,27 +53,35 @@ def learned(turns: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield {"fact": one.text, "evidence": quote, "turn": turn["dia_id"], "said": turn["text"]}
 
 
-def main(path: str, folder: str) -> None:
+def table(path: Path, folder: Path | None, embedder: Any) -> Table:
+    """How the facts agree with the observations, and whether their evidence was said in these words."""
+    with reading(path, "locomo, with observations"):
+        every = list(sessions(path))
+    if folder is not None:
+        write(every, folder)
+    agreed = [agreement([one["fact"] for one in some.learned], some.noted, _names(some), embedder) for some in every]
+    said = [float(bool(one["evidence"]) and one["evidence"] in one["said"]) for some in every for one in some.learned]
+    header = ("sessions", "facts learned", "facts noted", "precision", "recall", "F1", "evidence verbatim")
+    counts = (len(every), len(said), sum(one.noted for one in agreed))
+    estimates = (*precision_recall_f1(agreed), mean(said))
+    return Table("", header, [tuple(map(str, (*counts, *estimates)))])
+
+
+def _names(session: Session) -> set[str]:
+    return {turn["speaker"] for turn in session.turns}
+
+
+def write(every: Sequence[Session], folder: Path) -> None:
     """Write the files."""
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    rows = [(name, list(learned(turns)), gold, turns) for name, turns, gold in sessions(Path(path))]
-    _write(target / "pred.jsonl", ({"id": name, "facts": [one["fact"] for one in found]} for name, found, _, _ in rows))
-    _write(target / "gold.jsonl", ({"id": name, "facts": gold} for name, _, gold, _ in rows))
-    told = (
-        {"id": name, "text": "\n".join(f"{t['speaker']}: {t['text']}" for t in turns)} for name, _, _, turns in rows
-    )
-    _write(target / "source.jsonl", told)
-    everything = [{"session": name, **one} for name, found, _, _ in rows for one in found]
-    chosen = random.Random(SEED).sample(everything, min(SAMPLE, len(everything)))  # noqa: S311 - a draw, not a secret
-    _write(target / "sample.jsonl", iter(chosen))
-    verbatim = sum(one["evidence"] in one["said"] and bool(one["evidence"]) for one in everything)
-    print(f"{len(everything)} facts in {len(rows)} sessions; evidence verbatim for {verbatim}")
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "pred.jsonl", ({"id": one.id, "facts": [fact["fact"] for fact in one.learned]} for one in every))
+    _write(folder / "gold.jsonl", ({"id": one.id, "facts": one.noted} for one in every))
+    told = ({"id": one.id, "text": "\n".join(f"{t['speaker']}: {t['text']}" for t in one.turns)} for one in every)
+    _write(folder / "source.jsonl", told)
+    facts = [{"session": one.id, **fact} for one in every for fact in one.learned]
+    chosen = random.Random(SEED).sample(facts, min(SAMPLE, len(facts)))  # noqa: S311 - a draw, not a secret
+    _write(folder / "sample.jsonl", chosen)
 
 
-def _write(path: Path, rows: Iterator[dict[str, Any]]) -> None:
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:3])

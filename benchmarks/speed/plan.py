@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from benchmarks.speed import venvs
 from benchmarks.speed.corpus import queries
-from benchmarks.speed.runner import ROOT, ChildFailed, Runner, floor, peer, product
+from benchmarks.speed.runner import ROOT, ChildFailed, Runner, floor, peer, product, talking
 from benchmarks.speed.vectors import pack
 
 Results = dict[str, dict[str, Any]]
@@ -20,6 +20,7 @@ Results = dict[str, dict[str, Any]]
 USERS: Final = (1, 100)
 REOPEN_QUERIES: Final = 20
 LARGE_USERS: Final = 1000
+TALK_SIZE: Final = 10_000
 RAM_DISK: Final = Path("/dev/shm")  # noqa: S108 - asked for: a disk in memory, with a fresh directory in it
 
 
@@ -84,6 +85,10 @@ def _system(runner: Runner, sizes: tuple[int, ...], plan: Plan, scratch: Path) -
     session.attempt("disk", lambda: _on_disk(session))
     if runner.system != "floor":
         _imports_and_footprint(session)
+    if runner.system == "retain" and TALK_SIZE in sizes:
+        for users in USERS:
+            with _directory(scratch) as directory:
+                session.attempt(f"talk.{TALK_SIZE}.{users}", lambda where=directory, who=users: _talk(plan, where, who))
     if runner.system == "retain" and plan.large:
         with _directory(scratch) as directory:
             _large(session, directory)
@@ -99,6 +104,13 @@ def _one_corpus(session: Session, size: int, users: int, directory: Path) -> Non
     session.attempt(f"reopen.{tag}", lambda: _reopen(session, directory, size, users))
     session.attempt(f"threads.{tag}", lambda: run("threads", **corpus, budget=budget / 2))
     session.attempt(f"calls.{tag}", lambda: run("calls", **corpus, budget=budget))
+
+
+def _talk(plan: Plan, directory: Path, users: int) -> dict[str, Any]:
+    """Conversations, with every channel on."""
+    corpus = {"directory": str(directory), "size": TALK_SIZE, "users": users}
+    talking().run("fill", **corpus)
+    return talking().run("calls", **corpus, budget=plan.budget)
 
 
 def _reopen(session: Session, directory: Path, size: int, users: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from benchmarks.speed.plan import LARGE_USERS, USERS, Results
+from benchmarks.speed.plan import LARGE_USERS, TALK_SIZE, USERS, Results
 
 MICROSECONDS: Final = 1e3
 OVER: Final = "OVER"
@@ -68,7 +68,7 @@ def metrics(sizes: Sequence[int], large: int) -> list[Metric]:
         tag = f"calls.{large}.{LARGE_USERS}"
         lines.append(Metric(f"search, {large:,} of {LARGE_USERS:,} users", "ms", (tag, "search", "cpu"), 15.0))
         lines.append(Metric("  nearest ten = brute force", "of 25", (tag, "exact", "equal"), 25, more_is_better=True))
-    return lines + _ONCE
+    return lines + (_TALK if TALK_SIZE in sizes else []) + _ONCE
 
 
 def _of_corpus(size: int, users: int) -> list[Metric]:
@@ -93,6 +93,13 @@ def _of_corpus(size: int, users: int) -> list[Metric]:
         Metric(f"on disk, {whose}", "MB", (f"fill.{tag}", "stored_mb")),
     ]
 
+
+_TALK: Final = [
+    Metric(f"everything on: search, {TALK_SIZE:,} of 1 user", "ms", (f"talk.{TALK_SIZE}.1", "search", "cpu"), 8.0),
+    Metric(f"everything on: search, {TALK_SIZE:,} of 100 users", "ms", (f"talk.{TALK_SIZE}.100", "search", "cpu"), 4.0),
+    Metric("everything on: a stored turn, 1 user", "ms", (f"talk.{TALK_SIZE}.1", "add", "cpu"), 0.7),
+    Metric("everything on: a stored turn, 100 users", "ms", (f"talk.{TALK_SIZE}.100", "add", "cpu"), 0.7),
+]
 
 _ONCE: Final = [
     Metric("add on disk, wall p50", "ms", ("disk", "add", "wall_p50")),

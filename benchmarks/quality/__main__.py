@@ -1,0 +1,119 @@
+"""``python -m benchmarks.quality WHAT ...``: measure how good the answers are, on files that are given by path.
+
+Every number comes with its 95 % confidence interval. docs/quality.md says where the files come from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.quality import abstention, embedding, extraction, retrieval, updates
+from benchmarks.quality import gate as gating
+from benchmarks.quality.cases import FORMATS, lines, load
+from benchmarks.quality.metrics import DRAWS
+from benchmarks.quality.report import Origin, Section, Table, save
+from retain.errors import RetainError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and keep the result when that is asked for."""
+    options = _parser().parse_args(arguments)
+    began, origin = time.perf_counter(), Origin.now()
+    try:
+        title, facts, tables = options.measure(options)
+    except (RetainError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    ran = {"took": f"{time.perf_counter() - began:.0f} s", "intervals": f"95 %, {DRAWS:,} bootstrap draws"}
+    section = Section(title, origin.facts() | facts | ran, tables)
+    sys.stdout.write(section.markdown())
+    if options.save:
+        _say(f"kept in benchmarks/results/{save(section, origin.name).name}")
+    return 0
+
+
+Measured = tuple[str, dict[str, str], list[Table]]
+
+
+def _retrieval(options: argparse.Namespace) -> Measured:
+    cases = load(options.format, options.data)
+    experiment = retrieval.Experiment(cases, embedding.local(), options.by)
+    _say(f"{len(cases)} conversations, {sum(len(case.turns) for case in cases):,} turns")
+    answers = experiment.answers()
+    tables = [retrieval.table(answers)]
+    if options.ablate:
+        tables.append(retrieval.ablation(experiment, answers, _say))
+    unasked = sum(not question.wanted(options.by) for case in cases for question in case.questions)
+    facts = {
+        "data": f"{options.data.name}: {len(cases)} conversations, {sum(len(case.turns) for case in cases):,} turns",
+        "questions": f"{len(answers):,}; {unasked} more have no evidence and are not asked",
+        "found": f"{options.by}s, among {retrieval.LIMIT} memories",
+    }
+    return f"Retrieval: {options.data.name}, by {options.by}", facts, tables
+
+
+def _gate(options: argparse.Namespace) -> Measured:
+    return "Gate", {"data": ", ".join(path.name for path in options.messages)}, gating.tables(options.messages)
+
+
+def _abstention(options: argparse.Namespace) -> Measured:
+    files = abstention.Files(options.memories, options.answerable, options.unrelated)
+    data = ", ".join(path.name for path in (files.memories, files.answerable, files.unrelated))
+    facts = {"data": data, "found": f"any answer among {abstention.LIMIT} memories"}
+    return "Abstention", facts, [abstention.table(files, embedding.local())]
+
+
+def _updates(options: argparse.Namespace) -> Measured:
+    table = updates.table(lines(options.data), embedding.local())
+    return f"Updates: {options.data.name}", {"data": options.data.name, "learned by": "rules, no model"}, [table]
+
+
+def _extraction(options: argparse.Namespace) -> Measured:
+    table = extraction.table(options.data, options.out, embedding.local())
+    return f"Extraction: {options.data.name}", {"data": options.data.name, "learned by": "rules, no model"}, [table]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks.quality", description=__doc__)
+    kinds = parser.add_subparsers(required=True, metavar="WHAT")
+    found = _kind(kinds, "retrieval", _retrieval, "whether the turns that answer a question are found")
+    found.add_argument("--format", choices=FORMATS, required=True)
+    found.add_argument("--data", type=Path, required=True, help="the JSON file")
+    found.add_argument("--by", choices=("turn", "session"), default="turn", help="what should be found")
+    found.add_argument("--ablate", action="store_true", help="also with one ingredient left out at a time")
+    gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")
+    gate.add_argument("--messages", type=Path, nargs="+", required=True, help="JSONL: text, needs_memory, kind")
+    silent = _kind(kinds, "abstention", _abstention, "whether nothing is shown where memory has no answer")
+    silent.add_argument("--memories", type=Path, required=True, help="JSONL: id, text")
+    silent.add_argument("--answerable", type=Path, required=True, help="JSONL: text, answers (ids of memories)")
+    silent.add_argument("--unrelated", type=Path, required=True, help="JSONL: text")
+    changed = _kind(kinds, "updates", _updates, "what becomes of known facts when something new is said")
+    changed.add_argument("--data", type=Path, required=True, help="JSONL: existing, new_fact, new_event, label, target")
+    learned = _kind(kinds, "extraction", _extraction, "what the rules learn from conversations")
+    learned.add_argument("--data", type=Path, required=True, help="conversations in LoCoMo's format")
+    learned.add_argument("--out", type=Path, help="a folder for the facts themselves")
+    return parser
+
+
+def _kind(
+    kinds: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    measure: Callable[[argparse.Namespace], Measured],
+    told: str,
+) -> argparse.ArgumentParser:
+    made = kinds.add_parser(name, help=told, description=f"Measure {told}.")
+    made.add_argument("--save", action="store_true", help="keep the result under benchmarks/results")
+    made.set_defaults(measure=measure)
+    return made
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""An embedder that reads every text once in a run, however often the same conversation is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from retain.compose import build
+from retain.model.vector import Vector
+from retain.ports.embedder import Embedder
+from retain.registry import adapter
+
+
+def local() -> KeptEmbedder:
+    """The model that is installed with Retain."""
+    return KeptEmbedder(build("embedder", "local", {}, adapter("io", "blocking")()))
+
+
+class KeptEmbedder:
+    """What another embedder gives, kept. See ``retain.ports.embedder``."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner: Any = inner
+        self._kept: dict[tuple[str, str], Vector] = {}
+        self.provider, self.model, self.destination = inner.provider, inner.model, inner.destination
+
+    @property
+    def tells_words(self) -> bool:
+        """Whether the model gives a vector for each word."""
+        return bool(getattr(self._inner, "tells_words", False))
+
+    async def dimension(self) -> int:
+        """The length of every vector."""
+        return int(await self._inner.dimension())
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        """One unit vector per text; asked for only where the model does not tell words, so these are not kept."""
+        return await self._inner.embed(texts)
+
+    async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+        """For each pair the second text as it is meant after the first."""
+        todo = [pair for pair in dict.fromkeys(pairs) if pair not in self._kept]
+        if todo:
+            self._kept.update(zip(todo, await self._inner.embed_words(todo), strict=True))
+        return [self._kept[pair] for pair in pairs]
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each as often as it has a vector."""
+        return list(self._inner.words(text))
