@@ -16,12 +16,14 @@ from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
+from retain.engine.context import ContextRequest
 from retain.engine.indexer import Progress
 from retain.engine.ingest import IngestRequest
 from retain.engine.listing import ListRequest
 from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
 from retain.engine.revise import UNSET, UpdateRequest
+from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
@@ -200,6 +202,55 @@ class Memory:
         )
         answer: dict[str, Any] = drive(self._engine.search(request))
         return answer
+
+    def context(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        budget: int | None = None,
+        gate: str | None = None,
+    ) -> ContextPack:
+        """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
+
+        ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
+        pack's ``text`` is fenced, names what may be outdated, and comes in two parts: ``stable`` stays the same byte for
+        byte until what it is made of changes, ``volatile`` belongs to this query. ``citations`` say where each line
+        comes from, ``receipt_id`` leads to the account of what was considered, chosen and dropped.
+        """
+        return drive(self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate)))
+
+    def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+        """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
+        return drive(self._engine.receipt(receipt_id))
+
+    def entities(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """People, places and things that memories speak of, most often mentioned first."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.entities(given, limit, offset))
+
+    def relations(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.relations(given, limit, offset))
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """One memory by its id, or ``None``."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from retain.core.decay import time_constant
 from retain.core.redact import RedactPolicy
 from retain.errors import ConfigError
-from retain.model.policy import Limits, Recall
+from retain.model.policy import Limits, Recall, RetrievalPolicy
 
 _LIMITS: Final = Limits()
 
@@ -99,18 +99,46 @@ class RecallSettings(Section):
     visible_days: int | None = Field(default=None, ge=1)
     bootstrap_min: int = Field(default=5, ge=0)
 
-    def as_policy(self) -> Recall:
-        """The values the engine works with."""
-        fading = self.decay_days is not None or self.half_life_days is not None
-        return Recall(
-            fusion=self.fusion,
-            rrf_k=self.rrf_k,
-            decay_days=time_constant(self.decay_days, self.half_life_days) if fading else None,
-            salience=self.salience,
-            mmr=self.mmr,
-            visible_days=self.visible_days,
-            bootstrap_min=self.bootstrap_min,
-        )
+    @model_validator(mode="after")
+    def _one_speed(self) -> Self:
+        if self.decay_days is not None and self.half_life_days is not None:
+            raise ValueError("decay_days and half_life_days say the same in two ways: give one")
+        return self
+
+    def over(self, profile: Recall) -> Recall:
+        """The values of a profile with what is set here in their place."""
+        named = {name: getattr(self, name) for name in self.model_fields_set}
+        if half_life := named.pop("half_life_days", None):
+            named["decay_days"] = time_constant(half_life_days=half_life)
+        return replace(profile, **named)
+
+
+class ContextSettings(Section):
+    """What a model is shown of the memory; what is not set is as the profile says.
+
+    ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
+    ``llm`` (rules, and a language model where they find nothing).
+    """
+
+    budget: int | None = Field(default=None, ge=0, le=16_000)
+    gate: Literal["always", "off", "heuristic", "llm"] | None = None
+    false_injection: float | None = Field(default=None, ge=0, lt=1)
+    strategy: str | None = None
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    candidates: int | None = Field(default=None, ge=1)
+    limit: int | None = Field(default=None, ge=1)
+    transcript_days: int | None = Field(default=None, ge=0)
+    override_tokens: int | None = Field(default=None, ge=0)
+    cache_seconds: float | None = Field(default=None, ge=0)
+    receipts: int | None = Field(default=None, ge=0)
+    receipt_days: int | None = Field(default=None, ge=0)
+
+    def over(self, profile: RetrievalPolicy) -> RetrievalPolicy:
+        """The values of a profile with what is set here in their place."""
+        named = {name: getattr(self, name) for name in self.model_fields_set if getattr(self, name) is not None}
+        if "budget" in named:
+            named["token_budget"] = named.pop("budget")
+        return replace(profile, **named)
 
 
 class PatternSettings(Section):

@@ -19,13 +19,12 @@ from tests.faces.harness import Face
 
 
 async def parts_of(face: Face, *, recall: Recall | None = None, **policy: Any) -> Parts:
-    """What the engine of a face is made of, with another retrieval policy if one is given."""
+    """What the engine of a face is made of, with a policy that shows whatever is found unless it says otherwise."""
     engine = face.memory._engine
     await engine.open()
     parts = engine.parts
-    if not policy and recall is None:
-        return parts
-    changed = replace(parts.policy, retrieval=RetrievalPolicy(**policy), recall=recall or parts.policy.recall)
+    retrieval = RetrievalPolicy(**{"gate": "always", "false_injection": 0.0, **policy})
+    changed = replace(parts.policy, retrieval=retrieval, recall=recall or parts.policy.recall)
     return replace(parts, policy=changed)
 
 

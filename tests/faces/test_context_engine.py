@@ -106,7 +106,7 @@ async def test_a_receipt_says_what_was_shown_what_was_not_and_why(face: Face, op
     assert [one.reason for one in kept.dropped] == ["duplicate"]
     assert kept.considered == 2
     assert kept.gate == pack.gate
-    assert set(kept.ms) == {"cache", "gate", "search", "read", "plan"}
+    assert set(kept.ms) == {"cache", "gate", "search", "relevance", "read", "plan"}
     assert all(spent >= 0 for spent in kept.ms.values())
 
 

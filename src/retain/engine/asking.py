@@ -159,6 +159,13 @@ def checked_limit(limit: int, most: int) -> int:
     return limit
 
 
+def checked_offset(offset: int) -> int:
+    """How many are left out before the first."""
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}")
+    return offset
+
+
 def _strategy(value: str) -> str:
     if value not in STRATEGIES:
         raise InvalidInput(f"unknown strategy {value!r}", hint="one of " + ", ".join(STRATEGIES))

@@ -13,7 +13,7 @@ from typing import Any, Final
 from retain.core.analyze import query_terms
 from retain.core.check import checked_text
 from retain.core.fence import Fence
-from retain.core.gate import checked_mode, decide
+from retain.core.gate import DEPENDS_ON_WHO_ASKS, checked_mode, decide
 from retain.core.planner import Plan, plan, sizes
 from retain.engine.account import accounted, tell
 from retain.engine.asking import EVERYBODY
@@ -21,11 +21,13 @@ from retain.engine.parts import Parts
 from retain.engine.ranking import Hit
 from retain.engine.read import SearchRequest, hits_of
 from retain.engine.read import check as checked_search
+from retain.engine.relevance import relevance
 from retain.engine.remember import merged_scope
 from retain.engine.surface import Material, Surfacing, day_of, material
 from retain.errors import InvalidInput
-from retain.model.context import NO_GATE, ContextPack
+from retain.model.context import NO_GATE, ContextPack, Dropped
 from retain.model.context_gate import GateDecision, GateMode, Route
+from retain.model.entity import USER
 from retain.model.instant import Instant, instant, moment
 from retain.model.memory import Layer
 from retain.model.query import Condition, Op, Where
@@ -33,6 +35,8 @@ from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 MOST_TOKENS: Final = 16_000
+_LITTLE: Final = 20
+_NAMES: Final = 200
 LAYERS: Final[dict[Route, tuple[str, ...]]] = {
     Route.NONE: (),
     Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
@@ -67,6 +71,7 @@ class Asked:
     now: Instant
     gate: GateDecision = NO_GATE
     hits: list[Hit] = field(default_factory=list)
+    left_out: list[Dropped] = field(default_factory=list)
     degraded: list[dict[str, object]] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
@@ -88,10 +93,10 @@ async def context(parts: Parts, request: ContextRequest) -> ContextPack:
         return held
     asked.lap("cache")
     tell("start", asked, strategy=_strategy(parts))
-    asked.gate = _gated(asked)
+    asked.gate = await _gated(parts, asked)
     asked.lap("gate")
     await _find(parts, asked)
-    asked.lap("search")
+    asked.lap("relevance")
     wanted = Surfacing(asked.scope, asked.hits, query_terms(asked.query), asked.now, parts.zone)
     found = await parts.ledger.read(partial(material, wanted=wanted))
     asked.lap("read")
@@ -153,11 +158,19 @@ async def _stamps(tx: Tx, *, tenant_id: str, users: Sequence[str]) -> tuple[int,
     return tuple([await tx.vectors.stamp(tenant_id, user) for user in users])
 
 
-def _gated(asked: Asked) -> GateDecision:
+async def _gated(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
-    return decide(asked.query, mode=asked.mode)
+    if asked.mode is GateMode.ALWAYS:
+        return decide(asked.query, mode=asked.mode)
+    return decide(asked.query, mode=asked.mode, names=await _known_names(parts, asked.scope))
+
+
+async def _known_names(parts: Parts, scope: Scope) -> set[str]:
+    """Whom a message may speak of: who spoke, and whom and what memories name most."""
+    rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, _NAMES, 0))
+    return {*await parts.texts.speakers(scope), *(row.name for row in rows if row.norm != USER)}
 
 
 async def _find(parts: Parts, asked: Asked) -> None:
@@ -182,6 +195,28 @@ async def _find(parts: Parts, asked: Asked) -> None:
     )
     hits = await hits_of(parts, wanted)
     asked.hits, asked.degraded = hits.found, hits.degraded
+    asked.lap("search")
+    await _abstain(parts, asked)
+
+
+async def _abstain(parts: Parts, asked: Asked) -> None:
+    """Leave out what an unrelated question would have found as well."""
+    rate = parts.policy.retrieval.false_injection
+    if not rate or (asked.mode is not GateMode.ALWAYS and _belongs_anyway(asked)):
+        return
+    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate)
+    kept = {found.record.id for found, _ in judged.kept}
+    reason = judged.reason if judged.nothing else "an unrelated question comes as close"
+    asked.left_out = [Dropped(found.record.id, reason) for found, _ in asked.hits if found.record.id not in kept]
+    asked.hits = judged.kept
+    if judged.note:
+        asked.degraded.append(judged.note)
+
+
+def _belongs_anyway(asked: Asked) -> bool:
+    """Whether the gate's word is enough: who the user is matters as a whole, or there is little to choose from."""
+    whole = asked.gate.route is Route.IDENTITY or asked.gate.reason == DEPENDS_ON_WHO_ASKS
+    return whole or asked.route is not None or len(asked.hits) < _LITTLE
 
 
 def _strategy(parts: Parts) -> str:

@@ -6,8 +6,23 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from retain.core.filters import Filters
-from retain.engine import indexer, lifecycle, listing, pending, read, remember, revise, transfer
+from retain.engine import (
+    account,
+    backscan,
+    context,
+    graph,
+    indexer,
+    ingest,
+    lifecycle,
+    listing,
+    pending,
+    read,
+    remember,
+    revise,
+    transfer,
+)
 from retain.engine.parts import Parts
+from retain.model.context import ContextPack
 
 
 class Engine:
@@ -37,10 +52,36 @@ class Engine:
         await self.open()
         return await remember.add_many(self.parts, items, idempotency_key)
 
+    async def ingest(self, request: ingest.IngestRequest) -> dict[str, Any]:
+        """See ``Memory.ingest``."""
+        await self.open()
+        return await ingest.ingest(self.parts, request)
+
     async def search(self, request: read.SearchRequest) -> Any:
         """See ``Memory.search``."""
         await self.open()
         return self._shaped(await read.search(self.parts, request))
+
+    async def context(self, request: context.ContextRequest) -> ContextPack:
+        """See ``Memory.context``."""
+        await self.open()
+        return await context.context(self.parts, request)
+
+    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+        """See ``Memory.receipt``."""
+        await self.open()
+        found = await account.receipt(self.parts, receipt_id)
+        return None if found is None else found.as_dict()
+
+    async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+        """See ``Memory.entities``."""
+        await self.open()
+        return await graph.listed(self.parts, given, limit, offset)
+
+    async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+        """See ``Memory.relations``."""
+        await self.open()
+        return await graph.edges_listed(self.parts, given, limit, offset)
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """See ``Memory.get``."""
@@ -101,6 +142,11 @@ class Engine:
         """See ``Memory.reindex``."""
         await self.open()
         return await indexer.reindex(self.parts, progress)
+
+    async def redact(self, progress: indexer.Progress | None, *, dry_run: bool) -> dict[str, Any]:
+        """See ``Memory.redact``."""
+        await self.open()
+        return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
 
     def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """See ``Memory.export``."""

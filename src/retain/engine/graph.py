@@ -8,7 +8,9 @@ from typing import Any, Final
 from retain.core.edges import Edge, edges
 from retain.core.entities import MAX_ASKED, query_forms
 from retain.core.relations import query_roles
+from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.parts import Parts
+from retain.engine.remember import merged_scope
 from retain.model.entity import USER, EntityRow
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -85,6 +87,18 @@ async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 
     names = {one.id: one for source, _, target in stated for one in (source, target)}
     found = edges(row for _, row, _ in stated)
     return [_edge(one, names) for one in found[offset : offset + limit]]
+
+
+async def listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """What the memories of somebody speak of, as callers see it."""
+    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
+    return {"results": await entities(parts, scope, most, checked_offset(offset))}
+
+
+async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """How that is related, as callers see it."""
+    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
+    return {"results": await relations(parts, scope, most, checked_offset(offset))}
 
 
 def _entity(row: EntityRow) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from retain.core.analyze import query_terms, terms
 from retain.core.fusion import Scored, Told, with_words
 from retain.core.naming import NOBODY, Spoken, spoken
 from retain.core.temporal import asked_days
+from retain.engine.graph import related
 from retain.engine.parts import Parts
 from retain.engine.wordwise import CANDIDATES, Asked, similarities
 from retain.errors import BackendError, ConfigError, RetainError, StorageError
@@ -47,6 +48,7 @@ class Question:
     scope: Scope
     words: list[str]
     layers: tuple[str, ...]
+    query: str = ""
     spoken: Spoken = NOBODY
     vectors: tuple[Vector, ...] = ()
     signature: str = ""
@@ -63,6 +65,7 @@ class Candidates:
     near: frozenset[int]
     told: dict[int, TextHit]
     exhausted: bool
+    entities: dict[int, float] = field(default_factory=dict)
 
     @property
     def features(self) -> dict[int, Told]:
@@ -95,7 +98,8 @@ async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
 
 async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
-    question = Question(wanted.scope, _words(parts, wanted), wanted.layers, known.spoken)
+    words = await _words(parts, wanted)
+    question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken)
     if wanted.strategy != "text":
         try:
             await _near(parts, wanted, known, question)
@@ -104,12 +108,28 @@ async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     return question
 
 
-def _words(parts: Parts, wanted: Wanted) -> list[str]:
-    """What the text channel is asked for; by meaning alone only where there is an embedder to ask."""
+def _asks_graph(wanted: Wanted) -> str:
+    return wanted.query if wanted.strategy == "hybrid" else ""
+
+
+async def _words(parts: Parts, wanted: Wanted) -> list[str]:
+    """What the text channel is asked for; by meaning alone only where there is an embedder to ask.
+
+    "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
+    """
     if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
         return []
-    query, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
-    return [*(query_terms(query) if query.strip() or not days else ()), *days]
+    rest, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    if not days or not await _knows_day(parts, wanted.scope, days):
+        return query_terms(wanted.query)
+    return [*(query_terms(rest) if rest.strip() else ()), *days]
+
+
+async def _knows_day(parts: Parts, scope: Scope, days: list[str]) -> bool:
+    try:
+        return await parts.texts.knows_day(scope, days)
+    except StorageError:  # the text channel meets it again and says so
+        return False
 
 
 async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
@@ -147,6 +167,24 @@ def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
 
 async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
     """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
+    found = await _by_channel(parts, question, depth, among)
+    found.entities = await _entities(parts, question, among)
+    return found
+
+
+async def _entities(parts: Parts, question: Question, among: frozenset[int] | None) -> dict[int, float]:
+    """What speaks of those the question names, directly or by one step; a graph that is down is left out."""
+    if not question.words or not question.query:
+        return {}
+    try:
+        found = await related(parts, question.query, question.scope)
+    except (StorageError, BackendError) as error:
+        question.degraded.append({"channel": "entity", **error.as_dict()})
+        return {}
+    return {seq: boost for seq, boost in found if among is None or seq in among}
+
+
+async def _by_channel(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
     hits = await _text(parts, question, depth, among)
     text = [(hit.seq, hit.score) for hit in hits]
     told = {hit.seq: hit for hit in hits}

@@ -49,7 +49,8 @@ class RetrievalPolicy:
     ``strategy`` and ``min_score`` are those of every search unless they are given. At most ``candidates`` memories are
     looked at and ``limit`` of them shown, as far as the sections have room. ``transcript_days`` is how far back turns
     are looked for (0: without end). ``override_tokens`` is how much of what the user told us to keep in mind is shown,
-    whatever the budget. A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
+    whatever the budget. Of unrelated questions only the share ``false_injection`` is shown anything (0: whatever was
+    found is shown). A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
     """
 
     token_budget: int = 800
@@ -60,6 +61,7 @@ class RetrievalPolicy:
     transcript_days: int = 365
     override_tokens: int = 2_000
     gate: str = "always"
+    false_injection: float = 0.05
     cache_seconds: float = 10.0
     receipts: int = 1_000
     receipt_days: int = 30

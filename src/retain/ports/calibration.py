@@ -21,5 +21,5 @@ class Calibration(Protocol):
         ...
 
     async def sample(self, scope: Scope, signature: str, most: int) -> tuple[int, list[bytes]]:
-        """How many vectors there are in a scope, and about ``most`` of them, spread evenly, the same ones every time."""
+        """How many vectors a scope has, and about ``most`` of them: spread evenly, and the same every time."""
         ...

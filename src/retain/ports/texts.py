@@ -49,6 +49,10 @@ class TextIndex(Protocol):
         """The names, in lower case, of those who are known to have spoken to the users of this scope."""
         ...
 
+    async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
+        """Whether anything in this scope was said on, or speaks of, one of these days (as the full text holds them)."""
+        ...
+
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
         ...

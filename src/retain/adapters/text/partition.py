@@ -5,6 +5,7 @@ Like the vectors of a user, a partition is never changed in a way a reader could
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -110,8 +111,7 @@ class TextPartition:
         room = len(live) + max(_SPARE, len(live) // 4)
         bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
         made = cls(stamp, 0, Shared(Columns.of(room), Postings(bodies)))
-        for row, body in zip(live, bodies, strict=True):
-            made._place(row, body)
+        made._place(live, bodies)
         for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].seq)):
             made._chain(at, live[at])
         return made
@@ -172,23 +172,28 @@ class TextPartition:
         body = f"{row.body} {row.key}" if row.key else row.body or ""
         self.shared.postings.add(self.rows, body)
         at = self.rows
-        self._place(row, body)
+        self._place([row], [body])
         self._chain(at, row)
         if self.alive is not None:
             self.alive = np.append(self.alive, np.True_)
 
-    def _place(self, row: TextRow, body: str) -> None:
-        at, shared, columns = self.rows, self.shared, self.shared.columns
-        columns.seqs[at] = row.seq
-        columns.labels[:, at] = [shared.ids.of(text) for text in (row.agent_id, row.run_id, row.layer)]
-        columns.lengths[at] = body.count(" ") + 1
-        columns.speakers[at] = shared.speakers.of(row.speaker_terms)
-        columns.days[at] = shared.days.of(row.day_terms)
-        columns.asking[at] = question_share(row.text) if "?" in row.text else 0.0
-        columns.own[at] = row.own_words
-        if row.own_words and row.speaker.lower() not in _ROLES:
-            shared.names.of(row.speaker.lower())
-        self.rows += 1
+    def _place(self, rows: Sequence[TextRow], bodies: Sequence[str]) -> None:
+        if not rows:
+            return
+        shared, columns = self.shared, self.shared.columns
+        here = slice(self.rows, self.rows + len(rows))
+        columns.seqs[here] = [row.seq for row in rows]
+        for column, name in enumerate(("agent_id", "run_id", "layer")):
+            columns.labels[column, here] = [shared.ids.of(getattr(row, name)) for row in rows]
+        columns.lengths[here] = [body.count(" ") + 1 for body in bodies]
+        columns.speakers[here] = [shared.speakers.of(row.speaker_terms) for row in rows]
+        columns.days[here] = [shared.days.of(row.day_terms) for row in rows]
+        columns.asking[here] = [question_share(row.text) if "?" in row.text else 0.0 for row in rows]
+        columns.own[here] = [row.own_words for row in rows]
+        for name in {row.speaker for row in rows if row.own_words}:
+            if name.lower() not in _ROLES:
+                shared.names.of(name.lower())
+        self.rows += len(rows)
 
     def _chain(self, at: int, row: TextRow) -> None:
         """Tie a row to the one that was said before it in the same conversation."""

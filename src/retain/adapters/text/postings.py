@@ -13,20 +13,17 @@ class Postings:
     """Words to rows. What was there at first lies in one block; what comes later in small lists behind it."""
 
     def __init__(self, bodies: Sequence[str]) -> None:
+        split = [body.split() for body in bodies]
         numbers: dict[str, int] = {}
-        words: list[int] = []
-        rows: list[int] = []
-        counts: list[int] = []
-        for row, body in enumerate(bodies):
-            found = Counter(body.split())
-            words += [numbers.setdefault(word, len(numbers)) for word in found]
-            rows += [row] * len(found)
-            counts += found.values()
-        by_word = np.argsort(np.array(words, dtype=np.int32), kind="stable")
+        words = np.array([numbers.setdefault(word, len(numbers)) for one in split for word in one], dtype=np.int64)
+        rows = np.repeat(np.arange(len(split)), [len(one) for one in split])
+        # A word and a row as one number: sorting these brings each word's rows together, and equal ones are counted.
+        pairs, counts = np.unique(words * max(1, len(split)) + rows, return_counts=True)
         self._numbers = numbers
-        self._rows = np.array(rows, dtype=np.int32)[by_word]
-        self._counts = np.array(counts, dtype=np.float32)[by_word]
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(words, minlength=len(numbers)))]).astype(np.int64)
+        self._rows = (pairs % max(1, len(split))).astype(np.int32)
+        self._counts = counts.astype(np.float32)
+        held = np.bincount(pairs // max(1, len(split)), minlength=len(numbers))
+        self._starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
         self._later: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, row: int, body: str) -> None:

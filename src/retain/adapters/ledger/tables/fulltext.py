@@ -19,15 +19,16 @@ _MATCH: Final = (
     "SELECT rowid, -bm25(fulltext, 1.0, 1.0, 0.5, 0.25, 1.0, 1.0, 0.0) AS score FROM fulltext "
     "WHERE fulltext MATCH ? ORDER BY bm25(fulltext, 1.0, 1.0, 0.5, 0.25, 1.0, 1.0, 0.0) LIMIT ?"
 )
+# Read from the table behind the index (c0: body, c1: key, c4: speaker, c5: day), which takes a third of the time.
 _ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
        coalesce(m.occurred_at, ''), coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
-       coalesce(json_extract(m.data, '$.speaker'), ''), coalesce(m.text, ''), f.body, coalesce(f.key, ''),
-       coalesce(f.speaker, ''), coalesce(f.day, '')"""
+       coalesce(json_extract(m.data, '$.speaker'), ''), coalesce(m.text, ''), f.c0, coalesce(f.c1, ''),
+       coalesce(f.c4, ''), coalesce(f.c5, '')"""
 _ALL: Final = f"""
 SELECT l.memory_seq, {_ROW}
 FROM links l
 JOIN memories m ON m.seq = l.memory_seq
-JOIN fulltext f ON f.rowid = l.memory_seq
+JOIN fulltext_content f ON f.id = l.memory_seq
 WHERE l.tenant_id = ? AND l.user_id = ?
 ORDER BY l.memory_seq"""
 _CHANGED: Final = f"""
@@ -35,7 +36,7 @@ SELECT t.memory_seq, {_ROW}
 FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
 LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq AND l.user_id = ?
 LEFT JOIN memories m ON m.seq = l.memory_seq
-LEFT JOIN fulltext f ON f.rowid = l.memory_seq
+LEFT JOIN fulltext_content f ON f.id = l.memory_seq
 ORDER BY t.memory_seq"""
 
 

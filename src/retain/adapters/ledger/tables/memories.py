@@ -17,24 +17,44 @@ from retain.adapters.ledger.codec import (
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.instant import Instant
 from retain.model.memory import Found, Record
-from retain.model.query import Where
+from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
 
 Compile: TypeAlias = Callable[[Where], tuple[str, list[Any]]]
 
-_JOIN = "memories m JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq"
-_FOUND = f"SELECT {SELECT_RECORD}, {SELECT_LINK} FROM {_JOIN} WHERE "
-_SEEN = f"{_FOUND}m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"
+# Where to begin is said here, not left to the planner: SQLite keeps no statistics of its own accord and then takes a
+# tenant for as small as a user, so that it would read a whole tenant's links for one user's list. It joins CROSS JOIN
+# from left to right; elsewhere that is a join like any other. "|| ''" and "+" hide a column from it: memories that are
+# given by number would be looked for among all of the tenant, the links of one among all that a condition leaves.
+_LINKS_FIRST = "links l CROSS JOIN memories m WHERE m.tenant_id = l.tenant_id AND m.seq = l.memory_seq"
+_MEMORIES_FIRST = "memories m CROSS JOIN links l WHERE l.tenant_id = m.tenant_id AND l.memory_seq = +m.seq"
+_BY_NUMBER = "memories m CROSS JOIN links l WHERE l.tenant_id = m.tenant_id || '' AND l.memory_seq = +m.seq"
+_EITHER_FIRST = "memories m, links l WHERE l.tenant_id = m.tenant_id AND l.memory_seq = m.seq"
+_NAMES_MEMORIES = frozenset({"id", "origin_id"})
+_FOUND = f"SELECT {SELECT_RECORD}, {SELECT_LINK} FROM {_BY_NUMBER} AND "
+_PAGE = f"""
+SELECT {SELECT_RECORD}, {SELECT_LINK}
+FROM (SELECT l.tenant_id AS tenant, l.memory_seq AS seq, l.user_id AS one, l.agent_id AS other, l.run_id AS run
+      FROM %s GROUP BY l.memory_seq ORDER BY l.memory_seq %s LIMIT ? OFFSET ?) p
+CROSS JOIN memories m CROSS JOIN links l
+WHERE m.seq = p.seq AND l.tenant_id = p.tenant AND l.memory_seq = p.seq
+  AND l.user_id = p.one AND l.agent_id = p.other AND l.run_id = p.run
+ORDER BY p.seq %s"""
+_SEEN = f"""
+SELECT {SELECT_RECORD}, {SELECT_LINK}
+FROM {_MEMORIES_FIRST} AND m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"""
 _CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL"
 # Only what stands near the end is looked at: a user without turns may have any number of facts.
 _LATEST = """
 SELECT m.text, m.occurred_at
-FROM (SELECT memory_seq FROM links
-      WHERE tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ? AND memory_seq < ?
+FROM (SELECT memory_seq FROM links INDEXED BY {index}
+      WHERE tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ? AND run_id {which} '' AND memory_seq < ?
       ORDER BY memory_seq DESC LIMIT 50) l
 JOIN memories m ON m.seq = l.memory_seq
 WHERE m.layer = ? AND m.valid_to IS NULL AND m.status = 'active' AND (m.layer = 'turn' OR m.source = 'manual')
 ORDER BY m.seq DESC LIMIT 1"""
+_LATEST_OF_RUN = _LATEST.format(index="links_run", which="<>")
+_LATEST_OF_USER = _LATEST.format(index="links_user", which="=")
 
 
 class MemoriesTable:
@@ -64,18 +84,20 @@ class MemoriesTable:
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         condition, params = self._where(where)
         order = "ASC" if oldest_first else "DESC"
-        # A memory may be seen through several links of one scope; it is listed once.
-        query = f"{_FOUND}{condition} GROUP BY m.seq ORDER BY m.seq {order} LIMIT ? OFFSET ?"
+        # First the links of one page, which their indexes hold in order, then what is shown of them. A memory may be
+        # seen through several links of one scope; it is listed once.
+        query = _PAGE % (f"{_from(where)} AND {condition}", order, order)
         return [_found(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
         ids = (scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
-        row = await self._sql.one(_LATEST, (*ids, 1 << 62 if below is None else below, layer))
+        query = _LATEST_OF_RUN if scope.run_id else _LATEST_OF_USER
+        row = await self._sql.one(query, (*ids, 1 << 62 if below is None else below, layer))
         return None if row is None else (row[0], row[1])
 
     async def count(self, where: Where) -> dict[str, int]:
         condition, params = self._where(where)
-        query = f"SELECT m.kind, count(DISTINCT m.seq) FROM {_JOIN} WHERE {condition} GROUP BY m.kind"
+        query = f"SELECT m.kind, count(DISTINCT m.seq) FROM {_from(where)} AND {condition} GROUP BY m.kind"
         return dict(await self._sql.rows(query, params))
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
@@ -97,7 +119,8 @@ class MemoriesTable:
 
     async def seqs(self, where: Where) -> list[int]:
         condition, params = self._where(where)
-        return [row[0] for row in await self._sql.rows(f"SELECT DISTINCT m.seq FROM {_JOIN} WHERE {condition}", params)]
+        query = f"SELECT DISTINCT l.memory_seq FROM {_from(where)} AND {condition}"
+        return [row[0] for row in await self._sql.rows(query, params)]
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
         condition, params = self._where(where)
@@ -108,6 +131,27 @@ class MemoriesTable:
                 item = _found(row)
                 found.setdefault(item.record.seq, item)
         return list(found.values())
+
+
+def _from(where: Where) -> str:
+    """Both tables, beginning with the one of which the conditions name few rows."""
+    named = _named(where)
+    if "seq" in named:
+        return _BY_NUMBER
+    if named & _NAMES_MEMORIES:
+        return _MEMORIES_FIRST
+    narrowest = next((name for name in ("run_id", "user_id", "agent_id") if name in named), "")
+    if not narrowest:
+        return _EITHER_FIRST
+    # The indexes of runs and agents leave out '' and are used only where it stands that '' is not meant.
+    return _LINKS_FIRST if narrowest == "user_id" else f"{_LINKS_FIRST} AND l.{narrowest} <> ''"
+
+
+def _named(where: Where) -> set[str]:
+    """The fields that must equal something given."""
+    if isinstance(where, And):
+        return {name for part in where.parts for name in _named(part)}
+    return {where.field} if isinstance(where, Condition) and where.op in {Op.EQ, Op.IN} else set()
 
 
 def _found(row: Row) -> Found:

@@ -1,0 +1,162 @@
+"""What a message says in the user's own words: without code, quotations, pasted text and text handed over to be worked on.
+
+What is only mentioned asks for nothing: "Translate: do you remember me?" is not about remembering.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+HEAD: Final = 800
+TAIL: Final = 300
+"""Of a long message the first and the last characters are read: there it says what is wanted, the rest is material."""
+
+QUOTED_MARK: Final = '""'
+"""Stands where something was quoted."""
+
+_MANY_LINES: Final = 3
+
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_QUOTED: Final = re.compile(
+    r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb|\u300c[^\u300d]*\u300d"
+    r"|(?<![\w'])'[^'\n]{2,}?'(?!\w)|\u2018[^\u2019\n]{2,}?\u2019(?!\w)|\"[^\"]*\Z"
+)
+_BARE_QUOTES: Final = re.compile(r"[\"\u201c\u201d]")
+_WORK: Final = (
+    r"translat\w*|rewrite|reword|rephrase|paraphrase|summari[sz]\w*|tl;?dr|shorten|condense|simplify|proofread|correct"
+    r"|fix|polish|improve|edit|convert|capitali[sz]e|title case|upper ?case|lower ?case|format|classify|categori[sz]e"
+    r"|label|extract|highlight|spell(?:ing| ?check)?|grammar|punctuat\w*|count|sort|reverse|find|spot|identify|underline|alphabeti[sz]e|order|rank|arrange|turn|change|make|put|fill|complete|repeat|echo|quote|print|output"
+    r"|explain|analy[sz]e|review|critique|debug|refactor|transcribe|solve|compute|calculate|evaluate|sentiment|tone"
+    r"|reply|respond|answer|write|say|continue the (?:text|story|sentence)|complete the (?:text|sentence)|true or false"
+    r"|\u00fcbersetz\w*|korrigier\w*|fasse?|traduis\w*|tradui\w*|corrige\w*|traduc\w*|resum\w*"
+)
+_MATERIAL: Final = (
+    r"(?:this|the following|following|these|below|the)(?: \w+)? (?:text|sentences?|paragraphs?|passage|e-?mail|message"
+    r"|article|essay|poem|lyrics|letter|note|review|code|snippet|log|error|output|word|words|phrase|title|tweet|story"
+    r"|list|quote|question|riddle|puzzle|statement|transcript|conversation|dialogue|abstract|post)"
+)
+_GIVEN: Final = re.compile(rf"\b(?:{_WORK}|{_MATERIAL}|this|following)\b", re.IGNORECASE)
+_COMMAND: Final = re.compile(
+    rf"(?:\W|please|can you|could you|would you|now|ok|hey|hi)*(?:{_WORK})\b|.*\b{_MATERIAL}\b|.*\b(?:this|following)\W*\Z",
+    re.IGNORECASE,
+)
+_COLON: Final = re.compile(r":(?=\s)\s*\S")
+_LABELLED: Final = re.compile(r"\s*(?:text|passage|article|email|context|quote|subject|from|to|user|customer)\s*:", re.IGNORECASE)
+
+_UNQUOTED: Final = re.compile(
+    r"(?P<before>\btranslat\w+ )(?!(?:my|our|the|that|this|it|what|into?|to)\b).+?(?P<after> (?:in)?to \w+\W*)\Z"
+    r"|(?P<say>\bhow (?:do|would|does|can|should) (?:you|i|we|one|people) (?:say|write|spell|pronounce) ).+"
+    r"|(?P<mean>\bwhat (?:does|do|is meant by) ).+?(?P<means> (?:mean|means|stand for|refer to)\b)"
+    r"|(?P<synonym>\b(?:synonyms?|antonyms?|rhymes?|another word|other words|opposite|plural|past tense|meaning"
+    r"|definition|etymology|difference|spelling|pronunciation) (?:for|of|with|between) ).+"
+    r"|(?P<order>\b(?:reply|respond|answer|say|repeat|print|output|write|type|return|echo)(?: \w+){0,3}? (?:with|only|just"
+    r"|exactly|verbatim|after me|the words?|the phrase|the text|the following|the sentence)\b).+"
+    r"|(?P<fiction>\b(?:write|compose|create|make up|invent|tell|imagine|draft|generate|give)(?: me| us)?(?: \w+){1,3}? "
+    r"(?:poem|story|song|haiku|joke|limerick|essay|scene|dialogue|sketch|fable|tale|riddle|plot|lyrics|sonnet|novel) "
+    r"(?:about|where|in which|on|of|that|with|set) )(?!.*\b(?:my|our|me|us|i|we)\b).+",
+    re.IGNORECASE | re.DOTALL,
+)
+_TITLE: Final = re.compile(
+    r"(?<=[a-z,] )(?:(?:[A-Z][\w']*|I),? (?:(?:the|of|a|in|is) )*){2,}[A-Z][\w']*"
+    r"|(?<=[a-z,] )(?:Yesterday|Remember|(?:My|Our|Forget|Before|Last|Total) [A-Z][\w']*)(?: [A-Z][\w']*)*"
+)
+"""Works are written with capitals: "How I Met Your Mother" is nobody's mother."""
+
+_LOG_LINE: Final = re.compile(
+    r"\s*(?:>|\$ |#!|//|/\*|\*/|at [\w.$]+\(|File \"|Traceback|[\w.]*(?:Error|Exception)\b|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b|[\w-]+: [\w/.-]+$|(?:From|To|Subject|Date|Cc|Sent): |[{}\[\]();]+\s*$"
+    r"|(?:def|class|import|from|return|function|const|let|var|public|private|SELECT|INSERT|UPDATE|CREATE) )|.*[;{}]\s*$"
+)
+_PASTED: Final = re.compile(r"[{<\[$](?!\s*\w+\s*\])[^\n]*\Z|\[(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|npm ERR|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\$ \w")
+_LETTER: Final = re.compile(r"\s*(?:dear|hi|hello|hey)\b.{0,40}[,!]\s*$", re.IGNORECASE)
+
+_CONTRACTED: Final = re.compile(
+    r"\b(?:(what|who|where|when|how|that|it|there|here|he|she)'?s|(let)'?s|(i)'?m|(i|you|we|they)'?ve|(i|you|we|they|it)'ll"
+    r"|(i|you|we|they|he|she)'d|(you|we|they)'re|(did|do|does|have|has|had|was|were|is|are|could|would|should|ca|wo)n'?t)\b"
+)
+_EXPANDED: Final = (" is", " us", " am", " have", " will", " would", " are", "")
+_IRREGULAR: Final = {"ca": "can", "wo": "will"}
+_WORD: Final = re.compile(r"[^\W_]+(?:(?:-|'(?!s\b))[^\W_]+)*")
+_COUNTRY: Final = re.compile(r"\bU\.?S\.?(?![\w])")
+_SPACES: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message's own words: as they were written, and in small letters with contractions written out."""
+
+    text: str
+    low: str
+    words: frozenset[str]
+
+
+def own_words_of(message: str) -> Said:
+    """The user's own words in a message."""
+    text = own_words(message)
+    low = _SPACES.sub(" ", _COUNTRY.sub("usa", text)).lower()
+    if "'" in low or _NO_APOSTROPHE.search(low):
+        low = _CONTRACTED.sub(_expand, low)
+    return Said(text, low, frozenset(_WORD.findall(low)))
+
+
+_NO_APOSTROPHE: Final = re.compile(r"\b(?:what|who|where|when|how|that|let|im|ive|didnt|dont|havent|wasnt|isnt|doesnt|hasnt)")
+
+
+def _expand(found: re.Match[str]) -> str:
+    at = found.lastindex or 1
+    if found[0] in {"its", "wells"}:
+        return found[0]
+    stem = found[at]
+    return _IRREGULAR.get(stem, stem) + _EXPANDED[at - 1]
+
+
+def own_words(message: str) -> str:
+    """A message without what the user only quotes, pastes or hands over."""
+    text = message.strip()
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
+    text = text.replace("\u2019", "'").replace("\u02bc", "'")
+    if "`" in text:
+        text = _CODE.sub(" ", text)
+    if _PASTED.match(text):
+        return ""
+    if "\n" in text:
+        text = _asking_lines(text)
+    text = _unquoted(text)
+    if ":" in text:
+        text = _before_material(text)
+    text = _TITLE.sub(QUOTED_MARK, text)
+    return _UNQUOTED.sub(_keep_frame, text).strip()
+
+
+def _unquoted(text: str) -> str:
+    left = _QUOTED.sub(f" {QUOTED_MARK} ", text)
+    return left if _WORD.search(left) else _BARE_QUOTES.sub(" ", text)
+
+
+def _before_material(text: str) -> str:
+    colon = _COLON.search(text)
+    if colon is None:
+        return text
+    head = text[: colon.start()]
+    return f"{head}:" if _GIVEN.search(head) or _LABELLED.match(text) else text
+
+
+def _keep_frame(found: re.Match[str]) -> str:
+    kept = [part for part in found.groups() if part]
+    return QUOTED_MARK.join(kept) if len(kept) > 1 else f"{kept[0]} {QUOTED_MARK}"
+
+
+def _asking_lines(text: str) -> str:
+    """The lines in which the user speaks: not those of a log, a program, a quotation or a letter."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    ends = [line for line in (lines[0], lines[-1]) if _COMMAND.match(line)]
+    if ends and len(lines) > 1:
+        return ends[0]
+    if len(lines) >= _MANY_LINES and _LETTER.match(lines[0]):
+        return ""
+    return " \n".join(line for line in lines if not _LOG_LINE.match(line))

@@ -1,0 +1,6 @@
+"""x"""
+from __future__ import annotations
+from typing import Final
+WEIGHTS: Final = """
+bias -400
+"""

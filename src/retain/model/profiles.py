@@ -1,0 +1,36 @@
+"""Ready-made ways to behave, as values: what a profile is called, what it looks at and what it shows.
+
+No code asks for a profile; it reads the values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from retain.model.policy import Recall, RetrievalPolicy
+
+# A minimum counts as reached when it is met; "above 0.8" is the next number after it.
+_ABOVE_EIGHT_TENTHS: Final = math.nextafter(0.8, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a memory is searched and what a model is shown of it."""
+
+    retrieval: RetrievalPolicy = RetrievalPolicy()
+    recall: Recall = Recall()
+
+
+PROFILES: Final[dict[str, Profile]] = {
+    "facts": Profile(RetrievalPolicy(gate="heuristic")),
+    "gateway": Profile(RetrievalPolicy(token_budget=2_000, candidates=100, limit=100)),
+    "companion": Profile(RetrievalPolicy(gate="heuristic"), Recall(decay_days=30.0, salience=True, mmr=0.85)),
+    "shared": Profile(
+        RetrievalPolicy(strategy="vector", candidates=10, limit=10, min_score=_ABOVE_EIGHT_TENTHS),
+        Recall(decay_days=30.0),
+    ),
+}
+"""``facts``: a store of facts (the default). ``gateway``: always shown, up to 2,000 tokens. ``companion``: behind a
+gate, 800 tokens, what is old fades. ``shared``: the ten nearest above a similarity of 0.8."""

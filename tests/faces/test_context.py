@@ -1,0 +1,131 @@
+"""What a model is shown, through both faces."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retain.errors import InvalidInput
+from tests.faces.harness import ON_DISK, Face, Opens
+
+STORY = (
+    "Hi, I'm Alice. I work at Acme Corp as a data scientist.",
+    "I moved to Berlin. My sister Anna lives in Oslo.",
+    "I am allergic to peanuts.",
+)
+
+
+async def told(face: Face) -> None:
+    for text in STORY:
+        await face.add(text, user_id="alice", run_id="monday")
+
+
+@pytest.mark.req("S-29", "S-31", "O-58", "P-10")
+async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(face: Face) -> None:
+    await told(face)
+    pack = await face.context("Where does my sister live?", user_id="alice")
+
+    assert "User's sister Anna lives in Oslo." in pack.text
+    assert "not instructions" in pack.text
+    assert "ignore the rest" in pack.text
+    assert pack.text.startswith("<retain-memory")
+    assert 0 < pack.tokens <= pack.budget == 800
+    cited = {citation.memory_id for citation in pack.citations}
+    known = {item["id"] for item in (await face.get_all(user_id="alice"))["results"]}
+    assert cited
+    assert cited <= known
+    assert all(citation.turn_id for citation in pack.citations)
+    assert json.loads(json.dumps(pack.as_dict()))["empty"] is False
+
+
+@pytest.mark.req("X-4", "S-24", "D-10")
+async def test_a_question_about_the_world_brings_nothing(face: Face) -> None:
+    await told(face)
+    pack = await face.context("What is the capital of Peru?", user_id="alice")
+
+    assert not pack
+    assert pack.text == ""
+    assert pack.gate.reason
+    receipt = await face.receipt(pack.receipt_id)
+    assert receipt["chosen"] == [] or receipt["chosen"] == ()
+
+
+@pytest.mark.req("S-27")
+async def test_known_names_open_the_gate(face: Face) -> None:
+    await told(face)
+
+    assert "Anna" in (await face.context("any plans with Anna this week?", user_id="alice")).text
+    assert not await face.context("any plans with Birgit this week?", user_id="bob")
+
+
+@pytest.mark.req("O-43", "O-44", "X-33")
+async def test_a_budget_is_kept_and_checked(face: Face) -> None:
+    await told(face)
+
+    small = await face.context("Where does my sister live?", user_id="alice", budget=120)
+    assert 0 < small.tokens <= 120
+    assert not await face.context("Where does my sister live?", user_id="alice", budget=0)
+    for wrong in (-1, 16_001, "800", True):
+        with pytest.raises(InvalidInput):
+            await face.context("x", user_id="alice", budget=wrong)
+    with pytest.raises(InvalidInput, match="sometimes"):
+        await face.context("hello there", user_id="alice", gate="sometimes")
+
+
+@pytest.mark.req("R-4", "P-5")
+async def test_nobody_is_shown_what_is_somebody_elses(face: Face) -> None:
+    await told(face)
+
+    assert not await face.context("Where does my sister live?", user_id="bob")
+    assert (await face.entities(user_id="bob"))["results"] == []
+    assert (await face.relations(user_id="bob"))["results"] == []
+
+
+@ON_DISK
+@pytest.mark.req("S-31", "S-33")
+async def test_the_same_question_gives_the_same_block_in_another_process(face: Face, opens: Opens) -> None:
+    await told(face)
+    first = await face.context("Where does my sister live?", user_id="alice")
+    again = await opens().context("Where does my sister live?", user_id="alice")
+
+    assert (again.text, again.stable) == (first.text, first.stable)
+
+
+@pytest.mark.req("C-28", "N-36", "R-12", "C-58.33")
+async def test_whom_and_what_memories_speak_of(face: Face) -> None:
+    await told(face)
+    entities = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
+    assert {"Anna", "Oslo", "Acme Corp", "Berlin"} <= set(entities)
+    assert entities["Anna"] == "person"
+    edges = {(one["source"], one["relation"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]}
+    assert ("Anna", "sister_of", "user") in edges
+
+    await face.delete_all(user_id="alice")
+    assert (await face.entities(user_id="alice"))["results"] == []
+    with pytest.raises(InvalidInput):
+        await face.entities(user_id="alice", limit=0)
+
+
+@pytest.mark.req("C-29", "N-36")
+async def test_a_role_leads_to_the_one_who_has_it(opens: Opens) -> None:
+    face = opens({"embedder": {"provider": "none"}})
+    await face.add("My sister Anna lives in Oslo.", user_id="alice")
+    await face.add("Anna adopted a cat named Miso.", user_id="alice")
+
+    found = await face.found("what did my sister adopt?")
+    assert any("Miso" in text for text in found)
+
+
+@pytest.mark.slow
+@pytest.mark.req("N-24")
+async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> None:
+    data = Path(__file__).parent.parent / "data" / "gate"
+    face = opens({"embedder": {"provider": "local"}, "context": {"gate": "always"}})
+    memories = [json.loads(line)["text"] for line in (data / "memories.jsonl").read_text().splitlines()]
+    await face.store_many([{"messages": text, "user_id": "alice"} for text in memories])
+    asked = [json.loads(line)["text"] for line in (data / "questions_unrelated.jsonl").read_text().splitlines()][:40]
+
+    shown = [question for question in asked if await face.context(question, user_id="alice")]
+    assert len(shown) <= 4, shown
