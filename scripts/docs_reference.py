@@ -50,6 +50,19 @@ MEANING: Final = {
     "policy.min_score": "how near in meaning a hit must be when the call does not say",
     "reranker.provider": "who takes a closer look at what was found: `http`, or `package.module:Class`; none: nobody",
     "reranker.config": "the provider's own options, see below",
+    "profile": "a set of values for `recall` and `context`, over which these sections are laid",
+    "context.budget": "tokens a model is shown at most",
+    "context.gate": "whether memory helps at all is decided by nobody (`always`), by rules, or also by a language model",
+    "context.false_injection": "the share of unrelated questions that may be shown anything; 0: all that is found is shown",
+    "context.strategy": "how is searched for it; none: as `policy.strategy` says",
+    "context.min_score": "how near in meaning it must be",
+    "context.candidates": "how many memories are looked at",
+    "context.limit": "how many are shown at most",
+    "context.transcript_days": "how far back turns are looked for; 0: without end",
+    "context.override_tokens": "how much of what a user told us to keep in mind is shown, whatever the budget",
+    "context.cache_seconds": "how long a block is kept for the same question; any write ends it",
+    "context.receipts": "how many receipts are kept",
+    "context.receipt_days": "for how long",
     "recall.fusion": "how channels become one ranking: their weighted `sum`, or reciprocal ranks (`rrf`)",
     "recall.rrf_k": "the constant of reciprocal ranks",
     "recall.decay_days": "what was not used for so many days keeps a share of 1/e of its score; none: nothing fades",
@@ -103,6 +116,7 @@ MEANING: Final = {
     "reranker http.timeout": "seconds; then the order stays what it was",
     "reranker http.retries": "after a rate limit, a time-out or a service that is down",
     "index local.memory_mb": "how much memory held vectors may take; the least recently used users go first",
+    "index local.quant": "holds vectors as bytes, in a quarter of the memory; what comes near is compared exactly",
 }
 """What each setting is for. A setting without a line here, or a line without a setting, is an error."""
 

@@ -4,7 +4,7 @@
 >>> memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
 >>> _ = memory.add("I live in Oslo", user_id="alice")
 >>> memory.search("Where does she live? Oslo?", user_id="alice")["results"][0]["memory"]
-'I live in Oslo'
+'User lives in Oslo.'
 
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """

@@ -20,8 +20,10 @@ from pydantic import Field, ValidationError, model_validator
 from retain.errors import ConfigError
 from retain.model.own import OwnRules
 from retain.model.policy import Curation, Limits, Policy
+from retain.model.profiles import PROFILES
 from retain.sections import (
     CacheSettings,
+    ContextSettings,
     EmbedderSettings,
     ExtractSettings,
     HistorySettings,
@@ -52,7 +54,9 @@ class Settings(Section):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
+    profile: Literal["facts", "gateway", "companion", "shared"] = "facts"
     recall: RecallSettings = RecallSettings()
+    context: ContextSettings = ContextSettings()
     extract: ExtractSettings = ExtractSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     custom_prompts: PromptSettings = PromptSettings()
@@ -136,7 +140,8 @@ class Settings(Section):
             min_score=self.policy.min_score,
             limits=limits,
             curation=curation,
-            recall=self.recall.as_policy(),
+            recall=self.recall.over(PROFILES[self.profile].recall),
+            retrieval=self.context.over(PROFILES[self.profile].retrieval),
             bare_lists=self.version == "v1.0",
         )
 

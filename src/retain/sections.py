@@ -123,7 +123,7 @@ class ContextSettings(Section):
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: Literal["always", "off", "heuristic", "llm"] | None = None
     false_injection: float | None = Field(default=None, ge=0, lt=1)
-    strategy: str | None = None
+    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)
     candidates: int | None = Field(default=None, ge=1)
     limit: int | None = Field(default=None, ge=1)

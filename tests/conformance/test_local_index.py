@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Final, Literal
 
 import numpy as np
 import pytest
@@ -24,18 +25,24 @@ from retain.ports.io import Io
 from retain.testing.modes import MODES, run
 from tests.conformance.vector_world import ALICE, BOB, DIM, SPACE, World, near
 
+QUANTS: Final[tuple[Literal["int8"] | None, ...]] = (None, "int8")
+held_as = pytest.mark.parametrize("quant", QUANTS)
 
-def local(world: World, io: Io, memory_mb: int = 64) -> LocalVectors:
-    return LocalVectors(LocalConfig(memory_mb=memory_mb), io, world.ledger)
+
+def local(world: World, io: Io, quant: Literal["int8"] | None = None) -> LocalVectors:
+    return LocalVectors(LocalConfig(memory_mb=64, quant=quant), io, world.ledger)
 
 
+@held_as
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.req("R-5", "X-19", "R-18", "O-12")
-def test_random_changes_and_questions_agree_with_the_definition(mode: str, seed: int) -> None:
+@pytest.mark.req("R-5", "X-19", "R-18", "O-12", "N-8")
+def test_random_changes_and_questions_agree_with_the_definition(
+    mode: str, seed: int, quant: Literal["int8"] | None
+) -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io, seed=seed)
-        index = local(world, io)
+        index = local(world, io, quant)
         for _ in range(150):
             await world.step()
             await world.agrees(index, world.query())
@@ -71,12 +78,13 @@ def test_several_links_of_one_memory_take_one_place_each() -> None:
     run("blocking", scenario)
 
 
-def test_also_tells_the_similarity_of_memories_beyond_the_limit_once() -> None:
+@held_as
+def test_also_tells_the_similarity_of_memories_beyond_the_limit_once(quant: Literal["int8"] | None) -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io)
         seqs = [await world.add(ALICE) for _ in range(20)]
         query = replace(near(world, 4), also=(*seqs[:10], 999_999))
-        hits = await local(world, io).search(query)
+        hits = await local(world, io, quant).search(query)
         assert [hit.extra for hit in hits] == [False] * 4 + [True] * (len(hits) - 4)
         assert len({hit.seq for hit in hits}) == len(hits)
         assert {hit.seq for hit in hits} == set(seqs[:10]) | {hit.seq for hit in world.expected(query)}
@@ -86,12 +94,13 @@ def test_also_tells_the_similarity_of_memories_beyond_the_limit_once() -> None:
     run("blocking", scenario)
 
 
+@held_as
 @pytest.mark.req("R-18", "O-12")
-def test_also_says_nothing_of_a_memory_that_has_left() -> None:
+def test_also_says_nothing_of_a_memory_that_has_left(quant: Literal["int8"] | None) -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io)
         seqs = [await world.add(ALICE) for _ in range(20)]
-        index = local(world, io)
+        index = local(world, io, quant)
         await index.search(near(world))
         await world.end(seqs[3])
         hits = await index.search(replace(near(world, 1), also=tuple(seqs)))
@@ -100,17 +109,18 @@ def test_also_says_nothing_of_a_memory_that_has_left() -> None:
     run("blocking", scenario)
 
 
+@held_as
 @pytest.mark.req("X-19")
-def test_without_a_user_every_users_memories_of_the_agent_are_searched() -> None:
+def test_without_a_user_every_users_memories_of_the_agent_are_searched(quant: Literal["int8"] | None) -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io)
         ours = [await world.add(Scope(user_id=user, agent_id="bot")) for user in ("alice", "bob", "")]
         shared = await world.add(Scope(user_id="alice", agent_id="bot"), Scope(user_id="bob", agent_id="bot"))
         await world.add(ALICE)
         query = near(world, 10, Scope(agent_id="bot"))
-        hits = await local(world, io).search(query)
+        hits = await local(world, io, quant).search(query)
         assert sorted(hit.seq for hit in hits) == [*ours, shared]
-        await world.agrees(local(world, io), replace(query, limit=2))
+        await world.agrees(local(world, io, quant), replace(query, limit=2))
 
     run("blocking", scenario)
 

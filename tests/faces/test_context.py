@@ -129,3 +129,28 @@ async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> No
 
     shown = [question for question in asked if await face.context(question, user_id="alice")]
     assert len(shown) <= 4, shown
+
+
+@pytest.mark.req("S-28", "D-10", "X-4")
+async def test_a_language_model_is_asked_only_where_rules_find_nothing(opens: Opens) -> None:
+    asked: list[str] = []
+
+    def model(messages: list[dict[str, str]]) -> str:
+        asked.append(messages[-1]["content"])
+        return '{"route": "pinned"}'
+
+    face = opens(llm=model)
+    await face.add("I am allergic to peanuts.", user_id="alice", infer=False)
+    assert "peanuts" in (await face.context("What am I allergic to?", user_id="alice", gate="llm")).text
+    assert asked == []
+    pack = await face.context("Zebras and xylophones", user_id="alice", gate="llm")
+    assert len(asked) == 1
+    assert "language model" in pack.gate.reason
+
+    def broken(messages: list[dict[str, str]]) -> str:
+        raise OSError("no route to host")
+
+    other = opens({"tenant": "other"}, llm=broken)
+    pack = await other.context("Zebras and xylophones", user_id="alice", gate="llm")
+    assert not pack
+    assert "failed" in pack.gate.reason

@@ -33,7 +33,7 @@ async def test_the_whole_question_counts_and_everything_else_that_was_asked(face
         await shown(face, LONG),
         await shown(face, f"{LONG}!"),
         await shown(face, LONG, budget=799),
-        await shown(face, LONG, gate="off"),
+        await shown(face, LONG, gate="heuristic"),
         await shown(face, LONG, route="pinned"),
         await shown(face, LONG, user_id="bob"),
         await shown(face, LONG, user_id="alice", run_id="monday"),

@@ -39,7 +39,8 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def filled(path: Path) -> str:
     with opened(path) as memory:
-        memory_id: str = memory.add("I live in Oslo", user_id="alice", metadata={"a": 1})["results"][0]["id"]
+        added = memory.add("I live in Oslo", user_id="alice", metadata={"a": 1}, infer=False)
+        memory_id: str = added["results"][0]["id"]
         memory.update(memory_id, "I live in Rome")
     return memory_id
 
@@ -74,7 +75,7 @@ def test_nothing_is_lost_by_a_migration(path: Path, monkeypatch: pytest.MonkeyPa
     with opened(path) as memory:
         assert list(memory.export()) == before
         assert len(memory.history(memory_id)) == 2
-        memory.add("and something new", user_id="alice")
+        memory.add("and something new", user_id="alice", infer=False)
         assert len(memory.search("Rome", user_id="alice")["results"]) == 2
 
 

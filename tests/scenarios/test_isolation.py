@@ -57,7 +57,7 @@ class _Isolation(RuleBasedStateMachine):
 
     @rule(target=known, scope=scopes, text=words, expires=times, key=st.sampled_from([None, None, "k"]))
     def add(self, scope: Scope, text: str, expires: str | None, key: str | None) -> str:
-        answer = self.memory.add(text, **by_name(scope), expires_at=expires, key=key)
+        answer = self.memory.add(text, **by_name(scope), expires_at=expires, key=key, infer=False)
         (event,) = answer["results"]
         memory_id: str = event["id"]
         if event["event"] == "ADD":

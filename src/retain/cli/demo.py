@@ -130,7 +130,7 @@ def _show_evidence(stage: Stage) -> None:
 def _find(stage: Stage) -> None:
     stage.step(
         "Found by words, and by meaning",
-        "A score is the mean of its two parts. The second question shares no word with its answer.",
+        "Shown are two parts of each score. The second question shares no word with its answer.",
     )
     for query in ("hazelnuts", "Who does not eat meat?"):
         stage.hits(stage.call("search", query, user_id="maya", limit=2, explain=True))

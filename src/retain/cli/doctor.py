@@ -141,10 +141,11 @@ def _mirrors(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
 
 def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
     active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
+    held = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
     if not signature or not active:
         return
     if active == signature:
-        yield Check("store", "index", GOOD, f"built with {active}")
+        yield Check("store", "index", GOOD, f"built with {active}{held}")
     else:
         detail = f"built with {active}, but the embedder is {signature}"
         yield Check("store", "index", DOUBT, detail, "`retain reindex`; until then search is by text only")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from retain import __version__
-from retain.cli import masking, moving, reading, transcripts, upkeep, writing
+from retain.cli import masking, moving, naming, reading, shown, transcripts, upkeep, writing
 from retain.cli.demo import demo
 from retain.cli.given import everywhere
 
@@ -14,6 +14,7 @@ Examples:
   retain demo
   retain add "I live in Oslo" --user alice
   retain search "Where does she live?" --user alice --explain
+  retain context "What should I cook tonight?" --user alice
   retain list --user alice
   retain export --output backup.jsonl
 
@@ -56,6 +57,8 @@ def retain(context: click.Context) -> None:
 for command in (
     *writing.COMMANDS,
     *reading.COMMANDS,
+    *shown.COMMANDS,
+    *naming.COMMANDS,
     *moving.COMMANDS,
     *transcripts.COMMANDS,
     *upkeep.COMMANDS,

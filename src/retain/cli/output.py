@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TextIO
 
 from retain.cli.table import Table, pairs
@@ -24,6 +24,14 @@ _STYLES: Final = {
     "title": "1;36",
 }
 _EVENTS: Final = {"ADD": "good", "UPDATE": "warn", "REPLACE": "warn", "DELETE": "bad", "ERROR": "bad"}
+_PARTS: Final = {
+    "dense": "dense vectors",
+    "text": "words",
+    "entity": "entities",
+    "rerank": "the reranker",
+    "relevance": "telling what is relevant",
+    "receipt": "keeping a receipt",
+}
 _FULL: Final = 200
 """No table is wider than this, however wide the terminal."""
 
@@ -78,6 +86,13 @@ def note(text: str, style: str = "dim") -> None:
     print(painted(text, style, sys.stderr), file=sys.stderr)
 
 
+def warn_degraded(degraded: Iterable[Mapping[str, Any]]) -> None:
+    """Say which part of a search or a context could not serve, and why."""
+    for one in degraded:
+        part = str(one.get("channel") or one.get("step"))
+        note(f"warning: searched without {_PARTS.get(part, part)}: {one['message']}", "warn")
+
+
 def as_json(value: Any) -> str:
     """JSON as it is printed: readable on a terminal, one line otherwise."""
     indent = 2 if is_terminal(sys.stdout) else None
@@ -91,6 +106,11 @@ def _speaks_unicode() -> bool:
 def day_time(instant: object) -> str:
     """An instant as people read it, to the minute, in UTC as it is stored."""
     return str(instant)[:16].replace("T", " ") if instant else ""
+
+
+def score(value: float | None) -> str:
+    """A score or a part of one, as tables show it."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 class Progress:

@@ -15,6 +15,8 @@ from retain.model.memory import Layer
 
 KINDS: Final = [str(kind) for kind in CALLER_KINDS]
 LAYERS: Final = [str(layer) for layer in Layer]
+STRATEGIES: Final = ["hybrid", "semantic", "exact", "recent", "vector", "text"]
+SCOPES: Final = ["session", "owner", "global"]
 _CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|=|>|<)(.*)", re.DOTALL)
 FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
 

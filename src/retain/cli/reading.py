@@ -11,8 +11,8 @@ import click
 from retain.cli import parse
 from retain.cli.fail import NOTHING, OK
 from retain.cli.given import Given, for_scope, for_store
-from retain.cli.output import day_time, event_style, note, say, show, show_pairs
-from retain.cli.parse import KINDS, LAYERS
+from retain.cli.output import day_time, event_style, note, say, score, show, show_pairs, warn_degraded
+from retain.cli.parse import KINDS, LAYERS, SCOPES, STRATEGIES
 from retain.cli.table import Column, Table
 from retain.errors import NotFoundError
 
@@ -20,6 +20,10 @@ _FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; al
 _AS_OF: Final = "What was known at that time, in ISO 8601."
 _LAYER: Final = "Where to look; facts if not given. May be repeated."
 _EXPIRED: Final = "Also what has expired."
+_STRATEGY: Final = "By words and meaning, by meaning, by the literal words, the newest, or by one channel alone."
+_BREADTH: Final = "Only the --run, all runs of the --user, or also what is everybody's (the user `*`)."
+_PARTS: Final = ("keyword", "semantic", "words", "speaker", "asking", "entity", "rrf", "rerank", "decay", "salience")
+"""The parts of a score, in the order in which they come about."""
 
 
 @click.command()
@@ -29,7 +33,8 @@ _EXPIRED: Final = "Also what has expired."
 @click.option("--min-score", metavar="SCORE", type=float, help="How near in meaning a hit must be, from 0 to 1.")
 @click.option("--as-of", metavar="TIME", help=_AS_OF)
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
-@click.option("--strategy", type=click.Choice(["hybrid", "vector", "text"]), help="By words and meaning, or by one.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help=_STRATEGY)
+@click.option("--scope", "breadth", type=click.Choice(SCOPES), help=_BREADTH)
 @click.option("--expired", is_flag=True, help=_EXPIRED)
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
 @for_scope
@@ -43,6 +48,7 @@ def search(
     as_of: str | None,
     layers: Sequence[str],
     strategy: str | None,
+    breadth: str | None,
     expired: bool,
     explain: bool,
 ) -> int:
@@ -61,6 +67,7 @@ def search(
             as_of=as_of,
             layers=layers or None,
             strategy=strategy,
+            scope=breadth,
             show_expired=expired,
             explain=explain,
         )
@@ -70,31 +77,32 @@ def search(
 
 
 def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
-    for one in answer.get("degraded", ()):
-        note(f"warning: searched without {one['channel']} vectors: {one['message']}", "warn")
+    warn_degraded(answer.get("degraded", ()))
     if not answer["results"]:
         note("nothing found")
         return
-    parts = sorted({name for hit in answer["results"] for name in hit.get("score_parts", ())}) if explain else []
+    parts = _parts_of(answer["results"]) if explain else []
     table = Table(
         [
             Column("SCORE", right=True),
             *(Column(name.upper(), right=True) for name in parts),
-            Column("ID"),
-            Column("SAID", spare=1),
-            Column("SPEAKER", spare=2),
+            Column("ID", spare=1 if explain else 0),  # who asks for the parts of a score wants to see those
+            Column("SAID", spare=2),
+            Column("SPEAKER", spare=3),
             Column("MEMORY", grows=True),
         ]
     )
     for hit in answer["results"]:
-        shown = [_number(hit["score_parts"].get(name)) for name in parts]
+        shown = [score(hit["score_parts"].get(name)) for name in parts]
         when, who = day_time(hit["occurred_at"]), hit.get("actor")
-        table.add(_number(hit["score"]), *shown, hit["id"], when, who, hit["memory"])
+        table.add(score(hit["score"]), *shown, hit["id"], when, who, hit["memory"])
     show(table)
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _parts_of(hits: Sequence[dict[str, Any]]) -> list[str]:
+    """The parts that at least one hit has; a part this program does not know comes last."""
+    there = {name for hit in hits for name in hit.get("score_parts", ())}
+    return [*(name for name in _PARTS if name in there), *sorted(there - set(_PARTS))]
 
 
 @click.command("list")
@@ -238,7 +246,10 @@ def stats(given: Given) -> int:
         shown = [
             (name, f"{counts[name]:,}") for name in ("memories", "turns", "events", "fulltext", "vectors", "pending")
         ]
-        spaces = [(f"{one['state']} index", f"{one['signature']}") for one in counts["indexes"]]
+        spaces = [
+            (f"{one['state']} index", " ".join(filter(None, (one["signature"], one["quant"]))))
+            for one in counts["indexes"]
+        ]
         show_pairs([*shown, *spaces])
     return OK
 

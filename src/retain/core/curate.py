@@ -82,7 +82,7 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
     told = _with_topics(text, spans)
     reading = _Reading(Context(who, rules.families, topic), found=own.copy())
     reading.context.is_note, reading.context.is_short = _is_note(told), len(told) <= 2
-    reading.context.is_talk = (who != "User" and len(told) > 1) or not reading.context.is_short
+    reading.context.is_talk = not reading.context.is_short or (who != "User" and _is_chatty(told))
     for sentence in told:
         if _FICTION.search(sentence.text):
             return []
@@ -105,6 +105,11 @@ _FICTION: Final = re.compile(r"^(?:[Mm]y name is|I am|I'm) [A-Z][a-z]+ the [A-Z]
 
 def _is_note(told: list[Span]) -> bool:
     return len(told) == 1 or (len(told) == 2 and not any(is_question(one.text) for one in told))
+
+
+def _is_chatty(told: list[Span]) -> bool:
+    """Whether somebody with a name talks to others; one plain line may as well be told to an assistant."""
+    return len(told) > 1 or any(one.text.endswith("!") for one in told)
 
 
 _TOPIC: Final = re.compile(r"^(?:my |new |current |all-time )*favou?rite [\w' -]{2,30}\?$", re.IGNORECASE)

@@ -3,7 +3,7 @@
 A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
 conversations (docs/guides/recall.md shows what each of them brings):
 
-    keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.2 entity + 0.2 time
+    keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.4 entity
 
 The best of them are then compared word by word, which adds 1.5 times that similarity. The score is the total over what
 could have been reached. Reciprocal ranks are available as another method.
@@ -21,6 +21,7 @@ RRF_K: Final = 60
 SPEAKER: Final = 0.4
 ASKING: Final = 0.8
 WORDS: Final = 1.5
+ENTITY: Final = 0.4
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ def fuse(
     min_score: float | None = None,
     text_counts: bool = True,
     told: Mapping[int, Told] | None = None,
+    entities: Mapping[int, float] | None = None,
 ) -> list[Scored]:
     """Candidates, best first.
 
@@ -61,10 +63,16 @@ def fuse(
     """
     keyword = _relative(text) if text_counts else {}
     chosen = set(keyword) | {seq for seq in near if min_score is None or max(0.0, dense[seq]) >= min_score}
-    known = told or {}
+    known, named = told or {}, entities or {}
+    chosen |= set(named)
     spoken = any(known.get(seq, _NOTHING).speaker for seq in chosen)
     reach = (1.0 if keyword else 0.0) + (1.0 if dense else 0.0) + (SPEAKER if spoken else 0.0)
     scored = [_scored(seq, keyword.get(seq), dense.get(seq), known.get(seq, _NOTHING), reach or 1.0) for seq in chosen]
+    for one in scored:
+        if one.seq in named:
+            one.parts.entity = named[one.seq]
+            one.total += ENTITY * named[one.seq]
+            one.score = _clamped(one.total / one.reach)
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
     scored.sort(key=lambda item: (-item.score, -dense.get(item.seq, 0.0), -item.seq))
     return scored

@@ -41,7 +41,7 @@ def read_messages(given: MessagesInput, limits: Limits) -> list[Message]:
         raise TooLarge(
             f"{len(items)} messages at once, the limit is {limits.messages}", hint="add them in several calls"
         )
-    return [_message(item, f"messages[{at}]", limits) for at, item in enumerate(items)]
+    return [read_message(item, f"messages[{at}]", limits) for at, item in enumerate(items)]
 
 
 def stored_messages(messages: Sequence[Message]) -> list[Message]:
@@ -49,7 +49,8 @@ def stored_messages(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if message.role in STORED_ROLES and message.text]
 
 
-def _message(item: object, where: str, limits: Limits) -> Message:
+def read_message(item: object, where: str, limits: Limits) -> Message:
+    """One checked message; ``where`` is what an error calls it."""
     if isinstance(item, str):
         return Message("user", checked_text(item, where, limits.text_chars, "limits.text_chars"))
     if not isinstance(item, Mapping):

@@ -72,6 +72,17 @@ class Pair:
         """Whether the new statement may replace something that lasts."""
         return not self.new.confirms and not self.new.additional and (not self.new.temporary or self.memory.temporary)
 
+    @property
+    def counts_the_same(self) -> bool:
+        """Whether the new statement has no number that the memory has not."""
+        return set(self.new.numbers.values()) <= set(self.memory.numbers.values())
+
+    @property
+    def left_behind(self) -> str:
+        """What the new statement ends and the memory has another value of already: there is nothing left to end."""
+        both = sorted(self.new.denied.keys() & self.memory.slots.keys())
+        return next((slot for slot in both if not same_value(self.new.denied[slot], self.memory.slots[slot])), "")
+
     def revise(self, reason: str, *, firm: bool = True) -> Decision:
         """The memory becomes the new statement."""
         return Decision(Action.REVISE, self.at, reason, firm)

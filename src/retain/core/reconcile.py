@@ -206,7 +206,7 @@ def _renewed(pairs: list[Pair]) -> Decision | None:
 
 def _opposite(pairs: list[Pair]) -> Decision | None:
     for pair in pairs:
-        if pair.new.additional or (pair.new.temporary and not pair.shared.segment.ends):
+        if pair.new.additional or pair.left_behind or (pair.new.temporary and not pair.shared.segment.ends):
             continue
         if _denies_name(pair):
             return pair.revise("what it names is over")
@@ -255,7 +255,9 @@ def _same(pairs: list[Pair]) -> Decision | None:
     """The same in other words, or a part of it."""
     for pair in pairs:
         shared, cosine = pair.shared, pair.cosine
-        if not pair.agrees or _names_differ(pair) or not _counts_the_same(pair):
+        if pair.left_behind:
+            return pair.ignore(f"{pair.left_behind} is known to be otherwise")
+        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same:
             continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING
         if close or (cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED) or cosine >= NEARLY_EQUAL:
@@ -277,10 +279,6 @@ def _is_part(pair: Pair) -> bool:
     feels_more = pair.new.feeling and not pair.memory.feeling
     near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
     return bool(said) and said <= pair.whole and near and pair.new.dates <= pair.memory.dates
-
-
-def _counts_the_same(pair: Pair) -> bool:
-    return set(pair.new.numbers.values()) <= set(pair.memory.numbers.values())
 
 
 _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (

@@ -12,12 +12,14 @@ assigned to a name such as ``token``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import chain, pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
+from retain.core.redact_hints import suspected
+from retain.core.redact_numbers import Finder, Span, any_of, ibans, is_card, numbers, pattern
 from retain.errors import ConfigError
 
 
@@ -80,23 +82,30 @@ class Redacted:
     dropped: bool = False
 
 
-Span: TypeAlias = tuple[int, int]
 _ROUNDS: Final = 8  # a mask can uncover a neighbour that was not set apart before; more than two are never seen
 _MASK: Final = re.compile(r"\[redacted:[a-z_]+\]")
 
 
 def redact(text: str, policy: RedactPolicy | None = None) -> Redacted:
     """The text with everything masked that the policy names; ``found`` lists the kinds, each once."""
-    policy = policy or DEFAULT_POLICY
+    return redact_moving(text, policy or DEFAULT_POLICY, ())[0]
+
+
+def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tuple[Redacted, list[Span]]:
+    """The same, and where these places of the text are afterwards; one that cuts a mask takes in all of it."""
     seen: set[Sensitive] = set()
+    moved = list(places)
     for _ in range(_ROUNDS):
         spans = _find(text, policy)
         if not spans:
             break
         seen.update(kind for _, _, kind in spans)
-        text = _masked(text, spans)
+        masks = _masks(spans)
+        text, moved = _masked(text, masks), [_moved(place, masks) for place in moved]
+    if not seen:
+        return Redacted(text), moved
     dropped = any(policy.action(kind) is Action.DROP for kind in seen)
-    return Redacted("" if dropped else text, tuple(kind for kind in Sensitive if kind in seen), dropped)
+    return Redacted("" if dropped else text, tuple(kind for kind in Sensitive if kind in seen), dropped), moved
 
 
 def redact_preview(text: str) -> str:
@@ -105,50 +114,54 @@ def redact_preview(text: str) -> str:
 
 
 def _find(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensitive]]:
+    kinds = suspected(text)
+    if not kinds:
+        return []
     return [
         (start, end, kind)
         for kind, finder in _FINDERS
-        if policy.action(kind) is not Action.OFF
+        if kind in kinds and policy.action(kind) is not Action.OFF
         for start, end in finder(text)
         if not _MASK.fullmatch(text, start, end)
     ]
 
 
-def _masked(text: str, spans: Iterable[tuple[int, int, Sensitive]]) -> str:
-    parts, at, last = [], 0, -1
+def _masks(spans: Iterable[tuple[int, int, Sensitive]]) -> list[tuple[int, int, str]]:
+    """What stands for what: spans that overlap are one, named by the first."""
+    masks: list[tuple[int, int, str]] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], _RANK[span[2]])):
-        if start >= last:
-            parts += [text[at:start], f"[redacted:{kind}]"]
-        last = at = max(last, end)
+        if masks and start < masks[-1][1]:
+            masks[-1] = (masks[-1][0], max(masks[-1][1], end), masks[-1][2])
+        else:
+            masks.append((start, end, f"[redacted:{kind}]"))
+    return masks
+
+
+def _masked(text: str, masks: Sequence[tuple[int, int, str]]) -> str:
+    parts, at = [], 0
+    for start, end, mask in masks:
+        parts += [text[at:start], mask]
+        at = end
     return "".join(parts) + text[at:]
 
 
-Finder: TypeAlias = Callable[[str], Iterator[Span]]
-Test: TypeAlias = Callable[[str], bool]
-
-
-def _pattern(pattern: str, test: Test | None = None, flags: int = 0) -> Finder:
-    """Finds the last group of a pattern (or all of it), if the test holds for it."""
-    compiled = re.compile(pattern, flags | re.ASCII)
-
-    def find(text: str) -> Iterator[Span]:
-        for match in compiled.finditer(text):
-            group = match.lastindex or 0
-            if test is None or test(match[group]):
-                yield match.span(group)
-
-    return find
-
-
-def _any_of(*finders: Finder) -> Finder:
-    return lambda text: chain.from_iterable(finder(text) for finder in finders)
+def _moved(place: Span, masks: Sequence[tuple[int, int, str]]) -> Span:
+    start, end = place
+    shift_start = shift_end = 0
+    for begin, finish, mask in masks:
+        grown = len(mask) - (finish - begin)
+        if begin < place[1] and finish > place[0]:  # it is cut, or lies within
+            start, end = min(start, begin), max(end, finish)
+        shift_start += grown if finish <= start else 0
+        shift_end += grown if finish <= end else 0
+    return start + shift_start, end + shift_end
 
 
 def _letters_and_digits(text: str) -> bool:
     return any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
 
 
-_PREFIXED: Final = _pattern(
+_PREFIXED: Final = pattern(
     r"""(?<![\w-])(?:
         sk-[\w-]{16,} | (?:sk|rk)_(?:live|test)_\w{10,}
         | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}
@@ -160,8 +173,8 @@ _PREFIXED: Final = _pattern(
         | eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?
     )""", _letters_and_digits, re.VERBOSE
 )  # fmt: skip
-_BEARER: Final = _pattern(r"\bbearer {1,8}([\w.~+/=-]{12,})", _letters_and_digits, re.IGNORECASE)
-_HEADER: Final = _pattern(r"\bauthorization: ?[a-z]{1,20} {1,8}([\w.~+/=-]{8,})", None, re.IGNORECASE)
+_BEARER: Final = pattern(r"\bbearer {1,8}([\w.~+/=-]{12,})", _letters_and_digits, re.IGNORECASE)
+_HEADER: Final = pattern(r"\bauthorization: ?[a-z]{1,20} {1,8}([\w.~+/=-]{8,})", None, re.IGNORECASE)
 _VALUE: Final = r"""(?!["']?\[redacted:)(?:"([^"\n]{3,200})"|'([^'\n]{3,200})'|((?:[^\s"'&,;]|&(?!\w+=)){3,}))"""
 _KEY_NAME: Final = r"(?:api[ _-]?key|access[_-]?key(?:[_-]?id)?|secret(?:[_-]?key)?|token|credentials?)"
 _ASSIGN: Final = r"""["']?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}"""
@@ -194,8 +207,8 @@ _ASSIGNED_KEY: Final = re.compile(
 )
 _SHORTEST_KEY, _SHORTEST_SAID = 6, 12  # "the token is base64 encoded" tells no token
 
-_IN_ADDRESS: Final = _pattern(r"(?<=[a-zA-Z0-9])://[^\s:/@]{0,256}:((?!\[redacted:)[^\s@/]{1,256})@")
-_PIN: Final = _pattern(r"\bpin(?: code| number)?(?: is| was|:|=)[ ]{0,3}([0-9]{3,12})\b", None, re.IGNORECASE)
+_IN_ADDRESS: Final = pattern(r"(?<=[a-zA-Z0-9])://[^\s:/@]{0,256}:((?!\[redacted:)[^\s@/]{1,256})@")
+_PIN: Final = pattern(r"\bpin(?: code| number)?(?: is| was|:|=)[ ]{0,3}([0-9]{3,12})\b", None, re.IGNORECASE)
 _STATED_PASSWORD: Final = re.compile(
     rf"""\b(?:password|passcode|passphrase|pwd)(?:[ ](?:for|to|of|on)[ ][^\n.!?:=]{{1,40}}?)?
     [ ](?:is|was)(?:[ ](?:now|still|currently|just))?:?[ ]{{1,3}}{_VALUE}""",
@@ -231,49 +244,9 @@ def _private_keys(text: str) -> Iterator[Span]:
             yield mark.start(), whole.end() if whole else mark.end()
 
 
-_SHAPES: Final = "[0-9]{13,19} (?:[0-9]{4}S){3}[0-9]{4} (?:[0-9]{4}S){3,4}[0-9]{1,3} [0-9]{4}S[0-9]{6}S[0-9]{4,5}"
-_LONG_NUMBER: Final = re.compile("[0-9](?:[ \u00a0-]?[0-9]){12}")
-_CARD_START: Final = re.compile("[3-6]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720")
-
-
-def _numbers(test: Test) -> Finder:
-    """Finds numbers of 13 to 19 digits, in one piece or in the groups they are written in on a card."""
-    # Looked at ahead, not consumed: a number before the card must not take the card's first digits along.
-    shapes = [shape.replace("S", "[ \u00a0-]") for shape in _SHAPES.split()]
-    find = _any_of(*(_pattern(rf"(?<!\w)(?<![0-9][.,])(?=({shape})(?!\w))", test) for shape in shapes))
-    return lambda text: find(text) if _LONG_NUMBER.search(text) else iter(())
-
-
-def _is_card(digits: str) -> bool:
-    """The check digit is right and the number starts as cards do; a time in milliseconds does not."""
-    numbers = [int(char) for char in reversed(digits) if char.isdigit()]
-    luhn = (sum(numbers[::2]) + sum(sum(divmod(2 * number, 10)) for number in numbers[1::2])) % 10 == 0
-    return luhn and _CARD_START.match(digits) is not None
-
-
-_IBAN: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{2})[0-9]{2}(?:[ ]?[A-Za-z0-9]){11,30}")
-_IBAN_CHARS: Final = {
-    word[:2]: int(word[2:])
-    for word in """AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29
-    ES24 FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21
-    LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24
-    SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20""".split()
-}
-
-
-def _ibans(text: str) -> Iterator[Span]:
-    for match in _IBAN.finditer(text):
-        wanted = _IBAN_CHARS.get(match[1].upper(), 0)
-        places = [at for at in range(*match.span()) if text[at] != " "][:wanted]
-        if wanted and len(places) == wanted and not text[places[-1] + 1 : places[-1] + 2].isalnum():
-            chars = "".join(text[at] for at in places)
-            if int("".join(str(int(char, 36)) for char in chars[4:] + chars[:4])) % 97 == 1:
-                yield places[0], places[-1] + 1
-
-
 _SSN_DIGITS: Final = r"(?!000|666|9)[0-9]{3}%s(?!00)[0-9]{2}%s(?!0000)[0-9]{4}(?![\w-])"
-_SSN_WRITTEN: Final = _pattern(r"(?<![\w-])" + _SSN_DIGITS % ("-", "-"))
-_SSN_NAMED: Final = _pattern(
+_SSN_WRITTEN: Final = pattern(r"(?<![\w-])" + _SSN_DIGITS % ("-", "-"))
+_SSN_NAMED: Final = pattern(
     rf"\b(?:ssn|social security)\b[^0-9\n]{{0,24}}({_SSN_DIGITS % ('[ -]?', '[ -]?')})", None, re.IGNORECASE
 )
 _PHONE: Final = r"""(?<![\w+.-])(?:
@@ -284,15 +257,15 @@ _PHONE: Final = r"""(?<![\w+.-])(?:
 
 _FINDERS: Final[tuple[tuple[Sensitive, Finder], ...]] = (
     (Sensitive.PRIVATE_KEY, _private_keys),
-    (Sensitive.API_KEY, _any_of(_PREFIXED, _BEARER, _HEADER, _assigned_keys)),
-    (Sensitive.PASSWORD, _any_of(_IN_ADDRESS, _PIN, _passwords)),
-    (Sensitive.CARD, _numbers(_is_card)),
-    (Sensitive.IBAN, _ibans),
-    (Sensitive.SSN, _any_of(_SSN_WRITTEN, _SSN_NAMED)),
-    (Sensitive.EMAIL, _pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")),
-    (Sensitive.URL, _pattern(r"""(?<![\w+.-])(?:[a-zA-Z][\w+.-]{1,20}://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)}]""")),
-    (Sensitive.PHONE, _pattern(_PHONE, None, re.VERBOSE)),
-    (Sensitive.ACCOUNT, _numbers(bool)),
+    (Sensitive.API_KEY, any_of(_PREFIXED, _BEARER, _HEADER, _assigned_keys)),
+    (Sensitive.PASSWORD, any_of(_IN_ADDRESS, _PIN, _passwords)),
+    (Sensitive.CARD, numbers(is_card)),
+    (Sensitive.IBAN, ibans),
+    (Sensitive.SSN, any_of(_SSN_WRITTEN, _SSN_NAMED)),
+    (Sensitive.EMAIL, pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")),
+    (Sensitive.URL, pattern(r"""(?<![\w+.-])(?:[a-zA-Z][\w+.-]{1,20}://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)}]""")),
+    (Sensitive.PHONE, pattern(_PHONE, None, re.VERBOSE)),
+    (Sensitive.ACCOUNT, numbers(bool)),
 )
 _RANK: Final = {kind: rank for rank, kind in enumerate(Sensitive)}
 DEFAULT_POLICY: Final = RedactPolicy()

@@ -92,6 +92,16 @@ def _filled(text: str, *, own: bool) -> Iterator[tuple[str, str]]:
         yield "car", NONE
 
 
+def denied_of(text: str) -> dict[str, str]:
+    """What a lower-case text says a slot is not, or is no longer: "no longer lives in oslo"."""
+    if not _ENDS_SOMETHING.search(text) or not is_possible(text, _PATTERN_CLUES):
+        return {}
+    found = ((slot, pattern.search(text)) for slot, pattern in _PATTERNS)
+    return {slot: _value(match[1]) for slot, match in found if match and _NO_MORE.search(text[: match.start(1)])}
+
+
+_ENDS_SOMETHING: Final = re.compile(r"\b(?:not|no longer|no more|stopped|quit)\b")
+_NO_MORE: Final = re.compile(rf"{_ENDS_SOMETHING.pattern}[^.,;!?]*$")
 _DENIES: Final = re.compile(
     r"\b(?:not|no longer|no more|never|stopped|quit|left|used to|without|sold|dropped|lost|anymore|any more)\b[^.,;!?]*$"
 )

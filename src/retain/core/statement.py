@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from retain.core.clues import clued
 from retain.core.rules.contrast import Segment, segments_of
 from retain.core.rules.lexicon import AVERSION, CESSATION_AROUND, CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
-from retain.core.rules.named import as_user, folded, person_of
+from retain.core.rules.named import as_user, person_of, subjects
 from retain.core.rules.own import own_values
 from retain.core.rules.owners import OTHERS, SELF, as_pronoun, by_owner, owner_of
 from retain.core.rules.plain import is_question, plain, sentences
 from retain.core.rules.quantities import dates_of, numbers_of
 from retain.core.rules.slot_patterns import STATUSES
 from retain.core.rules.stance import canonical, changes, content_tokens, is_light, polarity_of, token
-from retain.core.slots import beyond_statuses, names_status, slots_of
+from retain.core.slots import beyond_statuses, denied_of, names_status, slots_of
 from retain.model.own import OwnSlot
 
 __all__ = [
@@ -50,6 +50,7 @@ class Statement:
     subject: str
     segments: tuple[Segment, ...]
     slots: dict[str, str] = field(default_factory=dict)
+    denied: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)
     dates: frozenset[str] = frozenset()
     values: dict[str, str] = field(default_factory=dict)
@@ -98,18 +99,11 @@ def understand(text: str, own: tuple[OwnSlot, ...] = (), speaker: str = "") -> S
     names = names_of(neutral)
     said = plain(_RESOLVED.sub("", neutral))
     told = _told(sentences(said)) or [said.lower()]
-    parts = _by_owner(told).items()
-    first, *others = (replace(_state(text, owner, said, names), subject=_whose(owner, person)) for owner, said in parts)
+    about = subjects(person, speaker)
+    first, *others = (_state(text, owner, said, names, about(owner)) for owner, said in _by_owner(told).items())
     values = {name: getattr(first, name) for name in _FIELDS}
     values["slots"] = {**first.slots, **own_values(text, own)}
     return Statement(**values, others=tuple(others))
-
-
-def _whose(owner: str, person: str) -> str:
-    """The people of somebody by name are theirs, and not those of the speaker without a name."""
-    if not person:
-        return owner
-    return folded(person) if owner == SELF else f"{folded(person)}'s {owner}"
 
 
 _RESOLVED: Final = re.compile(r" ?\([^()]*\b(?:19|20)\d{2}\b[^()]*\)")
@@ -163,7 +157,7 @@ def _by_owner(told: Iterable[str]) -> dict[str, list[str]]:
     return parts or {SELF: [""]}
 
 
-def _state(text: str, owner: str, said: list[str], names: frozenset[str]) -> Statement:
+def _state(text: str, owner: str, said: list[str], names: frozenset[str], subject: str) -> Statement:
     repeated = bool(_CONFIRMS.search(" ".join(said))) or bool(_STILL.search(said[0]))
     cleaned = [_STILL.sub(" ", _CONFIRMS.sub(" ", sentence)) for sentence in said]
     whole = " ".join(cleaned)
@@ -173,9 +167,10 @@ def _state(text: str, owner: str, said: list[str], names: frozenset[str]) -> Sta
     standing = " ".join(segment.said for segment in segments if segment.polarity > 0)
     return Statement(
         text=text,
-        subject=owner,
+        subject=subject,
         segments=segments,
         slots=filled,
+        denied=denied_of(whole) if own and not filled else {},
         numbers=numbers_of(standing) or numbers_of(whole),
         dates=dates_of(standing) or dates_of(whole),
         values=_values(standing),

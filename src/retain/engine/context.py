@@ -13,10 +13,11 @@ from typing import Any, Final
 from retain.core.analyze import query_terms
 from retain.core.check import checked_text
 from retain.core.fence import Fence
-from retain.core.gate import DEPENDS_ON_WHO_ASKS, checked_mode, decide
+from retain.core.gate import DEPENDS_ON_WHO_ASKS, checked_mode
 from retain.core.planner import Plan, plan, sizes
 from retain.engine.account import accounted, tell
 from retain.engine.asking import EVERYBODY
+from retain.engine.gating import gate
 from retain.engine.parts import Parts
 from retain.engine.ranking import Hit
 from retain.engine.read import SearchRequest, hits_of
@@ -130,9 +131,7 @@ def _budget(value: int) -> int:
 
 def _mode(value: str) -> GateMode:
     mode = checked_mode(value)
-    if mode is GateMode.LLM:
-        raise InvalidInput("the gate cannot ask a language model yet", hint="heuristic decides by rules")
-    return mode
+    return GateMode.ALWAYS if mode is GateMode.OFF else mode
 
 
 def _route(value: str) -> Route:
@@ -162,9 +161,8 @@ async def _gated(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
-    if asked.mode is GateMode.ALWAYS:
-        return decide(asked.query, mode=asked.mode)
-    return decide(asked.query, mode=asked.mode, names=await _known_names(parts, asked.scope))
+    names = set[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked.scope)
+    return await gate(parts, asked.query, asked.mode, names)
 
 
 async def _known_names(parts: Parts, scope: Scope) -> set[str]:

@@ -18,6 +18,7 @@ from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
 from retain.engine.store import leave
 from retain.errors import InvalidInput, NotFoundError
+from retain.model.entity import owner_of
 from retain.model.event import EventType
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record, Status
@@ -99,6 +100,8 @@ async def _unlink(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
         for link in mine:
             await tx.links.remove(seq, link.scope)
     kept = [link for link in links if link not in mine]
+    for owner in {owner_of(link.scope) for link in mine} - {owner_of(link.scope) for link in kept}:
+        await tx.entities.leave(record.tenant_id, [record.seq], owner)
     await tx.text.drop([record.seq])
     await tx.text.put(record.seq, text_doc(record, kept))
     event = event_of(EventType.UNLINK, record, mine[0].scope, now, before=record)

@@ -127,7 +127,7 @@ async def stats(parts: Parts) -> dict[str, Any]:
 
     async def work(tx: Tx) -> dict[str, Any]:
         spaces = [
-            {"signature": info.signature, "state": info.state, "dim": info.dim}
+            {"signature": info.signature, "state": info.state, "dim": info.dim, "quant": parts.index.quant or None}
             for info in await tx.indexes.all(parts.tenant_id)
         ]
         return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}

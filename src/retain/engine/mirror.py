@@ -52,6 +52,8 @@ class _Mirror:
 class MirroredIndex:
     """See ``retain.ports.index.VectorIndex``. Two ledgers need two collection names in one store."""
 
+    quant = ""
+
     def __init__(self, ledger: Ledger, store: VectorStore, collection_name: str, io: Io) -> None:
         self._ledger, self._store, self._name = ledger, store, collection_name
         self._lock = io.lock()

@@ -108,6 +108,7 @@ def _ranked(parts: Parts, wanted: Search, found: Candidates) -> list[Scored]:
         min_score=wanted.min_score,
         text_counts=wanted.strategy not in {"vector", "semantic"} or not found.cosines,
         told=found.features,
+        entities=found.entities,
     )
     return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
 

@@ -135,9 +135,12 @@ async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighb
 
 def known_statement(record: Record, fact: Fact) -> Statement:
     """What a memory says, as it is held against a fact: each about whom it was told."""
-    return understand(record.text, fact.own, _teller(record) or (fact.who if begins_with(record.text, fact.who) else ""))
+    return understand(record.text, fact.own, _told_about(record, fact.who))
 
 
-def _teller(record: Record) -> str:
-    """Who "I" is in what a user said, by name."""
-    return speaker_name(str(record.data.get("speaker") or "")) if record.source_role in ("user", None) else ""
+def _told_about(record: Record, who: str) -> str:
+    """Who "I" is in a memory, by name; what others told of ``who`` is theirs to change."""
+    speaker = str(record.data.get("speaker") or "")
+    teller = speaker_name(speaker) if record.source_role in ("user", None) else ""
+    is_quoted = bool(teller and record.data.get("verbatim"))
+    return who if not is_quoted and begins_with(record.text, who) else teller

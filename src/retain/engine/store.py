@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from retain.engine.draft import text_doc
+from retain.engine.mention import mention, note_of
 from retain.errors import Conflict
+from retain.model.entity import Found as Named
 from retain.model.instant import Instant
-from retain.model.memory import INDEXED, Link, Record, Status
+from retain.model.memory import INDEXED, Layer, Link, Record, Status
 from retain.ports.ledger import IndexInfo, Tx
 
 
@@ -36,11 +38,15 @@ class Entry:
     record: Record
     links: Sequence[Link]
     vectors: Vectors
+    named: Named | None = None
+    """Whom and what it speaks of, where that was found out before; else it is looked for."""
 
 
-async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors) -> None:
+async def enter(
+    tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
+) -> None:
     """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
-    await enter_all(tx, [Entry(record, links, vectors)])
+    await enter_all(tx, [Entry(record, links, vectors, named)])
 
 
 async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
@@ -57,6 +63,13 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
         await tx.vectors.put(tenant, signature, _of_space(indexed, signature))
     news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
     await tx.vectors.note(tenant, news)
+    learned = (note_of(entry.record, entry.links, entry.named) for entry in entries if _is_learned(entry.record))
+    await mention(tx, learned, entries[0].record.updated_at)
+
+
+def _is_learned(record: Record) -> bool:
+    """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
+    return record.layer == Layer.TURN or record.source != "manual"
 
 
 def _of_space(entries: Sequence[Entry], signature: str) -> Iterator[tuple[int, bytes]]:
@@ -72,6 +85,7 @@ async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
         raise Conflict(f"{record.id} was changed by somebody else", hint="read it again and retry")
     await tx.links.release(record.tenant_id, record.seq)
     await tx.text.drop([record.seq])
+    await tx.entities.leave(record.tenant_id, [record.seq])
     await tx.vectors.drop(record.tenant_id, [record.seq])
     await tx.vectors.touch(record.tenant_id, [record.seq])
 

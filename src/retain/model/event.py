@@ -26,6 +26,7 @@ class EventType(StrEnum):
     EVICT = "EVICT"
     SUMMARIZE = "SUMMARIZE"
     FEEDBACK = "FEEDBACK"
+    REDACT = "REDACT"
 
 
 @dataclass(slots=True)

@@ -30,6 +30,11 @@ class VectorIndex(Protocol):
         """Whether a search waits for nothing outside this process."""
         ...
 
+    @property
+    def quant(self) -> str:
+        """How the vectors it holds are rounded: ``int8``, or '' for not at all. Hits are exact either way."""
+        ...
+
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """Best first; then those of ``also`` that have a vector."""
         ...

@@ -1,25 +1,41 @@
-"""Exact nearest neighbours in this process, held per user."""
+"""Nearest neighbours in this process, held per user.
+
+The answer is exact. Where vectors are held as bytes, those that come near are compared again with the vectors of the
+ledger.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from retain.adapters.held import Held, Name
-from retain.adapters.vectors.partition import Partition
+from retain.adapters.vectors.partition import Partition, matrix
 from retain.model.query import VectorQuery
 from retain.ports.index import DenseHit
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger, Tx, VectorRow
 
+_TIMES: Final = 4
+_AT_LEAST: Final = 100
+"""Of what is held as bytes, so many times the wanted number, and at least so many, are looked at again."""
+
 
 class LocalConfig(BaseModel):
-    """``memory_mb`` bounds what is held; the least recently used users go first."""
+    """``memory_mb`` bounds what is held; the least recently used users go first.
+
+    ``quant = "int8"`` holds vectors as bytes, in a quarter of the memory.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory_mb: int = Field(default=512, ge=1)
+    quant: Literal["int8"] | None = None
 
 
 class LocalVectors:
@@ -30,16 +46,23 @@ class LocalVectors:
 
     def __init__(self, config: LocalConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io
+        self.quant: str = config.quant or ""
         self._held: Held[Partition, VectorRow] = Held(ledger, config.memory_mb * 1_000_000, _rows, _partition)
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a user; without a user, of every user whose links name the agent or run."""
+        wide = replace(query, limit=max(_TIMES * query.limit, _AT_LEAST)) if self.quant else query
         users = [query.scope.user_id] if query.scope.user_id else await self._users(query)
         hits: list[DenseHit] = []
+        own: set[int] = set()
         for user in users:
-            partition = await self._held.fresh((query.scope.tenant_id, user, query.signature))
-            hits += await self._io.run(lambda partition=partition: partition.nearest(query))  # type: ignore[misc]
-        return hits if len(users) == 1 else _best(hits, query.limit)
+            partition = await self._held.fresh((query.scope.tenant_id, user, _space(query.signature, self.quant)))
+            found = await self._io.run(partial(partition.nearest, wide))
+            hits += found
+            if self.quant and query.spoken is not None:
+                own |= partition.own(found)
+        nearest = hits if len(users) == 1 else _best(hits, wide.limit)
+        return await self._compared_again(query, nearest, own) if self.quant else nearest
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
@@ -48,13 +71,42 @@ class LocalVectors:
     async def _users(self, query: VectorQuery) -> list[str]:
         return await self._ledger.read(lambda tx: tx.admin.users_of(query.scope))
 
+    async def _compared_again(self, query: VectorQuery, hits: list[DenseHit], own: set[int]) -> list[DenseHit]:
+        """The same hits by the vectors of the ledger: one that has left it since is left out."""
+        seqs = [hit.seq for hit in hits if not hit.extra or hit.seq in query.also]
+        rows = await self._ledger.read(lambda tx: tx.vectors.many(query.scope.tenant_id, query.signature, seqs))
+        cosines = await self._io.run(partial(_cosines, query, rows, own))
+        near = [hit.seq for hit in hits if not hit.extra and hit.seq in cosines]
+        near.sort(key=lambda seq: (-cosines[seq], -seq))
+        best = dict.fromkeys(near[: query.limit])
+        others = dict.fromkeys(seq for seq in query.also if seq in cosines and seq not in best)
+        return [DenseHit(seq, cosines[seq], extra=seq in others) for seq in (*best, *others)]
+
+
+def _space(signature: str, quant: str) -> str:
+    """What is held is told apart by the vector space and by how its vectors are held."""
+    return f"{signature}:{quant}" if quant else signature
+
 
 async def _rows(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
-    return await tx.vectors.partition(*name, since)
+    tenant_id, user_id, space = name
+    return await tx.vectors.partition(tenant_id, user_id, space.removesuffix(":int8"), since)
 
 
 def _partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
-    return Partition.of(rows, stamp, dim=int(name[2].split(":")[-1]))
+    signature = name[2].removesuffix(":int8")
+    quant = "" if signature == name[2] else "int8"
+    return Partition.of(rows, stamp, dim=int(signature.split(":")[-1]), quant=quant)
+
+
+def _cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set[int]) -> dict[int, float]:
+    if not rows:
+        return {}
+    seqs, vectors = [seq for seq, _ in rows], matrix([vector for _, vector in rows])
+    found: Any = np.vecdot(vectors, query.vector)
+    if own:
+        found = np.where([seq in own for seq in seqs], np.vecdot(vectors, query.spoken), found)
+    return dict(zip(seqs, found.tolist(), strict=True))
 
 
 def _best(hits: list[DenseHit], limit: int) -> list[DenseHit]:

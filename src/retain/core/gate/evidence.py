@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib.resources import files
+from itertools import pairwise
 from typing import Final
 
 from retain.core.gate.names import FIRST_NAMES
-from retain.core.gate.phrases import PAST
+from retain.core.gate.phrases import PAST_FORMS
 from retain.core.gate.said import Said
-from retain.core.gate.weights import WEIGHTS
 from retain.core.gate.words import (
     CALENDAR,
     FAMOUS,
@@ -33,6 +34,7 @@ from retain.core.gate.words import (
 
 BIAS: Final = "bias"
 _MOST_WORDS: Final = 120
+_SHORTEST_PLURAL: Final = 3
 _LENGTHS: Final = ((3, "tiny"), (6, "short"), (12, "usual"), (25, "long"))
 
 _CARRIERS: Final = frozenset(
@@ -48,19 +50,34 @@ _CARRIERS: Final = frozenset(
     something anything everything someone anyone nothing thing things ago soon later left way kind sort remember recall
     forget remind recommend suggest plan ideas idea help""".split()
 )
-_TOKEN: Final = re.compile(r"[^\W_]+(?:(?:-|'(?!s\b))[^\W_]+)*|'s\b|\"\"|[^\w\s]")
 _WRITTEN: Final = re.compile(r"[^\W\d_]\w*|[.!?:]")
-_KINDS: Final = (
-    (CALENDAR, "CALENDAR"),
-    (TECH, "TECH"),
-    (PLACES_AND_BRANDS, "PLACE"),
-    (PUBLIC_WORDS, "PUBLIC"),
+_NO_PAST: Final = frozenset("need feed speed bleed breed exceed succeed proceed".split())
+
+
+def _plurals(words: frozenset[str]) -> frozenset[str]:
+    return words | {f"{word}s" for word in words}
+
+
+_CERTAIN: Final = ((CALENDAR, "CALENDAR"), (TECH, "TECH"), (PLACES_AND_BRANDS, "PLACE"), (PUBLIC_WORDS, "PUBLIC"))
+_OTHERWISE: Final = (
+    (KIN, "KIN"),
+    (_plurals(PRIVATE_THINGS), "OWN"),
+    (LEISURE, "LEISURE"),
+    (PRIVATE_NOUNS, "LIFE"),
+    (TECH_WEAK, "DEVICE"),
+    (PERSONAL_VERBS, "DECIDE"),
+    (HUMAN_VERBS, "HUMAN"),
+    (PAST_FORMS, "PAST"),
 )
-_LESS_CERTAIN: Final = ((PRIVATE_NOUNS, "LIFE"), (TECH_WEAK, "DEVICE"))
-_SHAPES: Final = re.compile(
-    rf"(?:(?P<KIN>{KIN})|(?P<OWN>(?:{PRIVATE_THINGS})s?)|(?P<LEISURE>{LEISURE})|(?P<NUMBER>\d.*)|(?P<DECIDE>{PERSONAL_VERBS})"
-    rf"|(?P<HUMAN>{HUMAN_VERBS})|(?P<PAST>{PAST})|(?P<DOING>\w+ing)|(?P<MANY>\w{{3,}}s)|(?P<WORD>.*))\Z"
-)
+
+
+def _by_word(kinds: tuple[tuple[frozenset[str], str], ...]) -> dict[str, str]:
+    """The kind of each word; where it is in several lists, the first counts."""
+    return {word: kind for words, kind in reversed(kinds) for word in words}
+
+
+_PUBLIC_KIND: Final = _by_word(_CERTAIN)
+_PRIVATE_KIND: Final = _by_word(_OTHERWISE)
 
 
 def weigh(said: Said) -> float:
@@ -71,8 +88,9 @@ def weigh(said: Said) -> float:
 
 @cache
 def weight_table() -> dict[str, float]:
-    """Every feature's weight."""
-    pairs = (line.rsplit(" ", 1) for line in WEIGHTS.strip().split("\n"))
+    """Every feature's weight; read once."""
+    lines = files(__package__).joinpath("weights.tsv").read_text("utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines)
     return {feature: int(hundredths) / 100 for feature, hundredths in pairs}
 
 
@@ -81,7 +99,7 @@ def features(said: Said) -> set[str]:
     kinds = list(_kinds(said))
     ends = ["^", *kinds, "$"]
     found = {*kinds, f"^ {' '.join(kinds[:2])}", _length(len(kinds))}
-    found.update(f"{one} {other}" for one, other in zip(ends, ends[1:], strict=False))
+    found.update(f"{one} {other}" for one, other in pairwise(ends))
     found.update(f"{one} .. {other}" for one, other in zip(ends, ends[2:], strict=False))
     return found
 
@@ -91,31 +109,32 @@ def _length(count: int) -> str:
 
 
 def _kinds(said: Said) -> Iterator[str]:
-    within, first = _capitals(said.text)
     lower = said.text.islower()
-    for token in _TOKEN.findall(said.low)[:_MOST_WORDS]:
-        yield token if token in _CARRIERS or not token[0].isalnum() else _kind(token, within, first, lower=lower)
+    within, first = (frozenset[str](), frozenset[str]()) if lower else _capitals(said.text)
+    for token in said.tokens[:_MOST_WORDS]:
+        if token in _CARRIERS or not token[0].isalnum():
+            yield token
+        elif token in FAMOUS and token not in CALENDAR and (token in within or token in first):
+            yield "FAMOUS"
+        elif token in _PUBLIC_KIND:
+            yield _PUBLIC_KIND[token]
+        elif token in FIRST_NAMES and (lower or token in within or token in first):
+            yield "FIRST_NAME"
+        else:
+            yield "NAME" if token in within else _PRIVATE_KIND.get(token) or _shape(token)
 
 
-def _kind(word: str, within: set[str], first: set[str], *, lower: bool) -> str:
-    written = word in within or word in first
-    if written and word in FAMOUS and word not in CALENDAR:
-        return "FAMOUS"
-    kind = next((kind for words, kind in _KINDS if word in words), None)
-    if kind:
-        return kind
-    if word in FIRST_NAMES and (written or lower):
-        return "FIRST_NAME"
-    if word in within:
-        return "NAME"
-    shape = _SHAPES.match(word)
-    found = (shape.lastgroup if shape else None) or "WORD"
-    if found in {"KIN", "OWN", "LEISURE"}:
-        return found
-    return next((kind for words, kind in _LESS_CERTAIN if word in words), found)
+def _shape(word: str) -> str:
+    if word[0].isdigit():
+        return "NUMBER"
+    if word.endswith("ed") and word not in _NO_PAST:
+        return "PAST"
+    if word.endswith("ing"):
+        return "DOING"
+    return "MANY" if word.endswith("s") and len(word) > _SHORTEST_PLURAL else "WORD"
 
 
-def _capitals(text: str) -> tuple[set[str], set[str]]:
+def _capitals(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Words with a capital within a sentence, and such that only begin one."""
     within: set[str] = set()
     first: set[str] = set()
@@ -127,4 +146,4 @@ def _capitals(text: str) -> tuple[set[str], set[str]]:
         if word[0].isupper():
             (first if begins else within).add(word.lower())
         begins = False
-    return within, first
+    return frozenset(within), frozenset(first)

@@ -8,7 +8,10 @@ import re
 from typing import Final
 
 from retain.core.gate.phrases import DAY, any_of
-from retain.core.gate.words import KIN, LEISURE, PERSONAL_VERBS
+from retain.core.gate.words import KIN, LEISURE, PERSONAL_VERBS, either
+
+_DECIDE: Final = either(PERSONAL_VERBS)
+_LEISURE: Final = either(LEISURE)
 
 ABOUT_USER: Final = any_of(
     r"\b(?:did|have|had|was) i\b(?! (?:just |even )?(?:do|spell|write|get|go|use|used|make|miss|done|pronounce)\b.{0,40}"
@@ -29,12 +32,14 @@ ABOUT_USER: Final = any_of(
 )
 """What the user does, did, has, is or likes."""
 
+ABOUT_USER_WORDS: Final = frozenset("i me ich stasera abend noche soir qu\u00e9".split())
+
 DECISION: Final = any_of(
     rf"\b(?:what|which|where|who|when|whom)\b(?! (?:temperature|heat|angle|setting|percentage|ratio|age|dose|oven)).{{0,60}}?\b(?:should|shall|could|might) (?:i|we) "
-    rf"(?:\w+ly |still |also |maybe |even |go and |go )?(?:{PERSONAL_VERBS})\b(?! (?:if|when|in case|about an?|after an?|with an?)\b)",
+    rf"(?:\w+ly |still |also |maybe |even |go and |go )?(?:{_DECIDE})\b(?! (?:if|when|in case|about an?|after an?|with an?)\b)",
     r"\bwhat (?:\w+ )?(?:can|could) (?:i|we) (?:eat|cook|wear|get|make for|make with|bring|give|watch|take for|have|drink|do (?:tonight|this|on|for))\b",
     r"\bwhat (?:i|we) can (?:eat|have|drink|take|wear|cook|afford)\b|\bcan (?:i|we) (?:have|eat|drink|take) (?:the|that|this|it)\b",
-    rf"\b(?:should|shall) (?:i|we) (?:\w+ly |really |rather |just |still )?(?:{PERSONAL_VERBS})\b(?! (?:if|when|in case|a lot|about an?|after an?|with an?)\b)",
+    rf"\b(?:should|shall) (?:i|we) (?:\w+ly |really |rather |just |still )?(?:{_DECIDE})\b(?! (?:if|when|in case|a lot|about an?|after an?|with an?)\b)",
     r"(?<!how )(?<!why )\bdo we (?:have (?:enough|any|a)|still|own|usually|need (?:more|to|another)|know anyone|pay|owe)\b|\bwhose (?:turn|go)\b",
     r"\b(?:what|which|where|how much) i (?:earn|eat|own|need|have|pay|weigh|wear|spend|owe|do for)\b|\bif you were me\b",
     r"\bhow (?:should|could|can|shall|do) (?:i|we) (?:best )?(?:spend|celebrate|reply|answer|respond|tell (?!if|whether|the difference|apart|when|what|how|a\b|an\b)|approach|surprise|thank"
@@ -50,29 +55,37 @@ DECISION: Final = any_of(
 )
 """What only the user can decide, or what happens to the user."""
 
+DECISION_WORDS: Final = frozenset("i me we us whose".split())
+
 TASTE: Final = any_of(
     r"\brec+om+end(?:s|ations?|ing)?\b|\bfill (?:in|out)\b|\bany (?:ideas|tips|suggestions|recs|recommendations)\b|\bwhat (?:do|would) you (?:suggest|think i)\b",
-    rf"\bsuggest (?:me |us )?(?:a|an|some|something|two|three|few)\b.{{0,30}}\b(?:{LEISURE})\b|\bin the mood for\b|\bi fancy\b|\bi am craving\b",
+    rf"\bsuggest (?:me |us )?(?:a|an|some|something|two|three|few)\b.{{0,30}}\b(?:{_LEISURE})\b|\bin the mood for\b|\bi fancy\b|\bi am craving\b",
     r"\bsomething (?:[\w-]+ ){0,4}?to (?:read|watch|cook|eat|do|play|wear|listen|drink|make|bake|learn|give|bring)\b",
     r"\bwhat to (?:cook|wear|watch|eat|read|do (?:today|tonight|tomorrow|this|on|with|in)|bring|pack|get|give|buy|order|make for)\b",
     r"\bwhat is for (?:lunch|dinner|breakfast|supper|tea|dessert)\b|\bwhat is (?:on|up|planned|next) (?:today|tonight|tomorrow|this|next|for)\b",
-    rf"\b(?:{LEISURE}) (?:idea|ideas|spot|spots|tip|tips|suggestions?|inspiration|options?|recs?|place|places)\b",
-    rf"\b(?:ideas|tips|suggestions|inspiration|options|plans?) for (?:\w+ ){{0,3}}?(?:{LEISURE}|tonight|tomorrow|today|{DAY})\b",
-    rf"\b(?:need|looking for|could use|want|give me|find) (?:a|an|some|something|another) (?:[\w-]+ ){{0,2}}?(?:{LEISURE})\b(?! (?:of|in) )",
-    rf"\b(?:good|nice|new|quick|cheap|decent|best) (?:{LEISURE}) (?:for (?!a\b)|near|around|nearby|tonight|tomorrow|this)",
+    rf"\b(?:{_LEISURE}) (?:idea|ideas|spot|spots|tip|tips|suggestions?|inspiration|options?|recs?|place|places)\b",
+    rf"\b(?:ideas|tips|suggestions|inspiration|options|plans?) for (?:\w+ ){{0,3}}?(?:{_LEISURE}|tonight|tomorrow|today|{DAY})\b",
+    rf"\b(?:need|looking for|could use|want|give me|find) (?:a|an|some|something|another) (?:[\w-]+ ){{0,2}}?(?:{_LEISURE})\b(?! (?:of|in) )",
+    rf"\b(?:good|nice|new|quick|cheap|decent|best) (?:{_LEISURE}) (?:for (?!a\b)|near|around|nearby|tonight|tomorrow|this)",
     r"\b(?:gift|present|gifts|presents|card|flowers) (?:[\w-]+ ){0,5}for\b|\b(?:weekend|dinner|lunch|evening|holiday|birthday) plans?\b",
-    rf"^\W*(?:(?:ok|so|and|got|any|a|an|some|another|new|next|good|nice|quick) ){{1,4}}(?:[\w-]+ )?(?:{LEISURE})\b.{{0,80}}(?:\?|for (?!a\b))",
-    rf"^\W*(?:ok |so |please |can you |could you ){{0,3}}(?:plan|pick|choose|suggest|find|book) (?:a|an|some|the|another) (?:[\w-]+ ){{0,3}}?(?:{LEISURE})\b",
+    rf"^\W*(?:(?:ok|so|and|got|any|a|an|some|another|new|next|good|nice|quick) ){{1,4}}(?:[\w-]+ )?(?:{_LEISURE})\b.{{0,80}}(?:\?|for (?!a\b))",
+    rf"^\W*(?:ok |so |please |can you |could you ){{0,3}}(?:plan|pick|choose|suggest|find|book) (?:a|an|some|the|another) (?:[\w-]+ ){{0,3}}?(?:{_LEISURE})\b",
     r"\b(?:plan|make|build|create|compose|draft|write|put together|set up) (?:me )?an? (?!generic)(?:[\w-]+ ){0,3}?(?:packing list|shopping list|meal plan"
     r"|workout|training plan|itinerary|routine|week of|birthday card|toast|cover letter|cv|bio|schedule for|gift list|thank-you)\b",
     r"\b(?:what|which) (?:[\w-]+ )?next\b\W*$|\bwhere (?:to )?next\b",
 )
 """What is chosen by taste and circumstances."""
 
+TASTE_WORDS: Final = LEISURE | frozenset(
+    """recommend recommends recommendation recommendations recommending recomend reccomend reccommend fill any suggest mood
+    fancy craving something what ideas tips suggestions inspiration options plan plans card flowers plan make build create
+    compose draft write put set next where""".split()
+)
+
 AT_HOME: Final = any_of(
     r"\b(?:get|drive|walk|bike|cycle|bus|train|tram|way|back|head|heading|time) (?:back )?(?:home|to work|to the office|to school)\b",
     r"\b(?:from|near|after|before|close to|around) (?:home|work|the office)\b|\b(?:around|near) here\b|\bnear me\b|\bhome from\b|\bcommute\b",
-    rf"\b(?:mum|mom|dad|grandma|grandpa|granny|nana|auntie|oma|opa)(?:'s)?\b|\b(?:{KIN})'s (?:birthday|address|number|name|party|gift|present)\b",
+    rf"\b(?:mum|mom|dad|grandma|grandpa|granny|nana|auntie|oma|opa)(?:'s)?\b|\b(?:{either(KIN)})'s (?:birthday|address|number|name|party|gift|present)\b",
     r"\b(?:recycling|waste|rubbish|trash|bins?)\b.{0,30}\b(?:today|tomorrow|tonight|this week|day|out|\w+day)\b|\bdue (?:today|tomorrow|this|next|on|again)\b",
     r"\bon the (?:agenda|calendar|schedule)\b|\bwhen is (?:the|that) (?:next )?\w+ (?:due|again)\b",
     r"\b(?:add|put|cross|remove|take|tick|strike)\b.{1,60}\b(?:to|on|off|from|onto) the (?:\w+ ){0,3}list\b|\bread me the (?:\w+ )?list\b",

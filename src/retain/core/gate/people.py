@@ -1,5 +1,7 @@
 """People and things that a message names: known ones, and names that look like those of private people."""
 
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
+
 from __future__ import annotations
 
 import re
@@ -8,7 +10,16 @@ from typing import Final
 
 from retain.core.gate.names import FIRST_NAMES
 from retain.core.gate.said import QUOTED_MARK, Said
-from retain.core.gate.words import CALENDAR, COMMON_WORDS, FAMOUS, HUMAN_VERBS, PLACES_AND_BRANDS, PRIVATE_NOUNS, PUBLIC_WORDS
+from retain.core.gate.words import (
+    CALENDAR,
+    COMMON_WORDS,
+    FAMOUS,
+    HUMAN_VERBS,
+    PLACES_AND_BRANDS,
+    PRIVATE_NOUNS,
+    PUBLIC_WORDS,
+    either,
+)
 from retain.core.words import STOP_WORDS
 
 SHORTEST_NAME: Final = 4
@@ -25,9 +36,12 @@ _PLACED: Final = frozenset("the a an in at near on".split())
 _TITLES: Final = frozenset("aunt auntie uncle cousin dr mr mrs ms grandma grandpa nurse coach".split())
 _PERSON: Final = frozenset("he she his her him hers himself herself".split())
 _DOES: Final = re.compile(
-    r"(?:\b(?:did|does|has|had|is|was|will|would|can|should|could|if|that|when|whether|what|who|where)\s+\Z)", re.IGNORECASE
+    r"(?:\b(?:did|does|has|had|is|was|will|would|can|should|could|if|that|when|whether|what|who|where)\s+\Z)",
+    re.IGNORECASE,
 )
-_DEED: Final = re.compile(rf"(?: and \w+)?(?: \w+ly| still| ever| already| finally| also| always| even| not| really| just| so| too)? (?:{HUMAN_VERBS})\b")
+_DEED: Final = re.compile(
+    rf"(?: and \w+)?(?: \w+ly| still| ever| already| finally| also| always| even| not| really| just| so| too)? (?:{either(HUMAN_VERBS)})\b"
+)
 _TOUCHED: Final = re.compile(
     r"\b(?:what|who|which \w+|how) (?:\w+ )?(?:scared|upset|annoyed|hurt|helped|convinced|made|told|taught|gave|bothered|offended|surprised|cheered"
     r"|invited|hired|fired|dumped|introduced|lent|owes?|knows?|drives?|married|called|texted|met|stopped|kept|got)\s+\Z",
@@ -56,9 +70,7 @@ def known_name(said: Said, names: Collection[str]) -> str:
 
 
 def _stands(said: Said, low: str, name: str, folded: str) -> bool:
-    if folded in STOP_WORDS:
-        return False
-    if folded in COMMON_WORDS:
+    if folded in COMMON_WORDS or folded in STOP_WORDS:
         return any(
             found["name"] == name and not _SENTENCE_START.search(said.text[: found.start()])
             for found in _CAPITALISED.finditer(said.text)

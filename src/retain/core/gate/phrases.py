@@ -7,17 +7,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.gate.words import TECH_THINGS
+from retain.core.gate.words import TECH_THINGS, either
 
 MONTH: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 DAY: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-PAST: Final = (
-    r"(?!need\b|feed\b|\w+ceed\b|bleed\b|breed\b)(?:[a-z]+ed|said|told|gave|went|saw|did|had|made|took|got|bought|sold|met"
-    r"|wrote|drew|built|came|left|lost|found|chose|kept|put|set|paid|ran|began|sent|spent|thought|brought|taught|felt"
-    r"|heard|held|knew|meant|spoke|ate|drank|read|won|flew|drove|rode|swam|wore|broke|fell|lent|sang|slept|grew|hid|cut"
-    r"|gone|seen|been|done|taken|given|written|chosen|drawn|eaten|spoken|broken|worn|driven|known)"
+PAST_FORMS: Final = frozenset(
+    """said told gave went saw did had made took got bought sold met wrote drew built came left lost found chose kept put
+    set paid ran began sent spent thought brought taught felt heard held knew meant spoke ate drank read won flew drove
+    rode swam wore broke fell lent sang slept grew hid cut gone seen been done taken given written chosen drawn eaten
+    spoken broken worn driven known""".split()
 )
-_ADVERBS: Final = r"(?:(?:have|had|already|just|also|ever|both|really|originally|first|last|once|actually|never|finally) ){0,3}"
+"""What happened, in verbs that do not end in -ed."""
+
+_PAST: Final = rf"(?!need\b|feed\b|\w+ceed\b|bleed\b|breed\b)(?:[a-z]+ed|{either(PAST_FORMS)})"
+_ADVERBS: Final = (
+    r"(?:(?:have|had|already|just|also|ever|both|really|originally|first|last|once|actually|never|finally) ){0,3}"
+)
 _DID_TOGETHER: Final = (
     r"(?:discussed|talked|spoke|decided|agreed|planned|drew|made|set|chose|picked|came up|left off|stopped|worked|looked"
     r"|went|settled|wrote|built|did|said|started|used|tried|booked|put|finished|ordered|compared|covered|listed|drafted"
@@ -50,10 +55,20 @@ IDENTITY: Final = any_of(
     "\u043a\u0430\u043a \u043c\u0435\u043d\u044f \u0437\u043e\u0432\u0443\u0442|\u043a\u0442\u043e \u044f\\b|\u6211\u662f\u8c01|\u6211\u53eb\u4ec0\u4e48|\u79c1\u306e\u540d\u524d",
 )
 
-_SAID: Final = r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|mentioned|put|phrased|worded|called|typed|texted|promised)"
-_SAY: Final = r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word)"
+IDENTITY_WORDS: Final = frozenset(
+    "i me myself us ich mich llamo soy vivo suis-je m'appelle chiamo sono nome m\u00ed \u043c\u0435\u043d\u044f \u044f name job role profession occupation".split()
+)
+
+_SAID: Final = (
+    r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|mentioned|put|phrased|worded|called|typed|texted|promised)"
+)
+_SAY: Final = (
+    r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word)"
+)
 _SHOW: Final = r"(?:quote|repeat|read|give|show|recite|tell|find|copy|pull up)"
-_LITERAL: Final = r"(?:exactly|exact|verbatim|word for word|word-for-word|literally|literal|precise|precisely|to the letter)"
+_LITERAL: Final = (
+    r"(?:exactly|exact|verbatim|word for word|word-for-word|literally|literal|precise|precisely|to the letter)"
+)
 TRANSCRIPT: Final = any_of(
     rf"\b{_LITERAL}\b.{{0,40}}\b{_SAY}\b|\b{_SAY}\b.{{0,60}}\b{_LITERAL}\b",
     rf"\b{_SHOW}\b.{{0,50}}\b{_LITERAL}\b.{{0,40}}\b(?!you just){_SAID}\b|\b{_SHOW}\b.{{0,30}}\b(?!you just){_SAID}\b.{{0,60}}\b{_LITERAL}\b",
@@ -73,13 +88,20 @@ TRANSCRIPT_WORDS: Final = frozenset(
 CLOCK: Final = any_of(
     rf"\byesterday\b|\blast (?:week|month|year|time|session|night|weekend|spring|summer|autumn|fall|winter|{DAY}|{MONTH})\b",
     r"\bprevious(?:ly)? (?!to\b)|\bpreviously\b|\bago\b|\bearlier\b(?! than)|\bthe other (?:day|night|week)\b|\ba while back\b",
-    r"\b\d{4}-\d{2}-\d{2}\b|\bthe last time\b|\blast (?:few|couple|two|three|\d+) (?:days|weeks|months)\b",
+    r"\bthe last time\b|\blast (?:few|couple|two|three|\d+) (?:days|weeks|months)\b",
     r"\b(?:gestern|vorgestern|neulich|vorhin|letzte[nrs]? (?:woche|mal|jahr|monat)|ayer|anoche|la (?:semana|vez) pasada|la \u00faltima vez)\b",
     r"\b(?:la semaine derni\u00e8re|la derni\u00e8re fois|t'ai dit|m'as dit|te dije|me dijiste|hast du (?:mir )?gesagt|habe? ich (?:dir )?gesagt)\b|\bhier \?",
     r"\b(?:ieri|la settimana scorsa|l'ultima volta|ti ho detto|gisteren|vorige week|ontem|na semana passada|wczoraj)\b",
     "\u0432\u0447\u0435\u0440\u0430|\u6628\u5929|\u4e0a\u6b21|\u6628\u65e5|\u524d\u56de|\uc5b4\uc81c",
 )
 """Times that are told from now, or to the day."""
+
+DATE: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+CLOCK_WORDS: Final = frozenset(
+    """yesterday last previous previously ago earlier other while gestern vorgestern neulich vorhin letzte letzten letzter
+    letztes ayer anoche pasada \u00faltima derni\u00e8re dit dije dijiste gesagt hier ieri scorsa volta detto gisteren vorige
+    ontem passada wczoraj""".split()
+)
 
 LOOSE_CLOCK: Final = any_of(
     rf"\bwhen did\b|\b(?:on|from|since|until|till|by|next|this) (?:{DAY})\b|\bin (?:{MONTH})\b",
@@ -88,7 +110,7 @@ LOOSE_CLOCK: Final = any_of(
 """Times that questions of general knowledge hold too: they count beside something that is the user's."""
 
 HAPPENED: Final = re.compile(
-    r"\b(?:i|we|me|my|our|us|he|she|his|her|did|was|were|had|happened|went|said|the|that|this|those|anything|something|anyone|plan\w*|free|busy|what is)\b"
+    r"(?<!\bis )(?<!\bare )\b(?:\w{3,}ed|i|we|me|my|our|us|he|she|his|her|did|was|were|had|happened|went|said|the|that|this|those|anything|something|anyone|plan\w*|free|busy|what is)\b"
 )
 OPENS_QUESTION: Final = re.compile(
     r"(?:so |and |ok |but ){0,3}(?:what|which|who|when|where|why|how|do|does|did|is|are|was|were|can|could|should|would|will|has|have)\b"
@@ -102,8 +124,8 @@ PRIOR: Final = any_of(
     r"\bthat thing (?:we|i)\b|\bi (?:already |just )?(?:told|asked|showed|sent|gave|mentioned to) you\b|\bas (?:discussed|agreed)\b",
     r"\b(?:what|which|who|where|when|how|that|those|the|things|stuff|everything|anything|one|ones|[a-z]+s) "
     r"(?:(?!do\b|does\b|can\b|could\b|should\b|would\b|will\b|to\b|if\b)\w+ )?"
-    rf"(?:i|we) {_ADVERBS}{PAST}\b(?! (?:to |wrong|this|here))",
-    rf"\b(?:the|that|those|list|all|every) (?:[\w'-]+ ){{1,4}}(?:that )?(?:i|we) {_ADVERBS}{PAST}\b",
+    rf"(?:i|we) {_ADVERBS}{_PAST}\b(?! (?:to |wrong|this|here))",
+    rf"\b(?:the|that|those|list|all|every) (?:[\w'-]+ ){{1,4}}(?:that )?(?:i|we) {_ADVERBS}{_PAST}\b",
     r"\bwhere (?:were|was) (?:we|i)\b|\b(?:same|like) (?:as )?(?:last|before|always|usual|previously)\b|\bas usual\b|\bsame again\b",
     r"\bthe usual\b(?=\W*$|[,.?!;]| for (?:me|us)| please| and| but| one| place| order| spot| time| way| report| thing)",
     r"\b(?:from|like) (?:before|last|earlier|our|the other)\b|\blike on \w+day\b|\b(?:our|my) (?:last|previous|earlier|first)\b(?! (?:commit|branch|line|element|item|command|name|message|question))",
@@ -116,6 +138,11 @@ PRIOR: Final = any_of(
 )
 """References to earlier talk."""
 
+PRIOR_WORDS: Final = frozenset(
+    """i we you your us our my same usual like from remember recall that back continue resume carry go pick keep version
+    left stopped next as""".split()
+)
+
 RECALL: Final = any_of(
     r"\b(?:remember|remembers|recall|forget|forgot|forgotten)\b|\b(?:did|have) i (?:\w+ )?(?:say|said|tell|told|mention)\w*\b",
     r"\bdo you know about (?:my|our)\b|\bremind (?:me|us)\b|\bdo you (?:still |happen to )?know (?:my|our|if i|whether i|what i"
@@ -123,6 +150,10 @@ RECALL: Final = any_of(
     r"\bte acuerdas\b|\brecuerdas\b|\berinner\w+ du\b|\bwei(?:\u00df|ss)t du noch\b|\btu te souviens\b|\bte souviens-tu\b",
     r"\bte rappelles\b|\bti ricordi\b|\bvoc\u00ea (?:se )?lembra\b|\blembras\b|\bweet je nog\b|\bherinner je\b|\bpami\u0119tasz\b",
     "\u043f\u043e\u043c\u043d\u0438\u0448\u044c|\u8bb0\u5f97|\u899a\u3048\u3066|\uae30\uc5b5\ud574",
+)
+RECALL_WORDS: Final = frozenset(
+    """remember remembers recall forget forgot forgotten remind know i acuerdas recuerdas du souviens souviens-tu rappelles
+    ricordi lembra lembras nog herinner pami\u0119tasz""".split()
 )
 NOT_RECALL: Final = any_of(
     r"\b(?:how|why|what) (?:do|does|can|to|should|would|is|are|did|could|makes?) .{0,40}\b(?:remember|recall|forget|memorize)\b"
@@ -143,7 +174,11 @@ POSSESSIVE: Final = any_of(
     r"\b(?:a|de|con|para|que|es|son|le|en) (?:mi|mis) [^\W\d_]{3,}|\b(?:de|\u00e0|a|est|pour|avec|que|pas|quel|quelle|sont|s'appelle) (?:mon|ma|mes) [^\W\d_]{3,}",
     "\u6211\u7684|\u79c1\u306e|\u50d5\u306e|\uc81c |\ub0b4 |\u043c\u043e[\u0439\u044f\u0438\u0435]\\b|\u043c\u043e(?:\u0435\u0433\u043e|\u0435\u0439|\u0438\u0445|\u0435\u043c\u0443)\\b",
 )
-TECH_POSSESSIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ ){{0,3}}?(?:{TECH_THINGS})\b")
+POSSESSIVE_WORDS: Final = frozenset(
+    """my our mine mein meine meinem meinen meiner meines mijn meu minha meus minhas mio mia miei mi mis mon ma mes unser
+    unsere unserer unseren unserem unseres""".split()
+)
+TECH_POSSESSIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ ){{0,3}}?(?:{either(TECH_THINGS)})\b")
 
 THIS_TURN: Final = any_of(
     r"^\W*(?:please |can you |could you |ok |now ){0,3}(?:explain|say|repeat|elaborate|rephrase|try|redo|show|read|do|write) (?:me )?(?:that|this|it|the (?:last|previous|first"

@@ -1,7 +1,9 @@
-"""What a message says in the user's own words: without code, quotations, pasted text and text handed over to be worked on.
+"""What a message says in the user's own words: no code, quotations, pasted text, or text handed over to be worked on.
 
 What is only mentioned asks for nothing: "Translate: do you remember me?" is not about remembering.
 """
+
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
 
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ _QUOTED: Final = re.compile(
     r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb|\u300c[^\u300d]*\u300d"
     r"|(?<![\w'])'[^'\n]{2,}?'(?!\w)|\u2018[^\u2019\n]{2,}?\u2019(?!\w)|\"[^\"]*\Z"
 )
+_QUOTES: Final = "\"'\u201c\u201e\u00ab\u300c\u2018"
 _BARE_QUOTES: Final = re.compile(r"[\"\u201c\u201d]")
 _WORK: Final = (
     r"translat\w*|rewrite|reword|rephrase|paraphrase|summari[sz]\w*|tl;?dr|shorten|condense|simplify|proofread|correct"
@@ -43,7 +46,9 @@ _COMMAND: Final = re.compile(
     re.IGNORECASE,
 )
 _COLON: Final = re.compile(r":(?=\s)\s*\S")
-_LABELLED: Final = re.compile(r"\s*(?:text|passage|article|email|context|quote|subject|from|to|user|customer)\s*:", re.IGNORECASE)
+_LABELLED: Final = re.compile(
+    r"\s*(?:text|passage|article|email|context|quote|subject|from|to|user|customer)\s*:", re.IGNORECASE
+)
 
 _UNQUOTED: Final = re.compile(
     r"(?P<before>\btranslat\w+ )(?!(?:my|our|the|that|this|it|what|into?|to)\b).+?(?P<after> (?:in)?to \w+\W*)\Z"
@@ -52,12 +57,17 @@ _UNQUOTED: Final = re.compile(
     r"|(?P<synonym>\b(?:synonyms?|antonyms?|rhymes?|another word|other words|opposite|plural|past tense|meaning"
     r"|definition|etymology|difference|spelling|pronunciation) (?:for|of|with|between) ).+"
     r"|(?P<order>\b(?:reply|respond|answer|say|repeat|print|output|write|type|return|echo)(?: \w+){0,3}? (?:with|only|just"
-    r"|exactly|verbatim|after me|the words?|the phrase|the text|the following|the sentence)\b).+"
+    r"|exactly|verbatim|after me|the words?|the phrase|the text|the following|the sentence)\b)(?! what (?:i|we|you)\b).+"
     r"|(?P<fiction>\b(?:write|compose|create|make up|invent|tell|imagine|draft|generate|give)(?: me| us)?(?: \w+){1,3}? "
     r"(?:poem|story|song|haiku|joke|limerick|essay|scene|dialogue|sketch|fable|tale|riddle|plot|lyrics|sonnet|novel) "
     r"(?:about|where|in which|on|of|that|with|set) )(?!.*\b(?:my|our|me|us|i|we)\b).+",
     re.IGNORECASE | re.DOTALL,
 )
+_FRAMES: Final = """translat say writ spell pronounc mean stand refer onym rhyme word opposite plural tense definition etymolog
+difference reply respond answer repeat print output type return echo compose create make invent tell imagine draft
+generat give""".split()
+"""What has to stand in a message for any of these; looking for it is quicker."""
+
 _TITLE: Final = re.compile(
     r"(?<=[a-z,] )(?:(?:[A-Z][\w']*|I),? (?:(?:the|of|a|in|is) )*){2,}[A-Z][\w']*"
     r"|(?<=[a-z,] )(?:Yesterday|Remember|(?:My|Our|Forget|Before|Last|Total) [A-Z][\w']*)(?: [A-Z][\w']*)*"
@@ -69,7 +79,9 @@ _LOG_LINE: Final = re.compile(
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b|[\w-]+: [\w/.-]+$|(?:From|To|Subject|Date|Cc|Sent): |[{}\[\]();]+\s*$"
     r"|(?:def|class|import|from|return|function|const|let|var|public|private|SELECT|INSERT|UPDATE|CREATE) )|.*[;{}]\s*$"
 )
-_PASTED: Final = re.compile(r"[{<\[$](?!\s*\w+\s*\])[^\n]*\Z|\[(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|npm ERR|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\$ \w")
+_PASTED: Final = re.compile(
+    r"[{<\[$](?!\s*\w+\s*\])[^\n]*\Z|\[(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|npm ERR|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\$ \w"
+)
 _LETTER: Final = re.compile(r"\s*(?:dear|hi|hello|hey)\b.{0,40}[,!]\s*$", re.IGNORECASE)
 
 _CONTRACTED: Final = re.compile(
@@ -78,35 +90,47 @@ _CONTRACTED: Final = re.compile(
 )
 _EXPANDED: Final = (" is", " us", " am", " have", " will", " would", " are", "")
 _IRREGULAR: Final = {"ca": "can", "wo": "will"}
-_WORD: Final = re.compile(r"[^\W_]+(?:(?:-|'(?!s\b))[^\W_]+)*")
+_CONTRACTED_WORDS: Final = frozenset(
+    """'s whats whos wheres whens hows thats lets im i'm ive i've youve you've weve we've theyve they've i'll you'll we'll
+    they'll it'll i'd you'd we'd they'd he'd she'd you're we're they're didn't didnt don't dont doesn't doesnt haven't havent
+    hasn't hasnt hadn't hadnt wasn't wasnt weren't werent isn't isnt aren't arent couldn't couldnt wouldn't wouldnt shouldn't
+    shouldnt can't cant won't wont""".split()
+)
+_TOKEN: Final = re.compile(r"[^\W_]+(?:(?:-|'(?!s\b))[^\W_]+)*|'s\b|\"\"|[^\w\s]")
+_WORD: Final = re.compile(r"[^\W_]")
 _COUNTRY: Final = re.compile(r"\bU\.?S\.?(?![\w])")
-_SPACES: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message's own words: as they were written, and in small letters with contractions written out."""
+    """A message's own words.
+
+    ``text`` is as it was written, ``low`` in small letters with contractions written out, ``tokens`` its words and
+    marks in order, ``words`` the same without order.
+    """
 
     text: str
     low: str
+    tokens: list[str]
     words: frozenset[str]
 
 
 def own_words_of(message: str) -> Said:
     """The user's own words in a message."""
     text = own_words(message)
-    low = _SPACES.sub(" ", _COUNTRY.sub("usa", text)).lower()
-    if "'" in low or _NO_APOSTROPHE.search(low):
+    low = " ".join((_COUNTRY.sub("usa", text) if "U" in text else text).lower().split())
+    tokens = _TOKEN.findall(low)
+    words = frozenset(tokens)
+    if not words.isdisjoint(_CONTRACTED_WORDS):
         low = _CONTRACTED.sub(_expand, low)
-    return Said(text, low, frozenset(_WORD.findall(low)))
-
-
-_NO_APOSTROPHE: Final = re.compile(r"\b(?:what|who|where|when|how|that|let|im|ive|didnt|dont|havent|wasnt|isnt|doesnt|hasnt)")
+        tokens = _TOKEN.findall(low)
+        words = frozenset(tokens)
+    return Said(text, low, tokens, words)
 
 
 def _expand(found: re.Match[str]) -> str:
     at = found.lastindex or 1
-    if found[0] in {"its", "wells"}:
+    if found[0] == "its":
         return found[0]
     stem = found[at]
     return _IRREGULAR.get(stem, stem) + _EXPANDED[at - 1]
@@ -127,11 +151,16 @@ def own_words(message: str) -> str:
     text = _unquoted(text)
     if ":" in text:
         text = _before_material(text)
-    text = _TITLE.sub(QUOTED_MARK, text)
-    return _UNQUOTED.sub(_keep_frame, text).strip()
+    low = text.lower()
+    if low != text:
+        text = _TITLE.sub(QUOTED_MARK, text)
+    framed = any(word in low for word in _FRAMES)
+    return (_UNQUOTED.sub(_keep_frame, text) if framed else text).strip()
 
 
 def _unquoted(text: str) -> str:
+    if not any(mark in text for mark in _QUOTES):
+        return text
     left = _QUOTED.sub(f" {QUOTED_MARK} ", text)
     return left if _WORD.search(left) else _BARE_QUOTES.sub(" ", text)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from retain.core.gate.phrases import TECH_POSSESSIVE, any_of
 from retain.core.gate.said import QUOTED_MARK, Said
-from retain.core.gate.words import FAMOUS, PLACES_AND_BRANDS, PRIVATE_THINGS, PUBLIC_WORDS, TECH, TECH_WEAK
+from retain.core.gate.words import FAMOUS, PLACES_AND_BRANDS, PRIVATE_THINGS, PUBLIC_WORDS, TECH, TECH_WEAK, either
 
 _SPEAKERS: Final = frozenset("i me my our you your".split())
 _GENERIC: Final = re.compile(
@@ -22,12 +22,12 @@ _PUBLIC_NAME: Final = re.compile(
 )
 _THE_OWN: Final = re.compile(
     r"\b(?:the|that) (?!post office)(?!(?:most|best|first|average|right|main|meaning|difference|usual|typical|standard|normal|recommended|correct|proper) )"
-    rf"(?:[\w'-]+ ){{0,2}}?(?:{PRIVATE_THINGS})s?\b(?! of an? | in general)"
+    rf"(?:[\w'-]+ ){{0,2}}?(?:{either(PRIVATE_THINGS)})s?\b(?! of an? | in general)"
 )
 """What people call "the" without having said which."""
 
 _IDENTIFIER: Final = re.compile(
-    r"\b[^\W_]+_\w+\b|\b[a-z]+[A-Z]\w+\b|\w\(\)|\.(?:py|js|ts|txt|json|csv|sh|sql|md|html|css)\b|[{};]|=>|=="
+    r"[^\W_]_\w|\b[a-z]+[A-Z]|\(\)|\.(?:py|js|ts|txt|json|csv|sh|sql|md|html|css)\b|[{};]|=>|=="
 )
 _HOW_TO: Final = re.compile(
     r"\b(?:how (?:do|can|could|should|would|to|does|did)|why (?:is|does|do|are|did|will|would|am)|what is (?:wrong|the best way|the right way)|can i"
@@ -42,7 +42,7 @@ _ANYBODY: Final = any_of(
     r"\bi (?:want to (?:know|understand|learn)|mean|meant|see|think|guess|wonder|do (?:get|understand|know)|would like to (?:know|understand))\b",
     r"\b(?:should|do|can) (?:i|we) (?:know|need to know|understand|use|say|call|write|pronounce|assume|trust the|peel|refrigerate|freeze|rinse|soak|add)\b",
     r"\bwhat do i do (?:when|if)\b|\bwhen (?:i am|you are) ahead\b|\b(?:can|could|may) i (?:ask|get you|have you)\b|\bwhat (?:temperature|angle|setting) (?:should|do)\b",
-    r"\bwhat if\b|\bif i\b|\bwhat (?:is|are) an? |\bwhat causes\b|\bshould (?:you|one|people)\b|\bin general\b|\bgeneric\b",
+    r"\bwhat if\b|\bif i\b|\bwhat (?:is|are) an? |\bwhat causes\b|\bshould (?:you|one|people)\b|\bin general\b|\bgeneric\b|\b(?:does|can|has|did) an? \w",
 )
 """What anybody might ask, in whatever person."""
 
@@ -62,7 +62,7 @@ def is_general(said: Said) -> bool:
     """Whether it asks about the world: a public subject, and nobody who speaks."""
     if said.words & _SPEAKERS or (said.words & {"we", "us"} and not said.words & PUBLIC_WORDS):
         return False
-    return has_public_subject(said) or (_has_public_name(said) and not _THE_OWN.search(said.low))
+    return has_public_subject(said) or (_has_public_name(said) and not _THE_OWN.search(said.text))
 
 
 def has_public_subject(said: Said) -> bool:

@@ -6,11 +6,13 @@ What is said of somebody by name is understood as the same sentence about "User"
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from retain.core.gate_names import FIRST_NAMES
+from retain.core.entity_lists import FIRST_NAMES
 from retain.core.rules.lexicon import KIN, PETS, STOP_WORDS
+from retain.core.rules.owners import SELF
 from retain.core.rules.verbs import ADVERBS, is_verb, lemma
 
 _ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
@@ -24,19 +26,32 @@ def speaker_name(name: str) -> str:
     return "" if name.strip().casefold() in _ROLES else name.strip()
 
 
-def folded(name: str) -> str:
-    """A name in the form in which two are compared."""
-    return " ".join(name.casefold().split())
-
-
 def person_of(text: str, speaker: str = "") -> str:
     """Whom a text is about by name: somebody it begins with, else the speaker; '' for a speaker without a name."""
-    return speaker if not text[:1].isupper() or begins_with(text, speaker) else _somebody(text) or speaker
+    return _somebody(as_user(text, speaker)) or speaker if text[:1].isupper() else speaker
 
 
 def begins_with(text: str, name: str) -> bool:
-    """Whether a text is told about somebody of this name."""
-    return bool(name) and _name(name).match(text) is not None
+    """Whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
+    found = _name(name).match(text) if name else None
+    return found is not None and _GOES_ON.match(text, found.end()) is not None
+
+
+_GOES_ON: Final = re.compile(r"(?:'s)? [a-z\d]")
+
+
+def subjects(person: str, speaker: str) -> Callable[[str], str]:
+    """The names under which what is said of somebody and of their people is compared.
+
+    What others tell of somebody stands apart from what they say themselves: nobody's own words are changed by others.
+    """
+    name = " ".join(person.casefold().split())
+    whom = name if person == speaker else f"{name}, by others"
+
+    def subject(owner: str) -> str:
+        return owner if not person else whom if owner == SELF else f"{whom}: {owner}"
+
+    return subject
 
 
 def as_user(text: str, name: str) -> str:
@@ -59,8 +74,10 @@ def _prefix(name: str) -> re.Pattern[str]:
 def _name(name: str) -> re.Pattern[str]:
     """A name at the start of a sentence, and as it is written anywhere else but where it is told as a name."""
     word = _written(name)
-    anywhere = "" if name.casefold() in _MONTHS else rf"|(?<!name is )(?<!called )(?<!named )(?<!call )\b{word}(?!\w)"
-    return re.compile(rf"(?:(?<=^)|(?<=[.!?] ))(?i:{word})(?!\w){anywhere}")
+    behind = "(?='s )" if name.casefold() in _MONTHS else r"(?!\w)"
+    return re.compile(
+        rf"(?:^|(?<=[.!?] ))(?i:{word})(?!\w)|(?<!name is )(?<!called )(?<!named )(?<!call )(?<!\w){word}{behind}"
+    )
 
 
 def _written(name: str) -> str:
@@ -69,7 +86,7 @@ def _written(name: str) -> str:
 
 _ADVERB: Final = r"(?:also|still|now|just|recently|often|usually|always|never|really|no longer|currently|finally)"
 _LEADING: Final = re.compile(
-    rf"(?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)?)(?:'s (?:\w+ )?(?P<theirs>\w[\w-]*)\b| (?:{_ADVERB} )*(?P<verb>[a-z]+)\b(?P<more>[^.!?]*))"
+    rf"(?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)?)(?:'s (?P<theirs>[\w-]+(?: [\w-]+)?)| (?:{_ADVERB} )*(?P<verb>[a-z]+)\b(?P<more>[^.!?]*))"
 )
 _TASTES: Final = frozenset("live like love hate prefer enjoy dislike adore speak".split())
 """What only people do, whatever they are called."""
@@ -81,7 +98,8 @@ _AUXILIARY: Final = re.compile(r" (?:(?:not|also|now|still|just|been|never) )*(?
 _IS: Final = re.compile(
     r" (?:(?:not|also|now|still|just|already|an?) )*(?:\d+(?! [a-z]*s\b(?<!years))|(?:vegan|vegetarian|married|single|divorced|engaged|allergic|afraid|retired|pregnant|living|moving|studying|working (?:at|as|for))\b)"
 )
-_THEIRS: Final = (KIN | PETS | frozenset("name birthday age surname job address hometown wife's".split())) - {"team"}
+_THEIRS: Final = (KIN | PETS | frozenset("name birthday age surname job address hometown".split())) - {"team"}
+_NOBODY: Final = STOP_WORDS | KIN | ADVERBS | _MONTHS
 
 
 def _somebody(text: str) -> str:
@@ -92,10 +110,10 @@ def _somebody(text: str) -> str:
     name = found["name"]
     first = name.split()[0].lower()
     is_known = first in FIRST_NAMES
-    if first in STOP_WORDS | KIN | ADVERBS or (not is_known and is_verb(first)):
+    if first in _NOBODY or "User" in name or (not is_known and is_verb(first)):
         return ""
     if found["theirs"]:
-        return name if is_known and found["theirs"].lower() in _THEIRS else ""
+        return name if is_known and not _THEIRS.isdisjoint(found["theirs"].lower().split()) else ""
     return name if _is_done_by_people(found["verb"], found["more"], is_known=is_known) else ""
 
 
@@ -105,4 +123,6 @@ def _is_done_by_people(verb: str, more: str, *, is_known: bool) -> bool:
     if verb in ("does", "did", "has", "had", "can", "will", "would"):
         following = _AUXILIARY.match(more)
         verb = following["verb"] if following else ""
+    if verb in ("owns", "owned") and not more.startswith((" a ", " an ")):
+        return False  # who owns a service or a task, others may own next
     return lemma(verb) in (_PEOPLE_DO if is_known else _TASTES)

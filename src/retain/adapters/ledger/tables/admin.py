@@ -39,7 +39,7 @@ SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
 
 
 class AdminTable:
-    """See ``retain.ports.ledger.Admin``."""
+    """See ``retain.ports.admin.Admin``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

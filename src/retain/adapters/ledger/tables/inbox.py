@@ -13,7 +13,7 @@ from retain.model.scope import Scope
 
 
 class SignalsTable:
-    """See ``retain.ports.ledger.Signals``."""
+    """See ``retain.ports.inbox.Signals``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -67,7 +67,7 @@ UNION SELECT turn_id FROM suppressed WHERE tenant_id = ? AND turn_id IN (:ids)""
 
 
 class SuppressedTable:
-    """See ``retain.ports.ledger.Suppressed``."""
+    """See ``retain.ports.inbox.Suppressed``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -100,7 +100,7 @@ class SuppressedTable:
 
 
 class IdempotencyTable:
-    """See ``retain.ports.ledger.Idempotency``."""
+    """See ``retain.ports.inbox.Idempotency``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -121,7 +121,7 @@ class IdempotencyTable:
 
 
 class LlmCacheTable:
-    """See ``retain.ports.ledger.LlmCache``."""
+    """See ``retain.ports.inbox.LlmCache``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

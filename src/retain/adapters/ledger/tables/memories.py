@@ -148,10 +148,12 @@ def _from(where: Where) -> str:
 
 
 def _named(where: Where) -> set[str]:
-    """The fields that must equal something given."""
+    """The fields that must equal something given; that a field is absent names nothing."""
     if isinstance(where, And):
         return {name for part in where.parts for name in _named(part)}
-    return {where.field} if isinstance(where, Condition) and where.op in {Op.EQ, Op.IN} else set()
+    if not isinstance(where, Condition) or where.op not in {Op.EQ, Op.IN}:
+        return set()
+    return set() if None in ((where.value,) if where.op is Op.EQ else where.value) else {where.field}
 
 
 def _found(row: Row) -> Found:

@@ -9,6 +9,9 @@ from retain.adapters.ledger.codec import dump, load
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.ports.stored import TABLES, Key, StoredRow
 
+_NOT_SAID: Final = {"events": " AND event <> 'REDACT'"}
+"""Rows that hold no words of anybody: they are written while the others are looked through."""
+
 _KEYS: Final = {"receipts": "id", "idempotency": "key", "llm_cache": "key"}
 _TEXTS: Final[dict[str, tuple[str, ...]]] = {
     "memories": ("text", "key", "data", "metadata"),
@@ -41,14 +44,16 @@ class StoredTexts:
         self._sql = sql
 
     async def count(self, tenant_id: str) -> int:
-        counted = " + ".join(f"(SELECT count(*) FROM {table} WHERE tenant_id = ?)" for table in TABLES)
+        counted = " + ".join(
+            f"(SELECT count(*) FROM {table} WHERE tenant_id = ?{_NOT_SAID.get(table, '')})" for table in TABLES
+        )
         row = await self._sql.one(f"SELECT {counted}", (tenant_id,) * len(TABLES))
         return int(row[0]) if row else 0
 
     async def page(self, tenant_id: str, table: str, after: Key | None, limit: int) -> list[StoredRow]:
         key = _key(table)
         later = "" if after is None else f" AND {key} > ?"
-        query = f"{_select(table)} WHERE tenant_id = ?{later} ORDER BY {key} LIMIT ?"
+        query = f"{_select(table)} WHERE tenant_id = ?{later}{_NOT_SAID.get(table, '')} ORDER BY {key} LIMIT ?"
         given = (tenant_id, limit) if after is None else (tenant_id, after, limit)
         return _rows(table, await self._sql.rows(query, given))
 

@@ -40,6 +40,7 @@ FROM memories m
 WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({marks(len(INDEXED))})
   AND NOT EXISTS (SELECT 1 FROM vectors v
                   WHERE v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = ?)"""
+_SOME: Final = "SELECT memory_seq, vector FROM vectors WHERE tenant_id = ? AND signature = ? AND memory_seq IN"
 _WORDS: Final = """
 SELECT memory_seq, words FROM vectors
 WHERE tenant_id = ? AND signature = ? AND words IS NOT NULL AND memory_seq IN"""
@@ -111,6 +112,12 @@ class VectorsTable:
         for part in chunks(list(seqs)):
             rows += await self._sql.rows(f"{_LINKED} ({marks(len(part))})", (signature, tenant_id, *part))
         return [LinkedVector(*row) for row in rows]
+
+    async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
+        rows: list[Row] = []
+        for part in chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_SOME} ({marks(len(part))})", (tenant_id, signature, *part))
+        return [(seq, vector) for seq, vector in rows]
 
     async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
         rows: list[Row] = []

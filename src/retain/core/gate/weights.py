@@ -1,6 +1,0 @@
-"""x"""
-from __future__ import annotations
-from typing import Final
-WEIGHTS: Final = """
-bias -400
-"""

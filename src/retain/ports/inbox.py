@@ -1,0 +1,92 @@
+"""What waits, what a person deleted, and what was answered before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from retain.model.event import Signal
+from retain.model.instant import Instant
+from retain.model.scope import Scope
+
+
+class Signals(Protocol):
+    """The durable inbox."""
+
+    async def put(self, signals: Iterable[Signal]) -> None:
+        """Keep something for later."""
+        ...
+
+    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+        """What waits in a scope, oldest first."""
+        ...
+
+    async def mark(
+        self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None, *, counts: bool = True
+    ) -> None:
+        """Say what became of signals; without ``counts`` it is no attempt that speaks against them."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Which of these are there, whatever their state."""
+        ...
+
+    async def remove(self, tenant_id: str, ids: Sequence[str]) -> None:
+        """Remove these, with the words they hold."""
+        ...
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove every signal of a scope, whatever its state."""
+        ...
+
+
+class Suppressed(Protocol):
+    """What a person deleted and must not come back by itself."""
+
+    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant) -> None:
+        """Remember a deletion."""
+        ...
+
+    async def lift(self, tenant_id: str, dedupe: str) -> None:
+        """The person said it again."""
+        ...
+
+    async def any(self, tenant_id: str) -> bool:
+        """Whether anything was deleted by a person."""
+        ...
+
+    async def has(self, tenant_id: str, dedupe: str) -> bool:
+        """Whether it was deleted by a person."""
+        ...
+
+    async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
+        """Which of these turns are the evidence of something that a person deleted."""
+        ...
+
+
+class Idempotency(Protocol):
+    """Answers of batches that must not be carried out twice."""
+
+    async def get(self, tenant_id: str, key: str) -> tuple[str, str] | None:
+        """The hash of the request and the reply that was given."""
+        ...
+
+    async def put(self, tenant_id: str, key: str, request: str, reply: str, at: Instant) -> None:
+        """Keep a reply."""
+        ...
+
+    async def purge(self, before: Instant) -> None:
+        """Forget old replies."""
+        ...
+
+
+class LlmCache(Protocol):
+    """Answers of language models to questions that were asked before."""
+
+    async def get(self, tenant_id: str, key: str) -> str | None:
+        """The answer to a question, by the hash of all that went into it."""
+        ...
+
+    async def put(self, tenant_id: str, key: str, reply: str, at: Instant) -> None:
+        """Keep an answer."""
+        ...

@@ -1,0 +1,119 @@
+"""Versions of remembered things, who may see them, and what happened to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from retain.model.event import Event
+from retain.model.instant import Instant
+from retain.model.memory import Found, Link, Record
+from retain.model.query import Where
+from retain.model.scope import Scope
+
+
+class Memories(Protocol):
+    """Rows of ``memories``: versions of remembered things."""
+
+    async def insert(self, record: Record) -> int:
+        """Store a new version; gives its ``seq`` (also set on the record)."""
+        ...
+
+    async def close(self, seq: int, status: str, at: Instant) -> bool:
+        """End a current version; false when somebody else ended it before."""
+        ...
+
+    async def bury(self, tenant_id: str, memory_id: str) -> None:
+        """Mark the earlier versions of a deleted memory as deleted too, so that no look at the past shows them."""
+        ...
+
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+        """Matching memories, each once, newest first."""
+        ...
+
+    async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
+        """The text that was stored last in exactly this scope and layer as it was said, and when that was said.
+
+        ``below`` looks only at what was stored before that ``seq``.
+        """
+        ...
+
+    async def count(self, where: Where) -> dict[str, int]:
+        """How many match, by kind."""
+        ...
+
+    async def current(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The version that holds now, whatever its status."""
+        ...
+
+    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+        """The version that holds now, through its first link."""
+        ...
+
+    async def at(self, seq: int) -> Record | None:
+        """One version."""
+        ...
+
+    async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
+        """One version by its number."""
+        ...
+
+    async def seqs(self, where: Where) -> list[int]:
+        """The ``seq`` of every match."""
+        ...
+
+    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+        """Those of ``seqs`` that match, in no particular order."""
+        ...
+
+
+class Links(Protocol):
+    """Who may see what."""
+
+    async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
+        """Link a version; a second live holder of a ``dedupe`` raises ``Conflict``."""
+        ...
+
+    async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
+        """Link many versions, each given with its link."""
+        ...
+
+    async def of(self, tenant_id: str, seq: int) -> list[Link]:
+        """The links of a version."""
+        ...
+
+    async def holder(self, tenant_id: str, dedupe: str) -> int | None:
+        """The current version that holds this dedupe value."""
+        ...
+
+    async def release(self, tenant_id: str, seq: int) -> None:
+        """Give up the dedupe values of a version that is no longer current."""
+        ...
+
+    async def remove(self, seq: int, scope: Scope) -> None:
+        """Remove one link."""
+        ...
+
+    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+        """Count a use of each version, given with the link through which it was seen."""
+        ...
+
+
+class Events(Protocol):
+    """The append-only history."""
+
+    async def append(self, events: Iterable[Event]) -> None:
+        """Record events."""
+        ...
+
+    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """The events of one memory, oldest first."""
+        ...
+
+    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
+        """Events with a larger ``seq``, oldest first."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+        """Which of these events of a memory are recorded."""
+        ...

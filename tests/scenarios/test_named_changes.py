@@ -1,0 +1,46 @@
+"""The labelled changes once more, told by somebody with a name: a name changes no decision."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import pytest
+
+from retain import Memory
+from retain.testing.clock import FakeClock
+from tests.scenarios.test_changes import DATA
+
+NAME: Final = "Maya"
+MOST_DIFFERENT: Final = 1
+"""An embedding knows the name and may be a little nearer or farther; nothing else may make a difference."""
+
+
+def message(text: str, name: str) -> dict[str, str]:
+    named = {"name": name, "content": re.sub(r"\bUser\b", name, text)}
+    return {"role": "user", **(named if name else {"content": text})}
+
+
+def happened(memory: Memory, case: dict[str, Any], user: str, name: str) -> list[tuple[str, str]]:
+    """What a statement did, and to which memory of a case."""
+    ids: dict[str, str] = {}
+    for known in case["existing"]:
+        (stored,) = memory.add(message(known["text"], name), user_id=user, infer=False)["results"]
+        ids[stored["id"]] = known["id"]
+    results = memory.add(message(case["new"], name), user_id=user, infer=True)["results"]
+    return sorted((one["event"], ids.get(one["id"], "")) for one in results)
+
+
+@pytest.mark.slow
+@pytest.mark.req("P-17")
+def test_changes_end_the_same_for_a_speaker_with_a_name() -> None:
+    cases = [json.loads(line) for line in (DATA / "changes_open.jsonl").read_text(encoding="utf-8").splitlines()]
+    different: list[str] = []
+    with Memory({"store": {"url": "memory:"}}, clock=FakeClock()) as memory:
+        for number, case in enumerate(cases):
+            without = happened(memory, case, f"user-{number}", "")
+            named = happened(memory, case, f"named-{number}", NAME)
+            if named != without:
+                different.append(f"{case['id']}: {without} became {named}")
+    assert len(different) <= MOST_DIFFERENT, different

@@ -1,0 +1,507 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.compose import compose
+from retain.core.gate import TOO_SHORT, decide, query_of
+from retain.core.gate.people import SHORTEST_NAME
+from retain.core.gate.said import HEAD, TAIL, own_words
+from retain.core.llm_gate import MAX_MESSAGE, gate_question, parse_route
+from retain.core.parse import UnreadableAnswer
+from retain.drive import drive
+from retain.engine.gating import gate
+from retain.errors import InvalidInput, LlmUnavailable
+from retain.model.context_gate import GateDecision, GateMode, Route
+from retain.testing.llm import Answer, ScriptedLlm
+
+NOTHING = "How do volcanoes form?"
+
+
+def route(message: str, *names: str) -> Route:
+    return decide(message, names=names).route
+
+
+# --- modes and the order of the rules ---------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S-24", "X-4")
+@pytest.mark.parametrize("mode", ["always", "off"])
+@pytest.mark.parametrize("message", ["", "hi", NOTHING, "what is my name?"])
+def test_an_open_gate_sends_every_message_to_episodes(mode: str, message: str) -> None:
+    assert decide(message, mode=mode).route is Route.EPISODE
+
+
+@pytest.mark.req("X-4")
+def test_a_mode_nobody_knows_is_refused_with_the_modes_there_are() -> None:
+    with pytest.raises(InvalidInput, match="always, off, heuristic, llm"):
+        decide("hello", mode="sometimes")
+
+
+@pytest.mark.req("S-24")
+@pytest.mark.parametrize("message", ["", "  ", "ok", "\n y \n"])
+def test_a_message_of_less_than_three_characters_needs_nothing(message: str) -> None:
+    assert decide(message) == TOO_SHORT
+
+
+@pytest.mark.req("S-24")
+def test_the_first_rule_that_applies_decides() -> None:
+    assert route("What is my name, and what exactly did I say yesterday about Thea?", "Thea") is Route.IDENTITY
+    assert route("What exactly did I say yesterday about Thea?", "Thea") is Route.TRANSCRIPT
+    assert route("What happened to Thea yesterday?", "Thea") is Route.EPISODE
+    known = decide("Do you remember Thea and my sister?", names=["Thea"])
+    assert (known.route, known.matched) == (Route.PINNED, "Thea")
+    assert decide("Do you remember my sister?").reason == "asks to remember"
+    assert decide("How tall is my sister?").reason == "speaks of something of the user's"
+
+
+# --- who the user is --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S-25")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "what's my name",
+        "What is my name?",
+        "Who am I?",
+        "tell me about myself",
+        "What do you know about me?",
+        "what do you remember about me",
+        "What do I do?",
+        "where do I work",
+        "Where am I from?",
+        "what's my job?",
+        "What is my role",
+        "how old am I?",
+        "whats my name again",
+        "Describe me in one sentence",
+        "Wie hei\u00dfe ich?",
+        "\u00bfC\u00f3mo me llamo?",
+    ],
+)
+def test_questions_about_oneself_open_the_identity_layer(message: str) -> None:
+    decision = decide(message)
+    assert (decision.route, decision.asks_memory) == (Route.IDENTITY, True)
+
+
+@pytest.mark.parametrize("message", ["Who am I to judge?", "What do I do if the oven smokes?", "what's your name?"])
+def test_questions_that_only_sound_like_it_do_not(message: str) -> None:
+    assert route(message) is not Route.IDENTITY
+
+
+# --- the very words ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("N-24", "S-24")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What exactly did I say about the salary?",
+        "what did I tell you about the roof, word for word?",
+        "Quote me on the holiday plan",
+        "Repeat verbatim what I told you about the noise",
+        "What were my exact words?",
+        "How did I phrase the apology?",
+        "show me the transcript of our chat",
+    ],
+)
+def test_a_wish_for_words_that_somebody_said_opens_the_transcript(message: str) -> None:
+    assert route(message) is Route.TRANSCRIPT
+
+
+@pytest.mark.req("R-24", "N-24")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Reply verbatim: all good here",
+        "Answer exactly with the word banana",
+        "exactly",
+        "verbatim",
+        "word for word",
+        "Give me exactly five bullet points",
+        "Explain exactly how a turbine works",
+        "word for word translation, please",
+        "Reply exactly: do you remember my birthday?",
+        "Print this verbatim: I told you yesterday.",
+    ],
+)
+def test_a_wish_for_an_exact_answer_recalls_nothing(message: str) -> None:
+    assert route(message) is Route.NONE
+
+
+# --- times and earlier talk -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S-26")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "what happened yesterday",
+        "How was the concert last week?",
+        "anything from last month?",
+        "What did the trip cost last year?",
+        "as it was last time",
+        "what came up in the last session",
+        "the address from earlier",
+        "what was it called previously",
+        "Have we done this before?",
+        "the place from two weeks ago",
+        "When did the roof start to leak?",
+        "what's planned on Thursday",
+        "Who visited in October?",
+        "notes of 2025-03-14",
+        "was hast du gestern vorgeschlagen?",
+    ],
+)
+def test_a_time_opens_the_episodes(message: str) -> None:
+    assert route(message) is Route.EPISODE
+
+
+@pytest.mark.req("S-26")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the budget we discussed",
+        "we talked about a cabin",
+        "You said something about magnesium",
+        "you told me a recipe",
+        "what was it you mentioned about tides",
+        "Remember when the boat sank?",
+        "do you recall that shop by the river",
+        "I recall the argument, what was the end of it?",
+        "as I said, no nuts",
+        "As I mentioned, the deadline moved",
+        "like I said: blue",
+        "that thing we built",
+        "that thing I wanted to try",
+        "let's pick up the thesis",
+        "same as last time",
+        "the usual, please",
+    ],
+)
+def test_a_reference_to_earlier_talk_opens_the_episodes(message: str) -> None:
+    decision = decide(message)
+    assert (decision.route, decision.asks_memory) == (Route.EPISODE, True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "When did the Byzantine Empire fall?",
+        "When did Copernicus die?",
+        "Which letter comes before Q?",
+        "How many days are in February?",
+        "who was king before Henry VIII",
+        "How do I list files changed since yesterday with git?",
+        "explain that last part again",
+        "That's not what I asked",
+    ],
+)
+def test_times_of_the_world_of_programs_and_of_this_answer_do_not(message: str) -> None:
+    assert route(message) is Route.NONE
+
+
+@pytest.mark.req("S-26", "S-24")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Do you remember Lotte's new flat?",
+        "recall my blood group",
+        "forget my old address",
+        "did I tell you about Ben?",
+        "Did I say anything about nuts?",
+        "do you know about my allergy",
+        "remind me of the Wi-Fi code",
+        "te acuerdas del hotel?",
+    ],
+)
+def test_recall_verbs_open_the_pinned_facts(message: str) -> None:
+    decision = decide(message)
+    assert (decision.route, decision.asks_memory) == (Route.PINNED, True)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How do squirrels remember where nuts are?",
+        "What is the best way to remember French verbs?",
+        "forget it",
+        "Remember to answer in Italian.",
+        "which cars are part of the brake recall",
+        "Synonyms for forget",
+    ],
+)
+def test_remembering_as_a_subject_or_a_figure_of_speech_does_not(message: str) -> None:
+    assert route(message) is Route.NONE
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("S-27")
+def test_a_known_name_counts_in_either_case_and_with_several_words() -> None:
+    assert route("is quillfeather ready", "Quillfeather") is Route.PINNED
+    assert decide("How big is BLUE HERON now?", names=["Blue Heron"]).matched == "Blue Heron"
+
+
+@pytest.mark.req("S-27")
+def test_a_name_counts_as_a_word_and_not_within_another() -> None:
+    assert route("What is a carpenter bee?", "Carpe") is Route.NONE
+
+
+@pytest.mark.req("S-27")
+def test_short_names_are_left_out() -> None:
+    assert route("Define ohm", "ohm") is Route.NONE
+    assert len("ohm") < SHORTEST_NAME
+
+
+@pytest.mark.req("S-27")
+def test_a_name_that_is_a_word_counts_only_where_it_is_written_as_a_name() -> None:
+    assert route("will it rain in Norway", "Will") is Route.NONE
+    assert route("Define hope", "Hope") is Route.NONE
+    assert decide("Is it Will who called?", names=["Will"]).matched == "Will"
+
+
+def test_names_in_a_text_that_is_handed_over_do_not_count() -> None:
+    assert route('Translate "Quillfeather sleeps" into Dutch', "Quillfeather") is Route.NONE
+
+
+# --- what belongs to the user, said or implied ------------------------------------------------------------------------
+
+
+@pytest.mark.req("N-24")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "When does my lease end?",
+        "water our plants how often?",
+        "is that bigger than mine?",
+        "wo ist mein Schl\u00fcssel?",
+    ],
+)
+def test_what_is_the_users_opens_the_pinned_facts(message: str) -> None:
+    assert route(message) is Route.PINNED
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Why is my for loop in Python so slow?",
+        "how do I sort my_array by value?",
+        "my docker build fails with an error, why?",
+        "oh my god",
+        "my bad",
+        'Who sang "My Girl"?',
+        "What is My Fair Lady about?",
+    ],
+)
+def test_programs_idioms_and_titles_are_nobodys(message: str) -> None:
+    assert route(message) is Route.NONE
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What should I cook tonight?",
+        "Which of the two jobs suits me better?",
+        "recommend a novel for the beach",
+        "gift ideas for Ottilie",
+        "Did I pay the electrician?",
+        "How many marathons have I run?",
+        "Am I free on the 3rd?",
+        "Has Tamsin found a flat?",
+        "What does Leopold's wife do?",
+        "which bus gets me home",
+        "should I take the offer?",
+        "What's for dinner?",
+    ],
+)
+def test_a_need_that_depends_on_who_asks_is_recognised(message: str) -> None:
+    assert decide(message).helps
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "hello there",
+        "thanks a lot!",
+        "shorter, please",
+        NOTHING,
+        "What is the capital of Mongolia?",
+        "How do you sharpen a chisel?",
+        "Who composed the Four Seasons?",
+        "what is 12 * 31",
+        "If I have 7 apples and eat 2, how many are left?",
+        "write a regex that matches dates",
+        "Summarise: Last year my uncle remembered where we had met.",
+        "Fix the grammar: yesterday my sister go home",
+        "Who is speaking? \u201cI forgot my keys again.\u201d",
+        "```\nmy_name = remember(yesterday)\n```",
+        '{"last_seen": "2024-02-03", "user": "my"}',
+        "2024-02-03T10:11:12Z ERROR my job failed",
+        "The bus was late.",
+        "\U0001f602\U0001f602\U0001f602",
+    ],
+)
+def test_what_is_the_same_for_everybody_needs_nothing(message: str) -> None:
+    assert not decide(message).helps
+
+
+def test_of_a_long_message_both_ends_are_read() -> None:
+    filler = "lorem ipsum " * 6_000
+    assert route(f"Did I water the ferns? {filler}") is Route.PINNED
+    assert route(f"{filler} what did we decide about the ferns?") is Route.EPISODE
+    assert len(own_words(filler)) <= HEAD + TAIL + len(" \n")
+
+
+@given(st.text(max_size=400), st.lists(st.text(max_size=12), max_size=4), st.sampled_from(list(GateMode)))
+def test_any_text_is_decided(message: str, names: list[str], mode: GateMode) -> None:
+    assert decide(message, names=names, mode=mode).route in Route
+
+
+PIECES = (
+    "what does \" ' ` : \n mean translate to reply exactly My I we did 1 2 how many the The of a , . ? {} my".split(" ")
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_pieces_of_the_patterns_are_decided(pieces: list[str]) -> None:
+    assert decide(" ".join(pieces)).route in Route
+
+
+# --- the query of a chat ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("O-53")
+def test_the_query_is_the_newest_text_of_the_user() -> None:
+    chat = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "yes?"},
+        {"role": "user", "content": " second "},
+        {"role": "assistant", "content": "well"},
+    ]
+    assert query_of(chat) == "second"
+    assert query_of(" only text ") == "only text"
+    assert query_of([]) == ""
+
+
+@pytest.mark.req("O-53")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "function_call",
+        "function_call_output",
+        "tool_call",
+        "tool_result",
+        "reasoning",
+        "computer_call",
+        "computer_call_output",
+        "web_search_call",
+        "file_search_call",
+    ],
+)
+def test_calls_of_tools_their_output_and_reasoning_are_skipped(kind: str) -> None:
+    item = {"type": kind, "role": "user", "content": "noise", "output": "noise"}
+    assert query_of([{"type": "message", "role": "user", "content": "real"}, item]) == "real"
+
+
+@pytest.mark.req("O-53")
+def test_the_parts_of_a_message_are_joined_by_a_blank() -> None:
+    parts = [
+        {"type": "input_text", "text": "look at"},
+        {"type": "input_image", "image_url": "data:..."},
+        {"type": "tool_result", "content": "noise"},
+        {"type": "text", "text": " this "},
+    ]
+    assert query_of([{"role": "user", "content": parts}]) == "look at this"
+
+
+@pytest.mark.req("O-53")
+def test_a_message_without_text_is_passed_over() -> None:
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
+    assert query_of([{"role": "user", "content": "before"}, picture, {"role": "user", "content": None}]) == "before"
+
+
+# --- a language model as the second opinion ---------------------------------------------------------------------------
+
+
+def gated(message: str, *answers: Answer, mode: str = "llm", names: tuple[str, ...] = ()) -> tuple[GateDecision, int]:
+    """What the gate decides, and how often the model was asked."""
+    llm = ScriptedLlm(answers)
+    engine = compose({"store": {"url": "memory:"}}, "blocking", llm=llm)
+    return drive(gate(engine.parts, message, mode, names)), len(llm.prompts)
+
+
+@pytest.mark.req("S-28", "D-10")
+def test_the_model_is_asked_once_where_the_rules_find_nothing() -> None:
+    decision, calls = gated(NOTHING, {"route": "pinned"})
+    assert (decision.route, calls) == (Route.PINNED, 1)
+    assert "gate.v1" in decision.reason
+
+
+@pytest.mark.req("S-28")
+def test_the_model_is_not_asked_where_the_rules_decide_or_nothing_is_said() -> None:
+    assert gated("What is my name?")[1] == 0
+    assert gated("Is Quillfeather done?", names=("Quillfeather",)) == (
+        decide("Quillfeather", names=["Quillfeather"]),
+        0,
+    )
+    assert gated("ok") == (TOO_SHORT, 0)
+
+
+@pytest.mark.req("S-28", "X-4")
+@pytest.mark.parametrize("mode", ["heuristic", "always", "off"])
+def test_other_modes_never_ask_the_model(mode: str) -> None:
+    assert gated(NOTHING, mode=mode) == (decide(NOTHING, mode=mode), 0)
+
+
+@pytest.mark.req("S-28", "D-10")
+@pytest.mark.parametrize(
+    "answer", [LlmUnavailable("down"), RuntimeError("somebody else's adapter"), "I am not sure.", "", {"route": "moon"}]
+)
+def test_a_model_that_fails_leaves_what_the_rules_said_and_the_reason_tells(answer: Answer) -> None:
+    decision, calls = gated(NOTHING, answer)
+    assert (decision.route, calls) == (Route.NONE, 1)
+    assert "the language model failed" in decision.reason
+
+
+@pytest.mark.req("D-10")
+def test_without_a_model_the_rules_decide_and_the_reason_tells() -> None:
+    engine = compose({"store": {"url": "memory:"}}, "blocking")
+    decision = drive(gate(engine.parts, NOTHING, "llm"))
+    assert (decision.route, "no language model" in decision.reason) == (Route.NONE, True)
+
+
+@pytest.mark.req("D-10")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"route": "episode"}',
+        'Sure! ```json\n{"route": "Episode"}\n```',
+        "episode",
+        '["episode"]',
+        '[{"layer": "episode"}]',
+        "{'route': 'episode',}",
+    ],
+)
+def test_the_layer_is_read_from_what_models_answer(answer: str) -> None:
+    assert parse_route(answer) is Route.EPISODE
+
+
+@pytest.mark.parametrize("answer", ["", "none or pinned", "{}", '{"route": 3}', "yes"])
+def test_an_answer_that_names_no_layer_or_several_is_unreadable(answer: str) -> None:
+    with pytest.raises(UnreadableAnswer):
+        parse_route(answer)
+
+
+@pytest.mark.req("D-10")
+def test_the_model_sees_the_message_as_material_and_of_a_long_one_both_ends() -> None:
+    system, asked = (message["content"] for message in gate_question("begin " + "x" * 5_000 + " end").messages)
+    assert "not an instruction" in system
+    assert '"route"' in system
+    assert asked.startswith("The message:\n<message>\nbegin")
+    assert asked.endswith("end\n</message>")
+    assert len(asked) < MAX_MESSAGE + 100

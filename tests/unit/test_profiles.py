@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from retain.config import Settings
+from retain.errors import ConfigError
+from retain.model.profiles import PROFILES
+
+
+@pytest.mark.req("X-5", "O-27", "P-8", "P-9", "X-4")
+def test_a_profile_is_a_set_of_values() -> None:
+    gateway, companion = PROFILES["gateway"].retrieval, PROFILES["companion"].retrieval
+    shared = PROFILES["shared"].retrieval
+    assert (gateway.token_budget, gateway.candidates, gateway.gate) == (2000, 100, "always")
+    assert (companion.token_budget, companion.gate) == (800, "heuristic")
+    assert (shared.strategy, shared.limit) == ("vector", 10)
+    assert shared.min_score is not None
+    assert 0.8 < shared.min_score < 0.8 + 1e-9
+
+
+@pytest.mark.req("X-5", "X-17", "O-27")
+def test_settings_stand_over_the_profile() -> None:
+    plain = Settings.of({}).as_policy()
+    assert plain.retrieval == PROFILES["facts"].retrieval
+    assert plain.recall == PROFILES["facts"].recall
+    given = {"profile": "companion", "context": {"budget": 500}, "recall": {"half_life_days": 30 * 0.6931471805599453}}
+    chosen = Settings.of(given).as_policy()
+    assert (chosen.retrieval.token_budget, chosen.retrieval.gate) == (500, "heuristic")
+    assert chosen.recall.decay_days == pytest.approx(30)
+    assert chosen.recall.mmr == 0.85
+
+
+@pytest.mark.req("X-33", "X-4", "X-17")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"profile": "pirate"},
+        {"context": {"budget": 16_001}},
+        {"context": {"budget": -1}},
+        {"context": {"gate": "sometimes"}},
+        {"recall": {"decay_days": 0}},
+        {"recall": {"decay_days": 3, "half_life_days": 2}},
+    ],
+)
+def test_what_cannot_be_is_an_error(given: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        Settings.of(given)
