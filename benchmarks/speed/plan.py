@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +89,7 @@ def _system(runner: Runner, sizes: tuple[int, ...], plan: Plan, scratch: Path) -
     if runner.system == "retain" and TALK_SIZE in sizes:
         for users in USERS:
             with _directory(scratch) as directory:
-                session.attempt(f"talk.{TALK_SIZE}.{users}", lambda where=directory, who=users: _talk(plan, where, who))
+                session.attempt(f"talk.{TALK_SIZE}.{users}", partial(_talk, plan, directory, users))
     if runner.system == "retain" and plan.large:
         with _directory(scratch) as directory:
             _large(session, directory)

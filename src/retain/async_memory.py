@@ -90,22 +90,9 @@ class AsyncMemory:
 
         Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
         """
-        request = AddRequest(
-            messages,
-            user_id,
-            agent_id,
-            run_id,
-            metadata,
-            filters,
-            infer,
-            kind,
-            key,
-            occurred_at,
-            expires_at,
-            prompt or "",
-            strict,
-            keep_turns,
-        )
+        request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
+        request.expires_at, request.prompt = expires_at, prompt or ""
+        request.strict, request.keep_turns = strict, keep_turns
         answer: dict[str, Any] = await self._engine.add(request)
         return answer
 
@@ -182,21 +169,9 @@ class AsyncMemory:
 
         Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
         """
-        request = SearchRequest(
-            query,
-            user_id,
-            agent_id,
-            run_id,
-            limit if top_k is None else top_k,
-            filters,
-            threshold if min_score is None else min_score,
-            layers,
-            as_of,
-            strategy,
-            explain,
-            show_expired,
-            scope,
-        )
+        most, least = limit if top_k is None else top_k, threshold if min_score is None else min_score
+        request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
+        request.explain, request.show_expired, request.scope = explain, show_expired, scope
         answer: dict[str, Any] = await self._engine.search(request)
         return answer
 
@@ -213,9 +188,9 @@ class AsyncMemory:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
         ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
-        pack's ``text`` is fenced, names what may be outdated, and comes in two parts: ``stable`` stays the same byte for
-        byte until what it is made of changes, ``volatile`` belongs to this query. ``citations`` say where each line
-        comes from, ``receipt_id`` leads to the account of what was considered, chosen and dropped.
+        pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
+        of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
+        leads to the account of what was considered, chosen and dropped.
         """
         return await self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate))
 
@@ -233,8 +208,7 @@ class AsyncMemory:
         offset: int = 0,
     ) -> dict[str, Any]:
         """People, places and things that memories speak of, most often mentioned first."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.entities(given, limit, offset)
+        return await self._engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
 
     async def relations(
         self,
@@ -341,8 +315,7 @@ class AsyncMemory:
         filters: Filters | None = None,
     ) -> dict[str, Any]:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.delete_all(given, filters)
+        return await self._engine.delete_all({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters)
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
@@ -364,8 +337,7 @@ class AsyncMemory:
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
         """Try again what could not be stored when it was said. Returns ``{"stored": n, "waiting": n}``."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.flush(given)
+        return await self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
 
     async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
         """Build the vectors of the configured embedder beside the old ones and switch when all are there.

@@ -99,7 +99,9 @@ async def test_whom_and_what_memories_speak_of(face: Face) -> None:
     entities = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
     assert {"Anna", "Oslo", "Acme Corp", "Berlin"} <= set(entities)
     assert entities["Anna"] == "person"
-    edges = {(one["source"], one["relation"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]}
+    edges = {
+        (one["source"], one["relation"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]
+    }
     assert ("Anna", "sister_of", "user") in edges
 
     await face.delete_all(user_id="alice")

@@ -10,6 +10,7 @@ from retain.adapters.embed.hashing import HashEmbedder
 from retain.drive import drive
 from retain.engine.embedding import Embedding, VectorCache, checked_vectors
 from retain.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, RetainError
+from retain.model.vector import Vector
 
 
 class _Time:
@@ -24,7 +25,7 @@ class _Time:
 def test_what_was_put_in_is_found_until_it_is_too_old() -> None:
     time = _Time()
     cache = VectorCache(10, 300.0, time)
-    cache.put("a", b"1")
+    cache.put("a", Vector(b"1"))
     time.now = 300.0
     assert cache.get("a") == b"1"
     time.now = 300.1
@@ -45,7 +46,7 @@ def test_the_oldest_go_when_there_are_too_many() -> None:
 @pytest.mark.req("N-3")
 def test_a_cache_of_no_size_keeps_nothing() -> None:
     cache = VectorCache(entries=0)
-    cache.put("a", b"1")
+    cache.put("a", Vector(b"1"))
     assert cache.get("a") is None
 
 
@@ -54,7 +55,7 @@ def test_the_defaults_are_a_thousand_entries_for_five_minutes() -> None:
     time = _Time()
     cache = VectorCache(now=time)
     for number in range(1001):
-        cache.put(str(number), b"")
+        cache.put(str(number), Vector(b""))
     assert cache.as_dict()["size"] == 1000
     time.now = 299.9
     assert cache.get("1000") is not None

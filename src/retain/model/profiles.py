@@ -6,7 +6,7 @@ No code asks for a profile; it reads the values.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from retain.model.policy import Recall, RetrievalPolicy
@@ -19,8 +19,8 @@ _ABOVE_EIGHT_TENTHS: Final = math.nextafter(0.8, 1.0)
 class Profile:
     """How a memory is searched and what a model is shown of it."""
 
-    retrieval: RetrievalPolicy = RetrievalPolicy()
-    recall: Recall = Recall()
+    retrieval: RetrievalPolicy = field(default_factory=RetrievalPolicy)
+    recall: Recall = field(default_factory=Recall)
 
 
 PROFILES: Final[dict[str, Profile]] = {
