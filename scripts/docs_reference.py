@@ -51,6 +51,7 @@ MEANING: Final = {
     "reranker.provider": "who takes a closer look at what was found: `http`, or `package.module:Class`; none: nobody",
     "reranker.config": "the provider's own options, see below",
     "profile": "a set of values for `recall` and `context`, over which these sections are laid",
+    "graph.llm": "the language model names whom and what a fact speaks of, and how that is related; else rules do",
     "context.budget": "tokens a model is shown at most",
     "context.gate": "who decides whether memory helps: nobody (`always`), rules, or also a language model",
     "context.false_injection": "the share of unrelated questions that may be shown anything; 0: all found is shown",

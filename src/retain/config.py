@@ -26,6 +26,7 @@ from retain.sections import (
     ContextSettings,
     EmbedderSettings,
     ExtractSettings,
+    GraphSettings,
     HistorySettings,
     LimitSettings,
     PolicySettings,
@@ -57,6 +58,7 @@ class Settings(Section):
     profile: Literal["facts", "gateway", "companion", "shared"] = "facts"
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
+    graph: GraphSettings = GraphSettings()
     extract: ExtractSettings = ExtractSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     custom_prompts: PromptSettings = PromptSettings()
@@ -142,6 +144,7 @@ class Settings(Section):
             curation=curation,
             recall=self.recall.over(PROFILES[self.profile].recall),
             retrieval=self.context.over(PROFILES[self.profile].retrieval),
+            graph_llm=self.graph.llm,
             bare_lists=self.version == "v1.0",
         )
 

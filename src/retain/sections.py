@@ -113,6 +113,12 @@ class RecallSettings(Section):
         return replace(profile, **named)
 
 
+class GraphSettings(Section):
+    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` the language model (two questions a fact)."""
+
+    llm: bool = False
+
+
 class ContextSettings(Section):
     """What a model is shown of the memory; what is not set is as the profile says.
 

@@ -156,3 +156,30 @@ async def test_a_language_model_is_asked_only_where_rules_find_nothing(opens: Op
     pack = await other.context("Zebras and xylophones", user_id="alice", gate="llm")
     assert not pack
     assert "failed" in pack.gate.reason
+
+
+@pytest.mark.req("C-28", "C-57", "C-58.34")
+async def test_a_language_model_may_name_whom_facts_speak_of(opens: Opens) -> None:
+    def model(messages: list[dict[str, str]]) -> str:
+        system = messages[0]["content"].lower()
+        if "relation" in system:
+            return '{"relations": [{"source": "Rex", "relation": "belongs_to", "target": "Ida"}]}'
+        if "entit" in system:
+            entities = [{"name": "Rex", "type": "concept"}, {"name": "Ida", "type": "person"}]
+            return json.dumps({"entities": entities})
+        return json.dumps({"facts": [{"fact": "Rex belongs to Ida.", "evidence": "Rex belongs to Ida"}]})
+
+    face = opens({"graph": {"llm": True}, "extract": {"strategies": ["pattern"]}}, llm=model)
+    answer = await face.add("My dog Rex belongs to Ida.", user_id="alice")
+    assert answer["status"] == "ok"
+    edges = {(one["source"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]}
+    assert ("Rex", "Ida") in edges
+
+    def broken(messages: list[dict[str, str]]) -> str:
+        raise OSError("no route to host")
+
+    other = opens({"tenant": "other", "graph": {"llm": True}, "extract": {"strategies": ["pattern"]}}, llm=broken)
+    answer = await other.add("I work at Acme Corp.", user_id="alice")
+    assert [one["memory"] for one in answer["results"]] == ["User works at Acme Corp."]
+    names = {one["name"] for one in (await other.entities(user_id="alice"))["results"]}
+    assert "Acme Corp" in names, "without the model, rules find it"

@@ -37,7 +37,7 @@ def test_what_was_put_in_is_found_until_it_is_too_old() -> None:
 def test_the_oldest_go_when_there_are_too_many() -> None:
     cache = VectorCache(entries=2)
     for key in "abc":
-        cache.put(key, key.encode())
+        cache.put(key, Vector(key.encode()))
     assert [cache.get(key) for key in "abc"] == [None, b"b", b"c"]
     cache.clear()
     assert cache.as_dict()["size"] == 0

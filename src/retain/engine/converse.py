@@ -15,6 +15,7 @@ from typing import Any
 from retain.core.statement import understand
 from retain.engine.ask import as_llm_error
 from retain.engine.extract import Extracted, extract
+from retain.engine.graph_llm import extract_with_llm
 from retain.engine.hearing import said_before
 from retain.engine.parts import Parts
 from retain.engine.propose import propose
@@ -79,6 +80,9 @@ async def converse(parts: Parts, said: Conversation, *, keep: bool = True, again
     ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
     cursor = await relate(parts, said.scope, ready, space.signature if space else "")
     undecided = await _proposals(parts, said.scope, ready, space)
+    if parts.policy.graph_llm:
+        for fact in ready:
+            fact.draft.named = await extract_with_llm(parts, fact.draft.text)
     if undecided is not None and strict:
         return Learned([], as_llm_error(undecided))
     missing = found.error or (waiting[0].error if waiting else None)

@@ -11,6 +11,7 @@ from retain.core import analyze
 from retain.core.normalize import normal_text
 from retain.core.temporal import date_words, resolve
 from retain.core.tokens import estimate_tokens
+from retain.model.entity import Found as Named
 from retain.model.event import Event
 from retain.model.ids import new_id
 from retain.model.instant import Instant, moment
@@ -46,6 +47,7 @@ class Draft:
     source: str = "manual"
     salience: float = 0.5
     origin_id: str | None = None
+    named: Named | None = None
 
 
 @dataclass(frozen=True, slots=True)

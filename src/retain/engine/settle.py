@@ -212,7 +212,8 @@ async def _add(
             return await _revise(parts, tx, plan, fact, known, again, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, parts.tenant_id, now)
-    await enter(tx, record, [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space))
+    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space)
+    await enter(tx, record, links, vectors, fact.draft.named)
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
 

@@ -98,4 +98,5 @@ class Policy:
     curation: Curation = Curation()
     recall: Recall = Recall()
     retrieval: RetrievalPolicy = RetrievalPolicy()
+    graph_llm: bool = False
     bare_lists: bool = False
