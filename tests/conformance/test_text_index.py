@@ -63,6 +63,7 @@ class Talk:
 
     async def forget(self, text: str) -> None:
         """Delete a turn."""
+
         async def work(tx: Tx) -> None:
             await leave(tx, self.records[text], Status.DELETED, NOW)
 

@@ -42,9 +42,7 @@ class Entry:
     """Whom and what it speaks of, where that was found out before; else it is looked for."""
 
 
-async def enter(
-    tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
-) -> None:
+async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None) -> None:
     """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
     await enter_all(tx, [Entry(record, links, vectors, named)])
 
