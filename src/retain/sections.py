@@ -114,7 +114,7 @@ class RecallSettings(Section):
 
 
 class GraphSettings(Section):
-    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` the language model, by two questions each."""
+    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` the language model (two questions each)."""
 
     llm: bool = False
 

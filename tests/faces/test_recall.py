@@ -76,6 +76,18 @@ async def test_recent_ignores_the_query(face: Face) -> None:
     assert await face.found("", strategy="recent", limit=2) == ["I sail boats", "I live in Oslo"]
 
 
+@pytest.mark.req("O-55", "D-22")
+async def test_the_newest_and_the_literal_of_the_past(face: Face, opens: Opens) -> None:
+    await face.remember("I like tea")
+    then = opens.clock.advance(days=1)
+    opens.clock.advance(days=1)
+    await face.remember("I like coffee, not tea")
+
+    assert await face.found("", strategy="recent", as_of=then) == ["I like tea"]
+    assert await face.found("coffee", strategy="exact", as_of=then) == []
+    assert await face.found("tea", strategy="exact", as_of=then) == ["I like tea"]
+
+
 @pytest.mark.req("O-46", "O-49", "O-50", "O-51", "O-26")
 async def test_exact_keeps_what_holds_the_words(face: Face) -> None:
     await face.remember("I like tea", key="drinks")
@@ -180,6 +192,18 @@ async def test_what_is_old_fades_at_read_and_no_row_changes(opens: Opens) -> Non
     again = await face.search("green tea", user_id="alice", explain=True)
     assert again["results"][1]["score_parts"]["decay"] == faded
     assert (await face.get(old))["version"] == 1
+
+
+@pytest.mark.req("D-17", "S-6", "X-16")
+async def test_what_is_used_stays_fresh(opens: Opens) -> None:
+    face = opens({"recall": {"decay_days": 30}, "context": {"gate": "always", "false_injection": 0, "cache_seconds": 0}})
+    await face.remember("I like green tea")
+    opens.clock.advance(days=60)
+    assert "green tea" in (await face.context("What do I drink?", user_id="alice")).text
+    opens.clock.advance(days=30)
+
+    found = await face.search("green tea", user_id="alice", explain=True)
+    assert found["results"][0]["score_parts"]["decay"] == pytest.approx(np.exp(-1))
 
 
 @pytest.mark.req("S-59")

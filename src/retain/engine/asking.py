@@ -89,7 +89,9 @@ def check(parts: Parts, request: SearchRequest) -> Search:
 
 async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
     """The same search among what is everybody's: when it is asked for, or the user has few facts of their own."""
-    if wanted.scope.user_id in {"", EVERYBODY} or not await _looks_further(parts, wanted):
+    if wanted.as_of is not None or wanted.scope.user_id in {"", EVERYBODY}:
+        return None
+    if not await _looks_further(parts, wanted):
         return None
     scope = replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id="")
     where = _where(parts, scope, wanted.layers, None, wanted.extra, show_expired=wanted.show_expired)

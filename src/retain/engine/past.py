@@ -30,7 +30,7 @@ async def search_past(parts: Parts, wanted: Search) -> dict[str, Any]:
     """Search among what held at ``wanted.as_of``."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
     by_seq = {found.record.seq: found for found in rows}
-    text = _by_words(wanted.query, rows) if wanted.strategy != "vector" else []
+    text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []
     dense, degraded = await _by_meaning(parts, wanted, rows, text)
     ranked = fuse(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
     hits = [shape.hit(by_seq[one.seq], one, explain=wanted.explain) for one in ranked[: wanted.limit]]

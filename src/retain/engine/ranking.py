@@ -21,7 +21,8 @@ def faded(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     if policy.decay_days is None and not policy.salience:
         return hits
     for found, scored in hits:
-        strength = Strength(found.record.salience, found.record.anchor_at)
+        used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
+        strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
         scored.parts.decay = left(strength.anchor, now, policy.decay_days)
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= effective(strength, now, policy.decay_days) if policy.salience else scored.parts.decay

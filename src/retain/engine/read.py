@@ -37,7 +37,7 @@ class Hits:
 async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     """The memories nearest to a query, best first."""
     wanted = check(parts, request)
-    if wanted.as_of is not None:
+    if wanted.as_of is not None and wanted.strategy not in {"recent", "exact"}:
         return await search_past(parts, wanted)
     hits = await hits_of(parts, with_spare(wanted))
     shown = await traced(parts, wanted, hits.found)
