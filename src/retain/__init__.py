@@ -30,6 +30,7 @@ from retain.errors import (
 if TYPE_CHECKING:
     from retain.async_memory import AsyncMemory
     from retain.config import Settings
+    from retain.core.inject import inject
     from retain.core.tokens import estimate_tokens
     from retain.memory import Memory
 
@@ -51,6 +52,7 @@ __all__ = [
     "VectorStoreError",
     "__version__",
     "estimate_tokens",
+    "inject",
 ]
 
 _LAZY = {
@@ -58,6 +60,7 @@ _LAZY = {
     "Memory": "retain.memory",
     "Settings": "retain.config",
     "estimate_tokens": "retain.core.tokens",
+    "inject": "retain.core.inject",
 }
 
 
