@@ -196,7 +196,9 @@ async def test_what_is_old_fades_at_read_and_no_row_changes(opens: Opens) -> Non
 
 @pytest.mark.req("D-17", "S-6", "X-16")
 async def test_what_is_used_stays_fresh(opens: Opens) -> None:
-    face = opens({"recall": {"decay_days": 30}, "context": {"gate": "always", "false_injection": 0, "cache_seconds": 0}})
+    face = opens(
+        {"recall": {"decay_days": 30}, "context": {"gate": "always", "false_injection": 0, "cache_seconds": 0}}
+    )
     await face.remember("I like green tea")
     opens.clock.advance(days=60)
     assert "green tea" in (await face.context("What do I drink?", user_id="alice")).text
