@@ -13,7 +13,7 @@ from retain.core.gate.said import Said, own_words_of
 from retain.core.gate.world import is_anybodys, is_general, is_puzzle, is_technical, is_technical_how_to, is_trouble
 from retain.model.context_gate import GateDecision, Route
 
-_ENOUGH: Final = 0.5
+_ENOUGH: Final = 1.0
 """Evidence that opens the gate by itself."""
 
 _REFUTED: Final = -2.0
