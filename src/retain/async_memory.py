@@ -14,12 +14,10 @@ from retain.config import Settings
 from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
-from retain.engine.context import ContextRequest
-from retain.engine.indexer import Progress
-from retain.engine.ingest import IngestRequest
 from retain.engine.listing import ListRequest
 from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
+from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.engine.revise import UNSET, UpdateRequest
 from retain.model.context import ContextPack
 from retain.model.instant import When

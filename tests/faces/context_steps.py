@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from retain.engine.account import receipt
-from retain.engine.context import ContextRequest, context
+from retain.engine.context import context
 from retain.engine.draft import text_hash
 from retain.engine.parts import Parts
+from retain.engine.requests import ContextRequest
 from retain.engine.store import enter
 from retain.model.context import ContextPack, Receipt
 from retain.model.ids import new_id

@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any, Final
 
 from retain.core.redact import RedactPolicy, Sensitive, redact
-from retain.engine.indexer import Progress, fill_missing
+from retain.engine.indexer import fill_missing
 from retain.engine.masking import Masked, Masking, mask_memory, tell
 from retain.engine.parts import Parts
 from retain.engine.redaction import only_masking, redaction_of, walked
+from retain.engine.requests import Progress
 from retain.errors import RetainError
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx, Work

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Final
 
 from retain.core.analyze import query_terms
 from retain.core.check import checked_text
@@ -24,6 +24,7 @@ from retain.engine.read import SearchRequest, hits_of
 from retain.engine.read import check as checked_search
 from retain.engine.relevance import relevance
 from retain.engine.remember import merged_scope
+from retain.engine.requests import ContextRequest
 from retain.engine.surface import Material, Surfacing, day_of, material
 from retain.errors import InvalidInput
 from retain.model.context import NO_GATE, ContextPack, Dropped
@@ -45,19 +46,6 @@ LAYERS: Final[dict[Route, tuple[str, ...]]] = {
     Route.EPISODE: (Layer.FACT, Layer.EPISODE),
     Route.TRANSCRIPT: (Layer.TURN,),
 }
-
-
-@dataclass(slots=True)
-class ContextRequest:
-    """One call of ``context``; ``route`` does without the gate."""
-
-    query: str
-    user_id: Any = None
-    agent_id: Any = None
-    run_id: Any = None
-    budget: int | None = None
-    gate: str | None = None
-    route: str | None = None
 
 
 @dataclass(slots=True)

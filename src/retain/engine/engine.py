@@ -1,4 +1,8 @@
-"""One object with every verb; each delegates to the module that knows how."""
+"""One object with every verb; each delegates to the module that knows how.
+
+The modules that learn, plan or scan are loaded when they are first needed: their rules take most of the time that
+loading everything would.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from retain.core.filters import Filters
-from retain.engine import (
-    account,
-    backscan,
-    context,
-    graph,
-    indexer,
-    ingest,
-    lifecycle,
-    listing,
-    pending,
-    read,
-    remember,
-    revise,
-    transfer,
-)
+from retain.engine import indexer, lifecycle, listing, read, remember, revise, transfer
 from retain.engine.parts import Parts
+from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.model.context import ContextPack
 
 
@@ -52,9 +43,11 @@ class Engine:
         await self.open()
         return await remember.add_many(self.parts, items, idempotency_key)
 
-    async def ingest(self, request: ingest.IngestRequest) -> dict[str, Any]:
+    async def ingest(self, request: IngestRequest) -> dict[str, Any]:
         """See ``Memory.ingest``."""
         await self.open()
+        from retain.engine import ingest
+
         return await ingest.ingest(self.parts, request)
 
     async def search(self, request: read.SearchRequest) -> Any:
@@ -62,25 +55,33 @@ class Engine:
         await self.open()
         return self._shaped(await read.search(self.parts, request))
 
-    async def context(self, request: context.ContextRequest) -> ContextPack:
+    async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
         await self.open()
+        from retain.engine import context
+
         return await context.context(self.parts, request)
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
         await self.open()
+        from retain.engine import account
+
         found = await account.receipt(self.parts, receipt_id)
         return None if found is None else found.as_dict()
 
     async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
         """See ``Memory.entities``."""
         await self.open()
+        from retain.engine import graph
+
         return await graph.listed(self.parts, given, limit, offset)
 
     async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
         """See ``Memory.relations``."""
         await self.open()
+        from retain.engine import graph
+
         return await graph.edges_listed(self.parts, given, limit, offset)
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
@@ -136,16 +137,20 @@ class Engine:
     async def flush(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """See ``Memory.flush``."""
         await self.open()
+        from retain.engine import pending
+
         return await pending.flush(self.parts, given)
 
-    async def reindex(self, progress: indexer.Progress | None) -> dict[str, Any]:
+    async def reindex(self, progress: Progress | None) -> dict[str, Any]:
         """See ``Memory.reindex``."""
         await self.open()
         return await indexer.reindex(self.parts, progress)
 
-    async def redact(self, progress: indexer.Progress | None, *, dry_run: bool) -> dict[str, Any]:
+    async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
         """See ``Memory.redact``."""
         await self.open()
+        from retain.engine import backscan
+
         return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
 
     def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from retain.core.edges import Edge, edges
-from retain.core.entities import MAX_ASKED, query_forms
-from retain.core.relations import query_roles
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
@@ -15,10 +12,14 @@ from retain.model.entity import USER, EntityRow
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from retain.core.edges import Edge
+
 MOST: Final = 0.5
 """What naming an entity adds to the score of a memory at most."""
 
 _HOP: Final = 0.5
+_ASKED: Final = 8
 _NEXT_TO_ONE: Final = 8
 _TOO_OFTEN: Final = 300
 """An entity in more memories than this tells nothing apart: its boost would be less than 0.006."""
@@ -31,6 +32,9 @@ async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, flo
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
+    from retain.core.entities import query_forms
+    from retain.core.relations import query_roles
+
     forms, roles = query_forms(query), query_roles(query)
     if not forms and not roles:
         return []
@@ -54,7 +58,7 @@ async def _weights(
     """Entities that are meant, and those next to them, each with how surely it is meant."""
     order = {form: place for place, form in enumerate(forms)}
     meant = sorted((row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm])
-    weights = {row.id: forms[row.norm] for row in meant[:MAX_ASKED]}
+    weights = {row.id: forms[row.norm] for row in meant[:_ASKED]}
     played = [(relation, row.id) for owner, relation in roles for row in rows if row.norm == owner]
     weights |= dict.fromkeys(await tx.entities.by_role(tenant, played), 1.0)
     for entity, near in await tx.entities.neighbours(tenant, list(weights), _NEXT_TO_ONE):
@@ -85,6 +89,8 @@ async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
+    from retain.core.edges import edges
+
     found = edges(row for _, row, _ in stated)
     return [_edge(one, names) for one in found[offset : offset + limit]]
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from retain.engine.embedding import is_outage
 from retain.engine.hearing import stored_before
 from retain.engine.parts import Parts
+from retain.engine.requests import Progress
 from retain.engine.store import Space, ensure_space
 from retain.engine.write import current_space
 from retain.errors import ConfigError, EmbeddingError, RetainError
 from retain.model.memory import Record
 from retain.ports.ledger import IndexInfo, Tx, Work
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
 
 _AT_ONCE: Final = 100
 

@@ -8,7 +8,7 @@ What is to be learned goes into the inbox with its turns, where ``flush`` finds 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -16,19 +16,19 @@ from typing import Any, Final
 from retain.core.check import checked_metadata
 from retain.core.messages import STORED_ROLES
 from retain.core.redact import redact
-from retain.core.transcript import Said, TranscriptInput, read_transcript
+from retain.core.transcript import Said, read_transcript
 from retain.engine.draft import new_record
 from retain.engine.embedding import is_outage
 from retain.engine.hearing import said_before
-from retain.engine.indexer import Progress
 from retain.engine.lessons import Lesson, lessons_of
 from retain.engine.parts import Parts
 from retain.engine.redaction import masked_metadata, redaction_of, warning
+from retain.engine.requests import IngestRequest
 from retain.engine.store import Entry, Space, ensure_space, enter_all
 from retain.engine.turns import Turn, turn_of, without_injected
 from retain.engine.write import current_space
 from retain.errors import InvalidInput, RetainError
-from retain.model.instant import Instant, When, parse_when
+from retain.model.instant import Instant, parse_when
 from retain.model.memory import Link
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -37,21 +37,6 @@ AT_ONCE: Final = 200
 """So many turns are stored in one transaction."""
 
 _WARNINGS: Final = 20
-
-
-@dataclass(slots=True)
-class IngestRequest:
-    """One call of ``ingest``."""
-
-    turns: TranscriptInput
-    user_id: Any = None
-    agent_id: Any = None
-    run_id: Any = None
-    metadata: Mapping[str, Any] | None = None
-    occurred_at: When | None = None
-    expires_at: When | None = None
-    learn: bool = False
-    progress: Progress | None = None
 
 
 @dataclass(slots=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from retain.core.relations import found_in
 from retain.model.entity import USER, Entity, EntityRow, EntityType, Found, Relation, RelationRow, owner_of
 from retain.model.ids import new_id
 from retain.model.instant import Instant
@@ -33,10 +32,16 @@ def note_of(record: Record, links: Sequence[Link], found: Found | None = None) -
     """What to write about a version, or None when there is nothing; ``found`` is looked for unless it is given."""
     if record.layer not in _LAYERS or record.status not in INDEXED:
         return None
-    named = found_in(record.text, speaker_of(record)) if found is None else found
+    named = _found_in(record) if found is None else found
     if not named.entities:
         return None
     return Note(record, tuple(dict.fromkeys(owner_of(link.scope) for link in links)), named)
+
+
+def _found_in(record: Record) -> Found:
+    from retain.core.relations import found_in  # loaded when the first thing is learned
+
+    return found_in(record.text, speaker_of(record))
 
 
 def speaker_of(record: Record) -> str:

@@ -11,12 +11,9 @@ from retain.core.filters import Filters, split_scope
 from retain.core.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
 from retain.engine.batch import Batch, answered_before, carried_out
-from retain.engine.converse import Conversation, Learned, converse
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
-from retain.engine.pending import learn_waiting
 from retain.engine.redaction import masked, masked_metadata, redaction_of
-from retain.engine.turns import heard, turns_of
 from retain.engine.write import Outcome, commit, prepare
 from retain.errors import InvalidInput, RetainError, StorageError
 from retain.model.instant import When, parse_when
@@ -55,12 +52,12 @@ class Drafted:
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Store what one request says, or what follows from it."""
     if request.infer:
-        return await _infer(parts, request)
+        return await _learned(parts, request)
     drafted = draft_request(parts, request)
     prepared = await prepare(parts, drafted.drafts)
     now = parts.now()
     outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now))
-    return _answer(outcomes, drafted.warnings)
+    return answer_of(outcomes, drafted.warnings)
 
 
 async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
@@ -87,46 +84,18 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     return await carried_out(parts, batch, work, now)
 
 
-async def _infer(parts: Parts, request: AddRequest) -> dict[str, Any]:
-    for name, value in (("key", request.key), ("kind", request.kind)):
-        if value is not None:
-            raise InvalidInput(
-                f"a {name} describes one memory, and what is learned may be several or none",
-                hint="pass infer=False to store the text itself as one memory",
-            )
-    limits, redaction = parts.policy.limits, redaction_of(parts.policy)
-    scope, now = _scope(parts, request), parts.now()
-    metadata, warnings = _metadata(parts, request)
-    dated = request.occurred_at is not None
-    occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
-    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    kept = heard(stored_messages(read_messages(request.messages, limits)), redaction)
-    turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
-    if parts.llm is not None:
-        await learn_waiting(parts, scope)
-    keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
-    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns)
-    learned = await converse(parts, said, keep=not request.strict)
-    if learned.error is not None and request.strict:
-        raise learned.error
-    return _learned(learned, [*warnings, *kept.warnings])
+async def _learned(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    from retain.engine.learn import learn  # its rules take longer to load than all the rest
 
-
-def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
-    answer = _answer(learned.outcomes, warnings)
-    if learned.error is not None:
-        answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
-    if learned.degraded:
-        answer["degraded"] = learned.degraded
-    return answer
+    return await learn(parts, request)
 
 
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
     limits = parts.policy.limits
-    scope = _scope(parts, request)
+    scope = request_scope(parts, request)
     now = parts.now()
-    metadata, warnings = _metadata(parts, request)
+    metadata, warnings = request_metadata(parts, request)
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
@@ -140,13 +109,15 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     return Drafted(drafts, [*warnings, *found])
 
 
-def _metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
+def request_metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
+    """The metadata of a request, checked and without secrets, and what was masked."""
     given, warnings = checked_metadata(request.metadata, parts.policy.limits)
     clean, found = masked_metadata(given, redaction_of(parts.policy))
     return clean, [*warnings, *found]
 
 
-def _scope(parts: Parts, request: AddRequest) -> Scope:
+def request_scope(parts: Parts, request: AddRequest) -> Scope:
+    """Whose memory a request is about."""
     inside, rest = split_scope(request.filters)
     if rest is not None:
         raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint="use metadata for the rest")
@@ -173,7 +144,7 @@ async def _item(parts: Parts, item: Mapping[str, Any]) -> Drafted | dict[str, An
         if not isinstance(item, Mapping):
             raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}")
         request = _request(item)
-        return await _infer(parts, request) if request.infer else draft_request(parts, request)
+        return await _learned(parts, request) if request.infer else draft_request(parts, request)
     except StorageError:  # it is not about this item
         raise
     except RetainError as error:
@@ -190,10 +161,10 @@ def _request(item: Mapping[str, Any]) -> AddRequest:
 def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome]) -> dict[str, Any]:
     if not isinstance(drafted, Drafted):
         return drafted
-    return _answer([next(outcomes) for _ in drafted.drafts], drafted.warnings)
+    return answer_of([next(outcomes) for _ in drafted.drafts], drafted.warnings)
 
 
-def _answer(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
+def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
     """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``)."""
     waiting = [outcome for outcome in outcomes if outcome.error is not None]
     status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"

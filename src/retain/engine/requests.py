@@ -1,0 +1,41 @@
+"""What callers ask for, apart from the code that answers: a face can be loaded without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from retain.core.transcript import TranscriptInput
+from retain.model.instant import When
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
+
+
+@dataclass(slots=True)
+class ContextRequest:
+    """One call of ``context``; ``route`` does without the gate."""
+
+    query: str
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    budget: int | None = None
+    gate: str | None = None
+    route: str | None = None
+
+
+@dataclass(slots=True)
+class IngestRequest:
+    """One call of ``ingest``."""
+
+    turns: TranscriptInput
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    metadata: Mapping[str, Any] | None = None
+    occurred_at: When | None = None
+    expires_at: When | None = None
+    learn: bool = False
+    progress: Progress | None = None
