@@ -95,7 +95,7 @@ def test_damage_inside_the_file_is_found(cli: Cli) -> None:
 
 def test_a_full_text_that_lost_a_row_is_a_failure(cli: Cli) -> None:
     cli.added("x")
-    change(cli.db, "DELETE FROM fulltext")
+    change(cli.db, "DELETE FROM words")
     assert found(cli, "store", "full text", code=3) == ("fail", "0 rows for 1 memories")
 
 

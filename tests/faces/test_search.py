@@ -68,7 +68,7 @@ async def test_without_its_full_text_a_search_says_so_and_goes_on(face: Face, op
     await face.remember("I live in Oslo")
     await face.remember("I work in Rome")
     with opens.sql() as database:
-        database.execute("DROP TABLE fulltext")
+        database.execute("DROP TABLE words")
 
     answer = await face.search("Oslo", user_id="alice")
     assert texts(answer)[0] == "I live in Oslo"

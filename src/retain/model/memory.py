@@ -117,8 +117,6 @@ class TextDoc:
 
     body: str
     key: str = ""
-    near1: str = ""
-    near2: str = ""
     speaker: str = ""
     day: str = ""
     scope: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from retain.adapters.ledger.seam import Sql
+from retain.adapters.ledger.tables.fulltext import FullTextTable
 from retain.model.scope import Scope
 
 # Children first, so that no foreign key is in the way. Keys, agents and settings are configuration, not memory.
@@ -31,7 +32,7 @@ SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
        (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
           AND status IN ('active', 'disabled', 'quarantined') AND layer = 'turn'),
        (SELECT count(*) FROM events WHERE tenant_id = :t),
-       (SELECT count(*) FROM fulltext f JOIN memories m ON m.seq = f.rowid WHERE m.tenant_id = :t),
+       (SELECT count(*) FROM words f JOIN memories m ON m.seq = f.seq WHERE m.tenant_id = :t),
        (SELECT count(*) FROM vectors v JOIN indexes i ON i.tenant_id = v.tenant_id AND i.signature = v.signature
          WHERE v.tenant_id = :t AND i.state = 'active'),
        (SELECT count(*) FROM signals WHERE tenant_id = :t AND status = 'pending'),
@@ -50,9 +51,7 @@ class AdminTable:
         return dict(zip(names, row or (0,) * len(names), strict=True))
 
     async def reset(self, tenant_id: str) -> None:
-        await self._sql.run(
-            "DELETE FROM fulltext WHERE rowid IN (SELECT seq FROM memories WHERE tenant_id = ?)", (tenant_id,)
-        )
+        await FullTextTable(self._sql).clear(tenant_id)
         for table in (*_MEMORY_TABLES, "memories"):
             await self._sql.run(f"DELETE FROM {table} WHERE tenant_id = ?", (tenant_id,))
 
