@@ -12,12 +12,14 @@ from typing import Final
 
 from retain.core.rules.clause import read
 from retain.core.rules.families import FAMILIES, Family
+from retain.core.rules.general import is_among_people, may_tell, told_anyway
 from retain.core.rules.material import Span, is_english, own_sentences
 from retain.core.rules.own import OwnFact, own_facts
-from retain.core.rules.plain import is_question, plain
+from retain.core.rules.plain import is_question, plain, sentences
 from retain.core.rules.requests import Request, request_of
 from retain.core.rules.shape import clauses, without_asides
 from retain.core.rules.sift import is_about_other, is_small_talk, is_unreal, without_fillers
+from retain.core.rules.signals import signals_of, tells_change
 from retain.core.rules.told import Context, Told
 from retain.core.statement import may_change, polarity_of, subject_of
 from retain.model.memory import Kind
@@ -48,6 +50,8 @@ class Candidate:
     salience: float = 0.5
     subject: str = "self"
     forget: bool = False
+    whole: bool = False
+    """A message as a whole, which counts only where none of its parts has changed anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,11 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
         for clause in clauses(sentence):
             if not any(one.start < clause.end and clause.start < one.end for one in own):
                 _read(reading, clause)
+    _anyway(reading, text, told)
     _whole(reading, text, told)
     found = sorted(reading.found, key=lambda one: one.start) if own else reading.found
+    # What only tells that something changed comes after the facts that tell into what.
+    found = sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
     return _distinct(found, len(message) - len(text))
 
 
@@ -127,12 +134,39 @@ def _with_topics(text: str, told: list[Span]) -> list[Span]:
     return joined
 
 
+def _anyway(reading: _Reading, text: str, told: list[Span]) -> None:
+    """A short message in which no family knows a fact may still state one, whatever its verb."""
+    if any(one.category != EFFECT for one in reading.found):
+        return
+    said = [_SPACES.sub(" ", plain(one.text)) for one in told]
+    if not may_tell(text, said, reading.context):
+        return
+    pairs = ((span, told_anyway(one, reading.context)) for span, one in zip(told, said, strict=True))
+    facts = [_fact(one, span) for span, one in pairs if one is not None]
+    kept = [one for one in facts if MIN_CHARS <= len(one.text) <= MAX_CHARS]
+    reading.found = kept or reading.found
+
+
 def _whole(reading: _Reading, text: str, told: list[Span]) -> None:
-    """A short message none of whose sentences is a fact is looked at once as a whole."""
-    if 1 < len(told) <= 3 and all(one.category == EFFECT for one in reading.found):
-        span = Span(text[told[0].start : told[-1].end], told[0].start, told[-1].end)
-        effect = _effect(span, _SPACES.sub(" ", plain(span.text)))
+    """A short message is looked at once as a whole: instead of its parts where none is a fact, else after them."""
+    if not 0 < len(told) <= 3:
+        return
+    span = Span(text[told[0].start : told[-1].end], told[0].start, told[-1].end)
+    said = _SPACES.sub(" ", plain(span.text))
+    has_facts = any(one.category != EFFECT for one in reading.found)
+    if not has_facts:
+        effect = _effect(span, said)
         reading.found = [effect] if effect is not None else reading.found
+    elif has_facts and not is_among_people(reading.context) and not any(one.forget for one in reading.found):
+        _after_parts(reading, span, " ".join(one for one in sentences(said) if not is_question(one)))
+
+
+def _after_parts(reading: _Reading, span: Span, said: str) -> None:
+    signals = signals_of(said.lower())
+    is_all = len(reading.found) == 1 and signals == signals_of(reading.found[0].text.lower())
+    if not is_all and tells_change(said.lower()) and not is_unreal(said):
+        told = Told(said, Family(EFFECT, kind=Kind.EPISODIC), said)
+        reading.found.append(replace(_fact(told, span), whole=True))
 
 
 def _effect(clause: Span, said: str) -> Candidate | None:

@@ -28,6 +28,8 @@ class Known:
 
     statement: Statement
     cosine: float
+    fresh: bool = False
+    """Said in the same breath as what it is held against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Decision:
     target: int | None
     reason: str
     firm: bool = True
+    linked: bool = False
+    """Told by nearness and words of change alone; one such change a message is enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from retain.core.linking import link, replace_of_a_kind
 from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
 from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
 from retain.core.rules.quantities import same_number
@@ -43,10 +44,11 @@ def decide(new: Statement, known: Sequence[Known]) -> Decision:
     """The first rule that applies to the nearest candidates decides; first for whom the statement is mainly about."""
     for statement in new.everybody:
         pairs = pairs_of(statement, known)
-        for rule in _RULES if pairs else ():
-            decision = rule(pairs)
-            if decision is not None:
-                return decision
+        decided = (rule(pairs) for rule in _RULES if pairs)
+        decision = next((one for one in decided if one is not None), None) or link(statement, known)
+        decision = decision or (_same(pairs) if pairs else None) or replace_of_a_kind(statement, known)
+        if decision is not None:
+            return decision
     return Decision(Action.ADD, None, "nothing known says this or its opposite")
 
 
@@ -136,7 +138,7 @@ def _date(pairs: list[Pair]) -> Decision | None:
     """The same event on another day."""
     for pair in pairs:
         theirs = pair.memory.dates
-        if not (pair.new.dates and theirs and pair.lasting) or pair.new.dates & theirs:
+        if not (pair.lasting and pair.new.dates - theirs and theirs - pair.new.dates):
             continue
         alike = pair.cosine >= DATE_COSINE and pair.shared.covered >= DATE_COVERED
         if alike or (pair.shared.telling and pair.shared.segment.changes and pair.cosine >= TOPIC_COSINE):
@@ -293,5 +295,4 @@ _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _role,
     _opposite,
     _renewed,
-    _same,
 )

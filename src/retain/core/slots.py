@@ -116,9 +116,7 @@ NOT: Final = "not "
 """Before the value of a status that somebody no longer has."""
 
 _DENIABLE: Final = frozenset({"diet", "marital", "studying"})
-_DENIED_STATUS: Final = (
-    r"\b(?:not|no longer|stopped being)(?: an?| fully| really| strictly| completely)* %s\b|\b%s any ?more\b"
-)
+_DENIED_STATUS: Final = r"\b(?:not|no longer|no more|stopped being|off|quit|done with|ditched|gave up|given up|dropped|over)(?: an?| the| my| being| going| fully| really| strictly| completely)* %s\b|\b%s any ?more\b|\b%s (?:is over|is history|did not (?:last|stick|work)|was not for me)\b"
 
 
 def _statuses(text: str) -> Iterator[tuple[str, str]]:
@@ -128,7 +126,7 @@ def _statuses(text: str) -> Iterator[tuple[str, str]]:
         value = next((name for name, pattern in rows if pattern.search(text)), "")
         if not value:
             continue
-        if slot in _DENIABLE and re.search(_DENIED_STATUS % (value, value), text):
+        if slot in _DENIABLE and re.search(_DENIED_STATUS.replace("%s", value), text):
             yield slot, f"{NOT}{value}"
             continue
         yield slot, value

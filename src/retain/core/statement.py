@@ -16,11 +16,13 @@ from typing import Final
 from retain.core.clues import clued
 from retain.core.rules.contrast import Segment, segments_of
 from retain.core.rules.lexicon import AVERSION, CESSATION_AROUND, CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
+from retain.core.rules.marks import ADDITIONAL, FEELING, ONCE, PLAN, SO_FAR, TEMPORARY, TURNED, WISH
 from retain.core.rules.named import as_user, person_of, subjects
 from retain.core.rules.own import own_values
 from retain.core.rules.owners import OTHERS, SELF, as_pronoun, by_owner, owner_of
 from retain.core.rules.plain import is_question, plain, sentences
 from retain.core.rules.quantities import dates_of, numbers_of
+from retain.core.rules.signals import tells_change
 from retain.core.rules.slot_patterns import STATUSES
 from retain.core.rules.stance import canonical, changes, content_tokens, is_light, polarity_of, token
 from retain.core.slots import beyond_statuses, denied_of, names_status, slots_of
@@ -66,6 +68,8 @@ class Statement:
     """Said to be so now, as opposed to before."""
     roles: frozenset[str] = frozenset()
     """What it says somebody or something changed or newly is: "Firefox is my browser now", "changed schools"."""
+    said: str = ""
+    """What it was understood from, in plain lower-case words."""
     besides: int = 0
     """How many telling words stand beside the statuses it names."""
     others: tuple[Statement, ...] = ()
@@ -158,7 +162,7 @@ def _by_owner(told: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _state(text: str, owner: str, said: list[str], names: frozenset[str], subject: str) -> Statement:
-    repeated = bool(_CONFIRMS.search(" ".join(said))) or bool(_STILL.search(said[0]))
+    repeated = bool(_CONFIRMS.search(" ".join(said))) or bool(_STILL.search(_STAYS_BESIDE.sub("", said[0])))
     cleaned = [_STILL.sub(" ", _CONFIRMS.sub(" ", sentence)) for sentence in said]
     whole = " ".join(cleaned)
     segments = tuple(segments_of(cleaned))
@@ -175,15 +179,16 @@ def _state(text: str, owner: str, said: list[str], names: frozenset[str], subjec
         dates=dates_of(standing) or dates_of(whole),
         values=_values(standing),
         names=names,
-        planned=bool(_PLAN.search(whole)),
-        wished=bool(_WISH.search(whole)),
+        planned=bool(PLAN.search(whole)),
+        wished=bool(WISH.search(whole)),
         confirms=repeated,
-        temporary=bool(_TEMPORARY.search(whole)),
-        additional=bool(_ADDITIONAL.search(whole)),
-        feeling=bool(_FEELING.search(whole)),
-        turned=bool(_TURNED.search(whole)),
-        once=bool(_ONCE.search(whole)),
+        temporary=bool(TEMPORARY.search(SO_FAR.sub(" ", whole))),
+        additional=bool(ADDITIONAL.search(whole)),
+        feeling=bool(FEELING.search(whole)),
+        turned=bool(TURNED.search(whole)),
+        once=bool(ONCE.search(whole)),
         roles=_roles(whole),
+        said=whole,
         besides=_besides(whole) if filled.keys() & STATUSES.keys() else 0,
     )
 
@@ -229,6 +234,7 @@ def may_change(lowered: str) -> bool:
         or _AGAINST_MORE.search(lowered)
         or numbers_of(lowered)
         or names_status(canonical(lowered))
+        or tells_change(lowered)
     )
 
 
@@ -262,38 +268,12 @@ def subject_of(sentence: str) -> str:
 
 
 _CONFIRMS: Final = clued(
-    r"\b(?:as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever|planned)|like (?:always|i said|i told you)|"
-    r"(?:think i )?told you|just to be clear|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
-    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|again, |once more|reminder|on file|you know me|just so you know|keep (?:addressing|calling|answering|writing|using))\b"
+    r"\b(?:as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever|planned)|(?:like|as) i (?:always|usually|keep)|like (?:always|i said|i told you)|"
+    r"(?:think i )?told you|just (?:to be|so (?:it|we|that) (?:is|are)) clear|like every|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
+    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|once (?:more|again)|reminder|on file|you know me|just so you know|keep (?:addressing|calling|answering|writing|using))\b"
 )
+_STAYS_BESIDE: Final = re.compile(r"(?<=\w\w\w), (?:(?:but |and )?(?:the|my|our) [^,]*)?\bstill\b[^,]*$")
+"""What is said to stay as it is, beside something else."""
+
 _STILL: Final = clued(r"\bstill\b")
 """Words of somebody who repeats what is known."""
-
-_PLAN: Final = clued(
-    r"\b(?:plan(?:s|ning|ned)? (?:to|on|for|an?)|going to|intend\w* to|hop(?:e|es|ing) to|want(?:s)? to (?!be (?:called|addressed|known)|use|have answers)|would (?:like|love) to|"
-    r"thinking (?:of|about)|considering|looking forward to|will be|aim(?:s|ing)? to)\b"
-)
-_WISH: Final = clued(
-    r"\b(?:appl(?:y|ied|ying) (?:for|to|at)|interview(?:ed|ing)?|consider(?:s|ed|ing)?|thinking (?:of|about)|might|maybe|perhaps|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to|want(?:s)? (?:to (?!be (?:called|addressed|known)|use|have answers)|an? )|would (?:like|love)|dream(?:s|ing)? of|test(?:ed|ing)|trial|looking at)\b"
-)
-"""Words of what may be one day, or was only tried: it is not so yet."""
-
-_TEMPORARY: Final = clued(
-    r"\b(?:(?:this|next) (?:\w+ )?only|only this|just (?:this|for (?:today|now|tonight))|until (?:the |next |this )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|tomorrow|week|end)|for the (?:holidays?|weekend|week|night|summer|day|moment|conference)"
-    r"|for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|nights?|months?)\b(?! (?:now|already))|(?:two|three|few|couple of) (?:days|weeks) in|temporar\w+|rental|borrow(?:ed|ing)?|lent me|visiting|on a visit|down with|house-?sitting"
-    r"|looking after|dog-?sitting|cat-?sitting|stand(?:ing)? in for|filling in|covering for|on (?:vacation|holiday|a business trip)|for now|tonight)\b"
-)
-"""Words of something that will pass: it replaces nothing that lasts."""
-
-_ADDITIONAL: Final = clued(
-    r"\b(?:also|as well|too|besides|on top|in addition|additionally|apart from|alongside|on the side|alongside)\b(?! (?:slow|much|expensive|old|loud|far|hard|many|crowded|boring|stressful|noisy|pricey|complicated|late|early|big|small))"
-)
-_TURNED: Final = clued(
-    r"\b(?:now|nowadays|these days|from (?:now|today|here) on|instead|from today|by now|henceforth)\b"
-)
-_ONCE: Final = clued(
-    r"\b(?:today|yesterday|tomorrow|this (?:morning|afternoon|evening|one time|once)|last night|tonight|(?:on|over) the weekend)\b"
-)
-"""Words of something that happens on one day."""
-
-_FEELING: Final = clued(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond of|adores?)\b")

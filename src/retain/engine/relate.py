@@ -130,7 +130,8 @@ async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighb
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
         if stored is not None:
             cosine = float(np.frombuffer(stored, "<f4") @ np.frombuffer(fact.draft.vector, "<f4"))
-    return Neighbour(found, Known(known_statement(record, fact), cosine))
+    fresh = bool(fact.turn.id) and record.origin_id == fact.turn.id
+    return Neighbour(found, Known(known_statement(record, fact), cosine, fresh))
 
 
 def known_statement(record: Record, fact: Fact) -> Statement:

@@ -118,13 +118,23 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         if fact.turn.said_before:  # a person deleted it, and these are the old words again
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
+    if fact.candidate.whole and _has_changed(fact, outcomes):
+        return
     near = await neighbours(tx, plan.scope, fact, plan.cursor, plan.signature, now)
+    if fact.candidate.whole:
+        near = [one for one in near if not one.known.fresh]
     for decided in _decided(fact, near):
         target = near[decided.target].found.record if decided.target is not None else None
         decision = _guarded(decided, target, fact, outcomes)
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is not None:
             outcomes.append(outcome)
+
+
+def _has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
+    """Whether something said in the same turn has changed a memory already."""
+    mine = (one.event for one in before if one.draft.origin_id == fact.draft.origin_id)
+    return any(event in (EventType.UPDATE, EventType.DELETE) for event in mine)
 
 
 def _evidence(fact: Fact) -> dict[str, Any]:
@@ -194,6 +204,8 @@ def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequ
         return Decision(Action.IGNORE, at, "what is known was said later")
     if fact.draft.trust < target.trust:
         return Decision(Action.IGNORE, at, "what is known comes from a more trusted source")
+    if decision.linked and _has_changed(fact, before):
+        return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
     if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
         return Decision(Action.IGNORE, at, "too many retractions in one call")

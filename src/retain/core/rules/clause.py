@@ -30,16 +30,20 @@ def read(said: str, context: Context) -> Told | None:
 
 
 _IS: Final = re.compile(
-    r"^((?:(?:my|our|the) )?[\w-]+)'s (?=(?:the|a|an|on|in|at|called|named|\d\S*|been|not|now|still|got|my)\b)",
+    r"^((?:(?:my|our|the) )?[\w-]+)'s (?=(?:the|a|an|on|in|at|called|named|\d\S*|been|not|now|still|got|my|moved|started|joined|finished|passed|switched|decided|bought|turned|become|left|lost|taken|had)\b)",
+    re.IGNORECASE,
+)
+
+
+_PARTICIPLE: Final = re.compile(
+    r"(?:been|got|moved|started|joined|finished|passed|switched|decided|bought|turned|become|left|lost|taken|had)\b",
     re.IGNORECASE,
 )
 
 
 def _is_written_out(said: str) -> str:
     """Such as "My birthday's the 3rd" with its verb."""
-    return _IS.sub(
-        lambda m: f"{m[1]} {'has' if said[m.end() : m.end() + 4] in ('been', 'got ') else 'is'} ", said, count=1
-    )
+    return _IS.sub(lambda m: f"{m[1]} {'has' if _PARTICIPLE.match(said, m.end()) else 'is'} ", said, count=1)
 
 
 def _by_subject(said: str, context: Context) -> Told | None:

@@ -221,7 +221,7 @@ PHRASES: Final = (
         "homeoffice",
     ),
     (
-        r"\b(?:back (?:in|to|at) the office|in the office (?:full[- ]time|every day|five days|again|now)|on[- ]site)\b",
+        r"\b(?:back (?:in|to|at) the office|in the office (?:full[- ]time|every day|(?:two|three|four|five|\d) days|again|now)|on[- ]site)\b",
         "onsite",
     ),
     (r"\b(night|day|late|early) shifts?\b", r"\1shift"),
@@ -239,6 +239,7 @@ PHRASES: Final = (
     (r"\b(?:three|3) times a (week|month|day)\b", r"thrice-\1ly"),
     (r"\b(?:earns?|earning|make|makes) (?:my |a |their )?(?:money|living) as\b", "work as"),
     (r"\b(?:put|puts|putting|set|sets|setting) (?:aside|away)\b", "save"),
+    (r"\b(?:put|puts|putting|set|sets|setting) (\d\S*(?: (?:dollars|euros|pounds))?) (?:aside|away)\b", r"save \1"),
     (r"\b(?:mother tongue|first language|native (?:language|speaker))\b", "native speaker"),
     (r"\b(?:passed away|no longer with us|no longer alive)\b", "died"),
     (r"\b(?:early bird|early riser)\b", "up early"),
@@ -285,5 +286,5 @@ CLASS_NEEDS: Final = {
 }
 """Classes whose words mean this only beside one of these."""
 
-SPEAKS_FOR_ITSELF: Final = frozenset({"shift", "workplace", "hand"})
+SPEAKS_FOR_ITSELF: Final = frozenset({"shift", "workplace", "hand", "temperature", "units"})
 """Classes in which a person has one value, so nothing else need be shared."""

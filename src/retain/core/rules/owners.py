@@ -10,7 +10,7 @@ from retain.core.rules.lexicon import KIN
 SELF: Final = "self"
 OTHERS: Final = "others"
 
-_SAME_PERSON: Final = {
+SAME_PERSON: Final = {
     word: group[0]
     for group in (
         "mother mom mum mama".split(),
@@ -19,6 +19,7 @@ _SAME_PERSON: Final = {
         "grandfather grandpa granddad grandad".split(),
         "partner spouse wife husband girlfriend boyfriend fiance fiancee fiancé fiancée".split(),
         "child kid".split(),
+        "son boy".split(),
         "children kids".split(),
         "manager boss".split(),
         "friend bestie buddy mate".split(),
@@ -52,7 +53,7 @@ _MORE_PEOPLE: Final = frozenset(
 _ONE_OF_US: Final = frozenset({"team", "family"})
 """Groups the speaker belongs to: what they do, the speaker does."""
 
-_PEOPLE: Final = "|".join(sorted((KIN | _MORE_PEOPLE | _SAME_PERSON.keys()) - _ONE_OF_US, key=len, reverse=True))
+_PEOPLE: Final = "|".join(sorted((KIN | _MORE_PEOPLE | SAME_PERSON.keys()) - _ONE_OF_US, key=len, reverse=True))
 _ADJECTIVES: Final = (
     r"(?:(?:older|younger|little|big|best|oldest|youngest|new|old|ex|late|two|three|dear|poor|elder|eldest) )*"
 )
@@ -77,7 +78,7 @@ def owner_of(clause: str) -> str | None:
     found = _KIN.match(clause)
     if found:
         person = found["kin"] or found["firm"] or found["own"]
-        person = _SAME_PERSON.get(person, person)
+        person = SAME_PERSON.get(person, person)
         if found["named"]:
             return SELF  # who belongs to a person, and how they are called, is a fact of that person
         return f"{person}'s" if found["thing"] else person

@@ -41,6 +41,13 @@ _QUESTION: Final = re.compile(
 )
 
 
+_INVERTED: Final = re.compile(
+    r"^(?:(?:and|so|but|or) )?(?:should|shall|could|can|do|did|am|will|would) (?:i|we|you)\b(?! (?:ever|not)\b)",
+    re.IGNORECASE,
+)
+"""A question whatever it ends with."""
+
+
 def plain(text: str) -> str:
     """The text with straight quotes and without contractions."""
     straight = text.translate(_QUOTES)
@@ -53,11 +60,19 @@ _CAUSE: Final = re.compile(r"(?<!\w)'cause\b")
 _EM: Final = re.compile(r"(?<!\w)'em\b")
 
 
+_HAD: Final = re.compile(
+    r" (?:already|just|been|had|better|recently|previously|(?!need\b|feed\b|speed\b)\w+ed)\b", re.IGNORECASE
+)
+"""What follows "I'd" where it is short for "I had"."""
+
+
 def _spelled_out(found: re.Match[str]) -> str:
     name = found.lastgroup or ""
     if name in _FULL:
         return _FULL[name]
     said = found[0]
+    if name == "would" and _HAD.match(found.string, found.end()):
+        name = "had"
     if name == "not":
         return said[: -3 if "'" in said else -2] + " not"
     return f"{said[: said.index(chr(39))]} {name}"
@@ -78,4 +93,4 @@ def sentences(text: str) -> list[str]:
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks something."""
-    return sentence.rstrip("\"') ").endswith("?") or bool(_QUESTION.match(sentence))
+    return sentence.rstrip("\"') ").endswith("?") or bool(_QUESTION.match(sentence) or _INVERTED.match(sentence))

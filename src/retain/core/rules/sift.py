@@ -25,16 +25,16 @@ FILLERS: Final = re.compile(
     re.IGNORECASE,
 )
 _LEADS: Final = re.compile(
-    r"^(?:turns out(?: that)?|it turns out(?: that)?|as you (?:know|are aware),?|because|cause|the thing is,?|thing is,?|long story short,?|just to be clear,?|for the record,?|in case (?:it|that) matters,?|by the way,?|just so you know,?|fyi,?|btw,?|anyway,?|and|but|so|plus|also|now|lol|haha|ugh|ok|okay|alright,?|today marks(?= \w+ years)|(?!yesterday|today|tomorrow|tonight|lately|recently|nowadays)(?-i:[A-Z][a-z]+),(?= (?:i|my|we|after|before|since|last|yesterday|today|this (?:week|month|year|morning))\b)) (?=\S)",
+    r"^(?:turns out(?: that)?|it turns out(?: that)?|as you (?:know|are aware),?|because|cause|the thing is,?|thing is,?|long story short,?|just to be clear,?|for the record,?|in case (?:it|that) matters,?|you (?:should|might want to|ought to) know(?: that)?,?|(?:it is )?worth knowing(?: that)?,?|by the way,?|just so you know,?|fyi,?|btw,?|anyway,?|and|but|so|plus|also|now|lol|haha|ugh|ok|okay|alright,?|today marks(?= \w+ years)|(?!yesterday|today|tomorrow|tonight|lately|recently|nowadays)(?-i:[A-Z][a-z]+),(?= (?:i|my|we|after|before|since|last|yesterday|today|this (?:week|month|year|morning))\b)) (?=\S)",
     re.IGNORECASE,
 )
 """What people say before they say something."""
 
 _LEADING: Final = " ,;:-*•)("
-_YOU: Final = clued(r"\b(?:you|your|yours|yourself|u|ur|y'all)\b", re.IGNORECASE)
+_YOU: Final = clued(r"\b(?:you|your|yours|yourself|u(?!-)|ur|y'all)\b", re.IGNORECASE)
 _HYPOTHETICAL: Final = clued(
     r"^(?:if|imagine|suppose|supposing|pretend|let us (?:say|pretend|assume)|assume|assuming|what if|say i|picture)\b"
-    r"|\b(?:if (?:i|we|only)|i wish|wish i|would have|could have|should have|as if|whether|in a world where|were i|had i (?:known|been))\b"
+    r"|\b(?:if (?:i|we|only)|i wish|wish i|would have|could have|should have|as if|whether|(?:nearly|almost) (?:\w+ed|bought|got|went|quit|left|sold|took|gave)|in a world where|were i|had i (?:known|been))\b"
     r"|\b(?:i|we) (?:would|could) (?:not )?(?!like|love|rather|prefer|never|always|not|stand)\w+",
     re.IGNORECASE,
 )
@@ -80,7 +80,7 @@ _TASK: Final = re.compile(
     r"create|make|generate|draft|fix|debug|check|compare|describe|calculate|compute|convert|suggest|recommend|pretend|act|act as|define|"
     r"search|look up|look at|continue|go on|try again|do (?!not (?:like|eat|drink|want|enjoy|smoke|own|have|care))|don't worry|answer|classify|extract|review|correct|improve|edit|format|implement|"
     r"refactor|add|remove|update|change|use|set|send|schedule|book|remind|plan|design|build|run|imagine|think|consider|be|play|"
-    r"open|read this|take a look|see (?:the|this|below|above)|note the|ignore|print|return|output|respond with|reply with|say|repeat|turn (?:this|it|the)|keep|stay|let|go|hope|get|do not worry|trust|believe|hang|wish)\b",
+    r"open|read this|take a look|see (?:the|this|below|above)|note the|ignore|print|return|output|respond with|reply with|say|repeat|turn (?:this|it|the)|keep|stay|let|go|hope|get|forget|do not worry|trust|believe|hang|wish)\b",
     re.IGNORECASE,
 )
 _POINTING: Final = re.compile(
@@ -98,7 +98,7 @@ _TRANSIENT: Final = re.compile(
     r"^(?:i|we)(?: am| are| was| will be| have been)? (?:just |currently |still |now |actually )?(?:at the (?:store|shop|office|airport|station|gym|park|mall|beach)$|on (?:my|the) (?:way|bus|train)|in a (?:meeting|call|hurry)|"
     r"heading (?:out|to|home|off)|about to|(?:going|off) to (?:bed|sleep|the (?:store|shop))|running late|waiting for|stuck in|sitting (?:here|in)|in the (?:middle of|waiting)|"
     r"having (?:lunch|dinner|breakfast|a coffee|fun|a blast)|watching (?:tv|a movie)$|getting ready$|trying to (?:figure|understand|fix|find|get|run|make|install|decide)|"
-    r"working on (?:it|this|that)|looking (?:at|for|forward))\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
+    r"working on (?:it|this|that)|looking (?:at|for|forward))\b|\b(?:on my (?:case|nerves)|up the wall)\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,153 @@
+"""A change told in any words, and the memory it is about.
+
+Slots, numbers and shared words decide most cases. What is left is a statement that tells of a change ("axed", "went
+with", "as of today") near one memory: how near it has to be depends on what else links the two, a name, a word or the
+kind of thing both speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from retain.core.pairing import Action, Decision, Known
+from retain.core.rules.lexicon import KIN
+from retain.core.rules.owners import SAME_PERSON
+from retain.core.rules.signals import (
+    BEGUN,
+    BESIDE,
+    DONE,
+    EXCHANGED,
+    HISTORY,
+    NAMING,
+    NOW,
+    ONGOING,
+    OVER,
+    PLAIN,
+    PURPOSE,
+    signals_of,
+)
+from retain.core.rules.stance import is_light
+from retain.core.rules.topics import ONE_AT_A_TIME, topics_of
+from retain.core.slots import same_value
+from retain.core.statement import Statement
+
+NEAR: Final = {OVER: 0.4, EXCHANGED: 0.42, NOW: 0.48, DONE: 0.45, BEGUN: 0.75, PLAIN: 0.75}
+"""How near a memory has to be for each way to tell of a change."""
+
+NEAR_PLAN: Final = 0.6
+"""How near a plan has to be to what is told as done."""
+
+SAME_KIND, SAME_NAME, SAME_WORD = 0.28, 0.2, 0.1
+"""What a shared kind of thing, a shared name and a shared word count for."""
+
+OTHER_KIND: Final = 0.12
+"""What it counts against a link that both speak of kinds of things, and of different ones."""
+
+MARGIN: Final = 0.05
+"""How much nearer than any other memory it has to be."""
+
+LEAST_COSINE: Final = 0.12
+
+_OF_PEOPLE: Final = frozenset({"love", "school", "name", "boss", "home"})
+"""Kinds in which another state of the same person is a change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    at: int
+    nearness: float
+    memory: Statement
+    of_a_kind: bool
+    by_name: bool
+    """Whether both name the same: what is said of it beside a change is one more fact about it."""
+
+
+def link(new: Statement, known: Sequence[Known]) -> Decision | None:
+    """Revise the memory that a told change is about, if exactly one is near enough."""
+    if new.confirms or new.additional or new.temporary or new.denied:
+        return None
+    return _linked(new, known, signals_of(new.said) - {BEGUN})
+
+
+def replace_of_a_kind(new: Statement, known: Sequence[Known]) -> Decision | None:
+    """Revise the memory that names another one of a kind of which there is one at a time, if it is very near."""
+    if new.confirms or new.additional or new.temporary or new.denied or new.wished or new.planned:
+        return None
+    return _linked(new, known, frozenset({BEGUN}) if BEGUN in signals_of(new.said) else frozenset({PLAIN}))
+
+
+def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> Decision | None:
+    if not signals or (new.wished and OVER not in signals) or BESIDE.search(new.text.lower()):
+        return None
+    ending = bool(signals & {OVER, EXCHANGED})
+    links = sorted(_links(new, known, ending=ending), key=lambda one: -one.nearness)
+    if not links or not any(_is_near(links[0], signal) for signal in signals):
+        return None
+    first = links[0]
+    others = [one.nearness for one in links[1:] if one.at != first.at]
+    if others and first.nearness - others[0] < MARGIN:
+        return None
+    firm = any(_is_near(first, signal) for signal in signals if signal not in (BEGUN, PLAIN))
+    return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True)
+
+
+def _is_near(found: _Link, signal: str) -> bool:
+    if signal in (BEGUN, PLAIN) and found.memory.planned:
+        return found.nearness >= NEAR_PLAN
+    if signal in (BEGUN, PLAIN) and (not found.of_a_kind or found.by_name):
+        return False
+    return found.nearness >= NEAR[signal] and (signal != DONE or bool(ONGOING.search(found.memory.said)))
+
+
+def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
+    """The memories a change may be about; what only begins shares a kind of which there is one at a time."""
+    kin = _people_named(new, known)
+    said = new.said if ending else PURPOSE.sub("", new.said)
+    kinds = topics_of(said) if ending else (topics_of(said) & ONE_AT_A_TIME) - {"name"}
+    return [
+        _link(at, new, kinds, memory, one.cosine)
+        for at, one in enumerate(known)
+        if not one.fresh and one.cosine >= LEAST_COSINE
+        for memory in one.statement.everybody
+        if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
+        if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
+    ]
+
+
+def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
+    """Who of the speaker's people a statement names: "Dominic", where it is known that the husband is called so."""
+    named = (one.statement.said for one in known if one.statement.names & new.tokens)
+    return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
+
+
+def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
+    """Whether a memory only says how somebody is called, and the change is about something else."""
+    return bool(NAMING.search(memory.said)) and not kinds & topics_of(memory.said)
+
+
+def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
+    shared = kinds & topics_of(memory.said)
+    by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
+    return _Link(at, _nearness(new, kinds, memory, cosine), memory, bool(shared), by_name)
+
+
+def _says_the_same(new: Statement, memory: Statement) -> bool:
+    """Whether both fill a slot with the same value, so that there is nothing to change."""
+    both = new.slots.keys() & memory.slots.keys()
+    return any(same_value(new.slots[slot], memory.slots[slot]) for slot in both)
+
+
+def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> float:
+    shared = new.tokens & memory.tokens
+    nearness = cosine
+    if memory.names & shared:
+        nearness += SAME_NAME
+    elif any(not is_light(word) for word in shared):
+        nearness += SAME_WORD
+    theirs = topics_of(memory.said)
+    if kinds & theirs:
+        return nearness + SAME_KIND
+    apart = bool(kinds & ONE_AT_A_TIME and theirs & ONE_AT_A_TIME) and not memory.names & shared
+    return nearness - OTHER_KIND if apart else nearness
