@@ -41,7 +41,7 @@ class TextRow:
     """The words of one memory as one link sees it; ``body`` is None when it is gone.
 
     ``own_words`` tells what was said as it was said from what was derived from it; ``body``, ``key``,
-    ``speaker_terms`` and ``day_terms`` are analysed.
+    ``speaker_terms`` and ``day_terms`` are analysed. ``text`` is there only where it asks something.
     """
 
     seq: int

@@ -35,8 +35,8 @@ _RARE: Final = 2.0
 
 _ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
        coalesce(m.occurred_at, ''), coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
-       coalesce(json_extract(m.data, '$.speaker'), ''), coalesce(m.text, ''), f.body, coalesce(f.key, ''),
-       coalesce(f.speaker, ''), coalesce(f.day, '')"""
+       coalesce(json_extract(m.data, '$.speaker'), ''), iif(instr(m.text, '?'), m.text, ''), f.body,
+       coalesce(f.key, ''), coalesce(f.speaker, ''), coalesce(f.day, '')"""
 _ALL: Final = f"""
 SELECT l.memory_seq, {_ROW}
 FROM links l
