@@ -1,4 +1,4 @@
-"""Make ``async_memory.py`` from ``memory.py``.
+"""Make ``async_memory.py`` from ``memory.py``, and ``faces/aio`` from ``faces``.
 
 The two faces differ only in how they wait, so one is written by hand and the other is its translation. Run without
 arguments to write the file, with ``--check`` to learn whether it is up to date.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 FACES = Path(__file__).parent.parent / "src" / "retain"
@@ -18,11 +19,12 @@ REPLACEMENTS = (
         r"Every method is one line over the engine[^\"]*in step\.",
         "Made from ``memory.py`` by ``scripts/make_async_face.py``: do not edit, change the original.",
     ),
-    (r"class Memory:", "class AsyncMemory:"),
+    (r"class Memory\(", "class AsyncMemory("),
+    (r"from retain\.faces\.(?!base)", "from retain.faces.aio."),
     (r"``Memory\(\)``", "``AsyncMemory()``"),
     (r'"blocking"', '"asyncio"'),
     (r"        drive\(self\._engine\.open\(\)\)\n", ""),
-    (r"from retain\.drive import drive, drive_iter\n", ""),
+    (r"from retain\.drive import drive(, drive_iter)?\n", ""),
     (r"(return )?drive_iter\((.+)\)\n", r"return \2\n"),
     (r"(return )?drive\((.+)\)\n", r"\1await \2\n"),
     (r"    def (?!__init__|from_env|export)([a-z]\w*)\(", r"    async def \1("),
@@ -44,13 +46,22 @@ def translated(source: str) -> str:
     return source
 
 
+def pairs() -> Iterator[tuple[Path, Path]]:
+    """Each file that is written by hand, and the one that is made from it."""
+    yield FACES / "memory.py", FACES / "async_memory.py"
+    for source in sorted((FACES / "faces").glob("*.py")):
+        if source.name not in ("__init__.py", "base.py"):
+            yield source, FACES / "faces" / "aio" / source.name
+
+
 def main() -> int:
-    """Write the file, or say whether it is up to date."""
-    wanted = translated((FACES / "memory.py").read_text("utf-8"))
-    target = FACES / "async_memory.py"
-    if "--check" in sys.argv:
-        return 0 if target.exists() and target.read_text("utf-8") == wanted else 1
-    target.write_text(wanted, "utf-8")
+    """Write the files, or say whether they are up to date."""
+    for source, target in pairs():
+        wanted = translated(source.read_text("utf-8"))
+        if "--check" not in sys.argv:
+            target.write_text(wanted, "utf-8")
+        elif not target.exists() or target.read_text("utf-8") != wanted:
+            return 1
     return 0
 
 

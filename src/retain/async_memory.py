@@ -19,12 +19,19 @@ from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.engine.revise import UNSET, UpdateRequest
+from retain.faces.aio.configuring import Configuring
+from retain.faces.aio.consolidating import Consolidating
+from retain.faces.aio.forming import Forming
+from retain.faces.aio.keeping import Keeping
+from retain.faces.aio.layered import Layered
+from retain.faces.aio.sharing import Sharing
+from retain.faces.aio.undoing import Undoing
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class AsyncMemory:
+class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring):
     """What an application remembers.
 
     ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -364,9 +371,9 @@ class AsyncMemory:
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return self._engine.export(given)
 
-    async def restore(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    async def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Put an export back, ids and history included; what is there already is left alone."""
-        return await self._engine.restore(records)
+        return await self._engine.load(records)
 
     async def check(self) -> dict[str, Any]:
         """The state of the store: location, schema, integrity."""

@@ -36,7 +36,9 @@ from retain.sections import (
     ReconcileSettings,
     Section,
     StoreSettings,
+    UpkeepSettings,
     VectorStoreSettings,
+    WriteSettings,
 )
 
 DEFAULT_PATH: Final = Path("~/.retain/retain.db")
@@ -59,6 +61,8 @@ class Settings(Section):
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     graph: GraphSettings = GraphSettings()
+    write: WriteSettings = WriteSettings()
+    upkeep: UpkeepSettings = UpkeepSettings()
     extract: ExtractSettings = ExtractSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     custom_prompts: PromptSettings = PromptSettings()
@@ -124,10 +128,10 @@ class Settings(Section):
 
     def as_policy(self) -> Policy:
         """The values the engine works with."""
-        limits = Limits(**self.limits.model_dump())
+        limits, profile = Limits(**self.limits.model_dump()), PROFILES[self.profile]
         curation = Curation(
             strategies=self.extract.strategies or (),
-            roles=self.extract.roles,
+            roles=profile.roles if self.extract.roles is None else self.extract.roles,
             assistant_first_person=self.extract.assistant_first_person,
             timezone=self.extract.timezone,
             extraction_prompt=self.custom_prompts.fact_extraction,
@@ -142,8 +146,11 @@ class Settings(Section):
             min_score=self.policy.min_score,
             limits=limits,
             curation=curation,
-            recall=self.recall.over(PROFILES[self.profile].recall),
-            retrieval=self.context.over(PROFILES[self.profile].retrieval),
+            recall=self.recall.over(profile.recall),
+            retrieval=self.context.over(profile.retrieval),
+            formation=self.write.over(profile.formation),
+            upkeep=self.upkeep.over(profile.upkeep),
+            dedupe_scope=profile.dedupe_scope,
             graph_llm=self.graph.llm,
             bare_lists=self.version == "v1.0",
         )

@@ -21,12 +21,19 @@ from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.engine.revise import UNSET, UpdateRequest
+from retain.faces.configuring import Configuring
+from retain.faces.consolidating import Consolidating
+from retain.faces.forming import Forming
+from retain.faces.keeping import Keeping
+from retain.faces.layered import Layered
+from retain.faces.sharing import Sharing
+from retain.faces.undoing import Undoing
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class Memory:
+class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring):
     """What an application remembers.
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -367,9 +374,9 @@ class Memory:
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive_iter(self._engine.export(given))
 
-    def restore(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         """Put an export back, ids and history included; what is there already is left alone."""
-        return drive(self._engine.restore(records))
+        return drive(self._engine.load(records))
 
     def check(self) -> dict[str, Any]:
         """The state of the store: location, schema, integrity."""

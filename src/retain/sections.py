@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from retain.core.decay import time_constant
 from retain.core.redact import RedactPolicy
 from retain.errors import ConfigError
-from retain.model.policy import Limits, Recall, RetrievalPolicy
+from retain.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep
 
 _LIMITS: Final = Limits()
 
@@ -141,10 +141,75 @@ class ContextSettings(Section):
 
     def over(self, profile: RetrievalPolicy) -> RetrievalPolicy:
         """The values of a profile with what is set here in their place."""
-        named = {name: getattr(self, name) for name in self.model_fields_set if getattr(self, name) is not None}
+        named = _named(self)
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
         return replace(profile, **named)
+
+
+class WriteSettings(Section):
+    """When what was said becomes memory; what is not set is as the profile says.
+
+    ``mode``: ``inline``, ``background``, ``session_end`` (after ``debounce_seconds`` of silence) or ``manual``. With
+    ``digest`` a session also becomes an episode. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model.
+    """
+
+    mode: Literal["inline", "background", "session_end", "manual"] | None = None
+    debounce_seconds: float | None = Field(default=None, ge=0, le=3_600)
+    digest: bool | None = None
+    novelty_chars: int | None = Field(default=None, ge=0)
+    max_attempts: int | None = Field(default=None, ge=1, le=100)
+    lease_seconds: float | None = Field(default=None, gt=0)
+    without_llm: Literal["rules", "wait"] | None = None
+    turns: int | None = Field(default=None, ge=4)
+    turn_chars: int | None = Field(default=None, ge=100)
+    shutdown_seconds: float | None = Field(default=None, ge=0)
+    idle_seconds: float | None = Field(default=None, ge=0)
+
+    def over(self, profile: Formation) -> Formation:
+        """The values of a profile with what is set here in their place."""
+        return replace(profile, **_named(self))
+
+
+class UpkeepSettings(Section):
+    """How memory is kept small; what is not set is as the profile says.
+
+    ``retain_days`` names layers and how long they are kept, ``ttl`` kinds and how long they are kept unused. Facts
+    whose salience fell under ``salience_floor`` and that nobody used for ``idle_days`` are put aside with ``evict``.
+    """
+
+    interval_hours: float | None = Field(default=None, gt=0, le=168)
+    evict: bool | None = None
+    salience_floor: float | None = Field(default=None, ge=0, le=1)
+    idle_days: float | None = Field(default=None, ge=0)
+    merge_episodes: float | None = Field(default=None, ge=0, le=1)
+    merge_facts: float | None = Field(default=None, ge=0, le=1)
+    promote_at: int | None = Field(default=None, ge=1)
+    promote_days: float | None = Field(default=None, gt=0)
+    promote_overlap: float | None = Field(default=None, ge=0, le=1)
+    promote_boost: float | None = Field(default=None, ge=0, le=1)
+    retain_days: dict[Literal["identity", "fact", "episode", "turn"], int] | None = None
+    log_days: int | None = Field(default=None, ge=0)
+    deleted_keep_days: int | None = Field(default=None, ge=0)
+    ttl: dict[Literal["factual", "episodic", "procedural", "semantic"], int] | None = None
+    immune_uses: int | None = Field(default=None, ge=1)
+    ttl_scan: int | None = Field(default=None, ge=1)
+    auto_summarize: bool | None = None
+    summarize_tokens: int | None = Field(default=None, ge=0)
+
+    def over(self, profile: Upkeep) -> Upkeep:
+        """The values of a profile with what is set here in their place; 0 days are without end."""
+        named = _named(self)
+        for name in ("retain_days", "ttl"):
+            if name in named:
+                named[name] = tuple(sorted((what, days) for what, days in named[name].items() if days > 0))
+        return replace(profile, **named)
+
+
+def _named(section: Section) -> dict[str, Any]:
+    """What was set, and not to nothing."""
+    values = ((name, getattr(section, name)) for name in section.model_fields_set)
+    return {name: value for name, value in values if value is not None}
 
 
 class PatternSettings(Section):
@@ -181,7 +246,7 @@ class ExtractSettings(Section):
     """
 
     strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
-    roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
+    roles: tuple[Literal["user", "assistant"], ...] | None = None
     assistant_first_person: bool = False
     timezone: str = "UTC"
     instructions: str = ""

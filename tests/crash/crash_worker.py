@@ -100,7 +100,7 @@ def restore(order: dict[str, Any]) -> None:
     memory = Memory(settings(order["path"]))
     with Path(order["export"]).open(encoding="utf-8") as lines:
         say("?")
-        memory.restore(map(json.loads, lines))
+        memory.load(map(json.loads, lines))
     say("!")
 
 

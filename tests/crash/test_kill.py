@@ -174,7 +174,7 @@ def test_a_kill_in_a_restore_is_mended_by_restoring_again(killer: Killer, tmp_pa
     killer.kill("restore", path=str(target), export=str(export), delay=_moment(0.4))
     assert assert_sound(target) % 500 == 0  # whole pages of the export
     with Memory(settings(str(target))) as memory, export.open(encoding="utf-8") as lines:
-        memory.restore(map(json.loads, lines))
+        memory.load(map(json.loads, lines))
         assert sorted(json.dumps(line, sort_keys=True) for line in memory.export()) == sorted(before)
         assert_counted(memory, 1_000)
         assert_found(memory, ["note n7", "note n777"], user_id="u")

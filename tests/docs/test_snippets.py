@@ -171,7 +171,7 @@ def prepare(home: Path) -> None:
         for number, memory_id in enumerate(deleted):
             known = elsewhere.add(f"To be deleted {number}", user_id="alice", infer=False)["results"][0]["id"]
             lines = [json.loads(json.dumps(line).replace(known, memory_id)) for line in elsewhere.export()]
-            memory.restore(lines)
+            memory.load(lines)
             elsewhere.reset()
 
 

@@ -37,7 +37,7 @@ async def test_an_export_put_back_and_exported_again_is_the_same(face: Face, ope
     lines = await face.export()
 
     copied = second(opens, tmp_path)()
-    counts = await copied.restore(json.loads(json.dumps(lines)))
+    counts = await copied.load(json.loads(json.dumps(lines)))
 
     assert await copied.export() == lines
     assert [line["type"] for line in lines] == ["header"] + ["memory"] * 4 + ["event"] * 5
@@ -61,7 +61,7 @@ async def test_one_persons_export_holds_everything_of_theirs_and_nothing_else(
     assert [line["type"] for line in lines] == ["header", "memory", "event"]
     assert {line["user_id"] for line in lines if line["type"] == "event"} == {"bob"}
     copied = second(opens, tmp_path)()
-    await copied.restore(lines)
+    await copied.load(lines)
     assert await copied.export() == await copied.export(user_id="bob") == lines
     assert await copied.listed() == []
 
@@ -70,7 +70,7 @@ async def test_restoring_twice_changes_nothing(face: Face, opens: Opens) -> None
     await lived_in(face, opens)
     lines = await face.export()
 
-    counts = await face.restore(lines)
+    counts = await face.load(lines)
 
     assert counts == {"memories": 0, "events": 0, "already_there": 9}
     assert await face.export() == lines
@@ -86,9 +86,9 @@ async def test_an_interrupted_restore_is_run_again(face: Face, opens: Opens, tmp
         raise OSError("the pipe broke")
 
     with pytest.raises(OSError, match="pipe"):
-        await copied.restore(torn())
+        await copied.load(torn())
     assert await copied.listed(limit=1000) != []
-    await copied.restore(lines)
+    await copied.load(lines)
     assert await copied.export() == lines
     assert (await copied.stats())["vectors"] == 700
 
@@ -96,7 +96,7 @@ async def test_an_interrupted_restore_is_run_again(face: Face, opens: Opens, tmp
 async def test_what_is_restored_is_known_again(face: Face, opens: Opens, tmp_path: Path) -> None:
     await lived_in(face, opens)
     copied = second(opens, tmp_path)()
-    await copied.restore(await face.export())
+    await copied.load(await face.export())
 
     (event,) = (await copied.store("THEIRS.", user_id="bob"))["results"]
     assert event["event"] == "NONE"
@@ -111,14 +111,14 @@ async def test_a_later_backup_brings_an_earlier_copy_up_to_date(face: Face, open
     await face.update(memory_id, "second")
     late = await face.export()
     copied = second(opens, tmp_path)()
-    await copied.restore(early)
+    await copied.load(early)
 
-    await copied.restore(late)
+    await copied.load(late)
 
     assert await copied.listed() == ["second"]
     assert await copied.found("first", strategy="text") == []
     assert [event["event"] for event in await copied.history(memory_id)] == ["ADD", "UPDATE"]
-    await copied.restore(early)
+    await copied.load(early)
     assert await copied.listed() == ["second"], "an earlier backup takes nothing away"
 
 
@@ -129,12 +129,12 @@ async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, t
     await other.remember("I live in Oslo")
 
     with pytest.raises(Conflict) as caught:
-        await other.restore(lines)
+        await other.load(lines)
     assert caught.value.hint
     changed = copy.deepcopy(lines)
     changed[1]["hash"] = "0" * 32
     with pytest.raises(Conflict, match="another text"):
-        await face.restore(changed)
+        await face.load(changed)
     assert await other.listed() == await face.listed() == ["I live in Oslo"]
 
 
@@ -151,7 +151,7 @@ async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, t
 )
 async def test_what_is_no_export_is_refused(face: Face, wrong: list[Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await face.restore(wrong)
+        await face.load(wrong)
     assert caught.value.hint
 
 
@@ -179,7 +179,7 @@ async def test_a_damaged_line_is_refused_and_nothing_of_its_page_is_kept(
     other = second(opens, tmp_path)()
 
     with pytest.raises(InvalidInput):
-        await other.restore(lines)
+        await other.load(lines)
     assert await other.listed() == []
 
 
@@ -192,7 +192,7 @@ async def test_without_its_model_a_restore_still_brings_everything_back(
         raise OSError("no route to host")
 
     other = second(opens, tmp_path)(embedder=down)
-    await other.restore(await face.export())
+    await other.load(await face.export())
     answer = await other.search("Oslo", user_id="alice")
     assert answer["results"][0]["memory"] == "I live in Oslo"
     assert answer["degraded"]
@@ -205,5 +205,5 @@ async def test_an_export_of_one_face_is_read_by_the_other(face: Face, opens: Ope
     if opens.kind == "memory":
         return  # the other way round is this test under the other face: a blocking memory can always be opened
     with Memory({"store": {"url": f"sqlite:///{tmp_path / 'third.db'}"}, "embedder": {"provider": "hash"}}) as m:
-        m.restore(lines)
+        m.load(lines)
         assert list(m.export()) == lines

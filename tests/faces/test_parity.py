@@ -47,7 +47,7 @@ async def a_day(face: Face, opens: Opens) -> list[Any]:
     answers.append(await face.reindex())
     answers.append(await face.flush())
     answers.append(await face.delete_all(user_id="bob"))
-    answers.append(await face.restore(exported))
+    answers.append(await face.load(exported))
     answers.append(await face.reset())
     return answers
 

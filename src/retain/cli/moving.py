@@ -134,7 +134,7 @@ def _is_export(first: Line | None, *, wanted: bool) -> bool:
 
 def _restore(given: Given, lines: Iterable[Line], progress: Progress) -> int:
     with given.memory(create=True) as memory:
-        counts = memory.restore(records(lines))
+        counts = memory.load(records(lines))
     progress.finish()
     if not given.answered(counts):
         known = counts["already_there"]

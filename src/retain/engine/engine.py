@@ -6,14 +6,17 @@ loading everything would.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from retain.core.filters import Filters
 from retain.engine import indexer, lifecycle, listing, read, remember, revise, transfer
 from retain.engine.parts import Parts
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.model.context import ContextPack
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Engine:
@@ -28,6 +31,11 @@ class Engine:
         if not self._open:
             await self.parts.ledger.open()
             self._open = True
+
+    async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Open the store if need be, and carry out what a module of the engine knows how to do."""
+        await self.open()
+        return await verb(self.parts, *args, **kwargs)
 
     def _shaped(self, answer: dict[str, Any]) -> Any:
         """The answer, or only its results for callers who are used to bare lists."""
@@ -157,10 +165,10 @@ class Engine:
         """See ``Memory.export``."""
         return transfer.export(self, given)
 
-    async def restore(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """See ``Memory.restore``."""
+    async def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """See ``Memory.load``."""
         await self.open()
-        return await transfer.restore(self.parts, records)
+        return await transfer.load(self.parts, records)
 
     async def check(self) -> dict[str, Any]:
         """What a doctor wants to know about the store."""

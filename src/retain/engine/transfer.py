@@ -1,4 +1,4 @@
-"""``export`` and ``restore``: a whole memory as JSON lines, and back, without loss.
+"""``export`` and ``load``: a whole memory as JSON lines, and back, without loss.
 
 A line is a header, a version of a memory with its links, or an event. Vectors are not exported: they are made again.
 Restoring is repeatable: what is there already is left alone, so an interrupted restore is simply run again.
@@ -97,7 +97,7 @@ def _events_after(parts: Parts, after: int) -> Work[list[Event]]:
     return lambda tx: tx.events.after(parts.tenant_id, after, _AT_ONCE)
 
 
-async def restore(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+async def load(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Put an export back; gives what was restored and what was already there."""
     rest = iter(lines)
     _check_header(next(rest, None))

@@ -87,8 +87,69 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class Formation:
+    """When what was said becomes memory, and how often that is tried.
+
+    ``mode``: ``inline`` (inside the call), ``background`` (soon after it), ``session_end`` (after ``debounce_seconds``
+    of silence, or when the user turns to another session) or ``manual`` (when told to). With ``digest`` a session is
+    also distilled into an episode; one with fewer than ``novelty_chars`` is not worth it. A worker holds a session for
+    ``lease_seconds`` at a time. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model. A model is shown
+    ``turns`` turns of at most ``turn_chars``. ``shutdown_seconds`` is how long closing may take to finish what waits,
+    ``idle_seconds`` how long background work steps aside for calls.
+    """
+
+    mode: str = "inline"
+    debounce_seconds: float = 60.0
+    digest: bool = False
+    novelty_chars: int = 80
+    max_attempts: int = 3
+    lease_seconds: float = 60.0
+    without_llm: str = "rules"
+    turns: int = 60
+    turn_chars: int = 2_000
+    shutdown_seconds: float = 5.0
+    idle_seconds: float = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """How memory is kept small and true to what matters.
+
+    ``retain_days`` is how long a layer is kept at all (a layer that is not named: for ever). ``evict`` puts aside facts
+    whose effective salience fell under ``salience_floor`` and that nobody used for ``idle_days``. ``merge_episodes``
+    and ``merge_facts`` are how alike two must be to become one (0: never). What ``promote_at`` episodes of the last
+    ``promote_days`` speak of gains ``promote_boost``. ``ttl`` drops kinds that were not used for so many days, unless
+    they were used ``immune_uses`` times. ``summarize_tokens`` is how much is left as it is when old memories are
+    summarised, which ``auto_summarize`` does by itself.
+    """
+
+    interval_hours: float = 24.0
+    evict: bool = False
+    salience_floor: float = 0.2
+    idle_days: float = 30.0
+    merge_episodes: float = 0.9
+    merge_facts: float = 0.0
+    promote_at: int = 3
+    promote_days: float = 60.0
+    promote_overlap: float = 0.4
+    promote_boost: float = 0.05
+    retain_days: tuple[tuple[str, int], ...] = ()
+    log_days: int = 30
+    deleted_keep_days: int = 30
+    ttl: tuple[tuple[str, int], ...] = ()
+    immune_uses: int = 3
+    ttl_scan: int = 5_000
+    auto_summarize: bool = False
+    summarize_tokens: int = 4_000
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
-    """How a memory behaves."""
+    """How a memory behaves.
+
+    ``enabled`` is the switch for all of it; ``learns`` and ``shows`` are those of its two halves. ``language`` is the
+    user's, '' when it is not known.
+    """
 
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
     strategy: str = "hybrid"
@@ -100,3 +161,9 @@ class Policy:
     retrieval: RetrievalPolicy = RetrievalPolicy()
     graph_llm: bool = False
     bare_lists: bool = False
+    enabled: bool = True
+    learns: bool = True
+    shows: bool = True
+    language: str = ""
+    formation: Formation = Formation()
+    upkeep: Upkeep = Upkeep()
