@@ -11,13 +11,16 @@ LLM := $(VENV)/.installed-llm
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-system test-llm lint bench quality requirements size clean
+.PHONY: help run demo test test-system test-llm lint bench quality requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 	  | while IFS='|' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-run: $(CORE)  ## a short demonstration on a memory of its own
+run: $(CORE)  ## the service on its embedded defaults; prints the address and, the first time, a key
+	@$(BIN)/retain serve
+
+demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 	@$(BIN)/retain demo
 
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
@@ -69,7 +72,7 @@ $(BIN)/python:
 # Running the product does not need the developer's tools; whoever has them has the core as well.
 $(CORE): pyproject.toml | $(BIN)/python
 	@echo "Installing Retain ..."
-	@$(PIP_INSTALL) .
+	@$(PIP_INSTALL) '.[mcp,server]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python

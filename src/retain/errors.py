@@ -13,7 +13,12 @@
     │  ├─ NeedsEventLoop             an adapter that only AsyncMemory can use
     │  └─ MissingExtra(ImportError)  the feature needs a package that is not installed
     ├─ NotFoundError(KeyError)       no such memory
+    ├─ AccessError                   who asks may not
+    │  ├─ Unauthenticated            no key, or one that is unknown, expired or revoked
+    │  ├─ Forbidden                  the key does not reach so far
+    │  └─ TooManyRequests(retry_after)
     ├─ Conflict                      the same thing is already stored, or changed meanwhile
+    ├─ QuotaExceeded(quota, limit)   as much is stored as may be
     ├─ BackendError(kind, name)      a service Retain was configured to use
     │  ├─ VectorStoreError
     │  ├─ BackendUnavailable         (retryable)
@@ -131,10 +136,50 @@ class NotFoundError(RetainError, KeyError):
     __str__ = RetainError.__str__
 
 
+class AccessError(RetainError):
+    """Who asks may not."""
+
+    code = "access"
+
+
+class Unauthenticated(AccessError):
+    """No key, or one that is unknown, expired or revoked."""
+
+    code = "unauthenticated"
+    default_hint = "send Authorization: Bearer <key>; `retain keys create` makes one"
+
+
+class Forbidden(AccessError):
+    """The key does not reach so far."""
+
+    code = "forbidden"
+
+
+class TooManyRequests(AccessError):
+    """A limit of this service; later it will do."""
+
+    code = "too_many_requests"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float = 1.0, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+
+
 class Conflict(RetainError):
     """The same thing is already stored, or the memory changed meanwhile."""
 
     code = "conflict"
+
+
+class QuotaExceeded(RetainError):
+    """As much is stored as may be; nothing was written. ``quota`` is the setting, ``limit`` its value."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, message: str, *, quota: str = "", limit: int = 0, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.quota, self.limit = quota, limit
 
 
 class BackendError(RetainError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from retain.errors import ScopeError
+from retain.errors import Forbidden, ScopeError
 from retain.model.ids import clean_id
 
 DEFAULT_TENANT: Final = "default"
@@ -31,6 +31,16 @@ class Scope:
     ) -> Scope:
         """A scope from what a caller passed; ids are trimmed and checked."""
         return cls(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))
+
+    def narrowed(self, bounds: Scope) -> Scope:
+        """This scope within bounds: what it leaves open is filled in, and ``Forbidden`` is whatever lies outside."""
+        filled = {}
+        for name in ("user_id", "agent_id", "run_id"):
+            wanted, most = getattr(self, name), getattr(bounds, name)
+            if most and wanted not in ("", most):
+                raise Forbidden(f"this key does not reach {name} {wanted!r}", hint="use a key that may speak for it")
+            filled[name] = most or wanted
+        return replace(self, **filled)
 
     @property
     def is_open(self) -> bool:

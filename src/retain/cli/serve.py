@@ -1,0 +1,178 @@
+"""``serve`` and ``keys``: the service, and who may ask it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from retain.cli.fail import OK
+from retain.cli.given import Given, for_store
+from retain.cli.output import note, say
+from retain.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from retain.config import Settings
+
+_FIRST_KEY: Final = "first"
+
+
+@click.command()
+@click.option("--host", help="Where to listen; 127.0.0.1 unless the settings say otherwise.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port; 8420 unless the settings say otherwise.")
+@for_store
+def serve(given: Given, *, host: str | None, port: int | None) -> int:
+    """Run the service: REST, gateway, MCP and metrics.
+
+    The first start makes a key and shows it once.
+    """
+    try:
+        import uvicorn
+
+        from retain.server.app import create_app
+        from retain.server.observe import configure
+    except ImportError as error:
+        raise MissingExtra("the service needs the extra 'server'", hint="pip install 'retain[server]'") from error
+    settings = _placed(given.settings(), host, port)
+    token = _first_key(settings)
+    configure(settings.server.log)
+    _greet(settings, token)
+    uvicorn.run(
+        create_app(settings),
+        host=settings.server.host,
+        port=settings.server.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    return OK
+
+
+def _placed(settings: Settings, host: str | None, port: int | None) -> Settings:
+    named = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    return settings.model_copy(update={"server": settings.server.model_copy(update=named)})
+
+
+def _first_key(settings: Settings) -> str | None:
+    """A key for everything, if there is none yet."""
+    from retain.memory import Memory
+
+    with Memory(settings) as memory:
+        if memory.keys():
+            return None
+        made: str = memory.create_key(_FIRST_KEY, verbs=["read", "write", "admin"])["key"]
+        return made
+
+
+def _greet(settings: Settings, token: str | None) -> None:
+    """Where it listens, and three lines to paste."""
+    from retain.config import store_path
+
+    address = f"http://{settings.server.host}:{settings.server.port}"
+    say(f"Retain listens on {address} and keeps everything in {store_path(settings) or 'memory'}")
+    say(f"What it can do is described at {address}/openapi.json")
+    if token is None:
+        note("there is a key already; `retain keys create` makes another")
+    else:
+        say(f"API key, shown this once: {token}")
+    key = token or "$RETAIN_KEY"
+    say("")
+    say(
+        f"curl {address}/v1/memories -H 'Authorization: Bearer {key}' "
+        """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
+    )
+    say(
+        f'python -c "from retain import Client; '
+        f"print(Client('{address}', '{key}').search('Where does she live?', user_id='alice'))\""
+    )
+    say("""python -c "from retain import Memory; print(Memory().search('Where does she live?', user_id='alice'))" """)
+    say("")
+    sys.stdout.flush()
+
+
+@click.group()
+def keys() -> None:
+    """Make, list, rotate and revoke the keys of callers."""
+
+
+@keys.command("create")
+@click.argument("name", default="")
+@click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
+@click.option("--for-user", help="It speaks for this user only.")
+@click.option("--for-agent", help="It speaks for this agent only.")
+@click.option("--may-assert-user", is_flag=True, help="Its holder says for which user it asks.")
+@click.option("--expires", help="Until when it is valid: a date or a time.")
+@for_store
+def create(
+    given: Given,
+    *,
+    name: str,
+    verbs: tuple[str, ...],
+    for_user: str | None,
+    for_agent: str | None,
+    may_assert_user: bool,
+    expires: str | None,
+) -> int:
+    """Make a key and show it, this once."""
+    with given.memory(create=True) as memory:
+        made = memory.create_key(
+            name,
+            verbs=verbs or ("read", "write"),
+            user_id=for_user,
+            agent_id=for_agent,
+            may_assert_user=may_assert_user,
+            expires_at=expires,
+        )
+    if not given.answered(made):
+        say(made["key"])
+        note(f"{_described(made)}; it is shown this once")
+    return OK
+
+
+@keys.command("list")
+@for_store
+def listed(given: Given) -> int:
+    """Show the keys; never the secrets, which are kept nowhere."""
+    with given.memory() as memory:
+        found = memory.keys()
+    if not given.answered({"results": found}):
+        for key in found:
+            say(f"{key['prefix']}  {_described(key)}")
+    return OK
+
+
+@keys.command("rotate")
+@click.argument("key_id")
+@click.option("--grace", default=3_600.0, show_default=True, help="Seconds the old one is still accepted.")
+@for_store
+def rotate(given: Given, *, key_id: str, grace: float) -> int:
+    """Give a key a new secret under the same id."""
+    with given.memory() as memory:
+        made = memory.rotate_key(key_id, grace_seconds=grace)
+    if not given.answered(made):
+        say(made["key"])
+    return OK
+
+
+@keys.command("revoke")
+@click.argument("key_id")
+@for_store
+def revoke(given: Given, *, key_id: str) -> int:
+    """End a key at once."""
+    with given.memory() as memory:
+        ended = memory.revoke_key(key_id)
+    if not given.answered(ended):
+        say(f"{ended['prefix']} is revoked")
+    return OK
+
+
+def _described(key: dict[str, Any]) -> str:
+    who = key["user_id"] or key["agent_id"] or ("anybody it names" if key["may_assert_user"] else "the whole tenant")
+    until = f", until {key['expires_at']}" if key["expires_at"] else ""
+    ended = ", revoked" if key["revoked_at"] else ""
+    return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
+
+
+COMMANDS: Final = (serve, keys)

@@ -1,0 +1,113 @@
+"""The messages API: the system prompt apart, user and assistant in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.inject import Position
+
+
+class Messages:
+    """See ``retain.core.dialects.base.Dialect``."""
+
+    path: Final = "/messages"
+
+    def question(self, body: Body) -> str:
+        """The words of the last user message; results of tools stand in one too and are not words of the user."""
+        at = _last_user(body)
+        return "" if at is None else text_of(body["messages"][at].get("content")).strip()
+
+    def messages(self, body: Body) -> list[dict[str, Any]]:
+        """The last user message, without the results of tools."""
+        at = _last_user(body)
+        if at is None:
+            return []
+        content = body["messages"][at].get("content")
+        if isinstance(content, list):
+            content = [part for part in content if not (isinstance(part, Mapping) and _is_tool(part))]
+        return [{"role": "user", "content": content}] if content else []
+
+    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+        """What is stable in front of the system prompt, what changes before the words of the last user message."""
+        if not isinstance(body.get("messages"), list) or not block.whole:
+            return dict(body)
+        match block.position:
+            case Position.SYSTEM_FIRST:
+                return {**body, "system": _system(body.get("system"), block.whole, first=True)}
+            case Position.SYSTEM_MERGE:
+                return {**body, "system": _system(body.get("system"), block.whole, first=False)}
+            case Position.PREFIX_LAST_USER:
+                return _prefixed(body, block.whole)
+            case _:
+                changed = _prefixed(body, block.volatile)
+                if block.stable:
+                    changed["system"] = _system(body.get("system"), block.stable, first=True)
+                return changed
+
+    def whole(self, reply: Body) -> Heard:
+        """The text blocks of an answer."""
+        return Heard([text_of(reply.get("content"))], dict(reply.get("usage") or {}), finished=True)
+
+    def piece(self, heard: Heard, event: Body) -> None:
+        """Take the next event."""
+        kind = event.get("type")
+        if kind == "content_block_delta":
+            heard.text.append(str((event.get("delta") or {}).get("text") or ""))
+        elif kind in ("message_start", "message_delta"):
+            usage = event.get("usage") or (event.get("message") or {}).get("usage")
+            heard.usage.update(usage or {})
+        elif kind == "message_stop":
+            heard.finished = True
+
+    def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
+        """The event at the end of a stream."""
+        return name == "message_stop"
+
+
+def _last_user(body: Body) -> int | None:
+    given = body.get("messages")
+    if not isinstance(given, list):
+        return None
+    places = range(len(given) - 1, -1, -1)
+    return next((at for at in places if _speaks(given[at])), None)
+
+
+def _speaks(message: Any) -> bool:
+    if not isinstance(message, Mapping) or message.get("role") != "user":
+        return False
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return any(part and not (isinstance(part, Mapping) and _is_tool(part)) for part in parts)
+
+
+def _is_tool(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "tool_result"
+
+
+def _prefixed(body: Body, text: str) -> dict[str, Any]:
+    at = _last_user(body)
+    if at is None or not text:
+        return dict(body)
+    given = list(body["messages"])
+    given[at] = {**given[at], "content": _with(given[at].get("content"), text)}
+    return {**body, "messages": given}
+
+
+def _with(content: Any, text: str) -> Any:
+    """Content with a text before its words; what tools gave back has to stay in front."""
+    if not isinstance(content, list):
+        return f"{text}\n\n{content or ''}"
+    ahead = [part for part in content if isinstance(part, Mapping) and _is_tool(part)]
+    rest = [part for part in content if not (isinstance(part, Mapping) and _is_tool(part))]
+    return [*ahead, {"type": "text", "text": text}, *rest]
+
+
+def _system(given: Any, text: str, *, first: bool) -> Any:
+    if isinstance(given, list):
+        part = {"type": "text", "text": text}
+        return [part, *given] if first else [*given, part]
+    if not given:
+        return text
+    return f"{text}\n\n{given}" if first else f"{given}\n\n{text}"

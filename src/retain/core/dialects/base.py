@@ -1,0 +1,95 @@
+"""What the ways to talk to a model have in common.
+
+A dialect knows where in a request the user's words stand, where a block of memory goes, and how an answer is read,
+whole or in pieces. It never changes what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from retain.core.capability import SystemRole
+from retain.core.inject import Position
+
+Body: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a model is to be shown, and where."""
+
+    stable: str = ""
+    volatile: str = ""
+    position: Position = Position.SPLIT
+    system: SystemRole = SystemRole.YES
+
+    @property
+    def whole(self) -> str:
+        """Both parts in one."""
+        return "\n".join(part for part in (self.stable, self.volatile) if part)
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was understood of an answer, so far."""
+
+    text: list[str] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
+    finished: bool = False
+
+    @property
+    def said(self) -> str:
+        """The words of the answer."""
+        return "".join(self.text)
+
+
+class Dialect(Protocol):
+    """One way to talk to a model."""
+
+    @property
+    def path(self) -> str:
+        """Where an upstream is asked, after its base address."""
+        ...
+
+    def question(self, body: Body) -> str:
+        """The newest words of the user; '' when there are none."""
+        ...
+
+    def messages(self, body: Body) -> list[dict[str, Any]]:
+        """What the user said last, in the form ``Memory.add`` takes; empty when it was nobody's turn but a tool's."""
+        ...
+
+    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+        """The request with a block in its place."""
+        ...
+
+    def whole(self, reply: Body) -> Heard:
+        """What an answer says that came in one piece."""
+        ...
+
+    def piece(self, heard: Heard, event: Body) -> None:
+        """Take the next event of a stream."""
+        ...
+
+    def ends(self, name: str, data: str) -> bool:
+        """Whether an event is the last one of a stream."""
+        ...
+
+
+def text_of(content: Any) -> str:
+    """The words in a message's content, whichever form it has."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (part if isinstance(part, str) else _part_text(part) for part in content)
+    return " ".join(text for text in texts if text)
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, Mapping) or part.get("type") not in (None, "text", "input_text", "output_text"):
+        return ""
+    text = part.get("text")
+    return text if isinstance(text, str) else ""

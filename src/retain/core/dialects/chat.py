@@ -1,0 +1,102 @@
+"""Chat completions: a list of messages with roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retain.core.capability import SystemRole
+from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.inject import Position, injected
+
+_MARK: Final = "[DONE]"
+
+
+class Chat:
+    """See ``retain.core.dialects.base.Dialect``."""
+
+    path: Final = "/chat/completions"
+
+    def question(self, body: Body) -> str:
+        """The words of the last user message."""
+        last = self._last(body)
+        return "" if last is None else text_of(last.get("content")).strip()
+
+    def messages(self, body: Body) -> list[dict[str, Any]]:
+        """The last user message, if nothing but tools and the assistant spoke after it."""
+        last = self._last(body)
+        if last is None or not last.get("content"):
+            return []
+        return [{"role": "user", "content": last["content"]}]
+
+    def _last(self, body: Body) -> Mapping[str, Any] | None:
+        given = body.get("messages")
+        if not isinstance(given, list):
+            return None
+        users = (one for one in reversed(given) if isinstance(one, Mapping) and one.get("role") == "user")
+        return next(users, None)
+
+    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+        """The messages with the block in its place, as far as the model takes system messages."""
+        given = body.get("messages")
+        if not isinstance(given, list) or not block.whole:
+            return dict(body)
+        return {**body, "messages": _placed(given, block)}
+
+    def whole(self, reply: Body) -> Heard:
+        """The first choice's words."""
+        heard = Heard(usage=dict(reply.get("usage") or {}), finished=True)
+        for choice in (reply.get("choices") or [])[:1]:
+            heard.text.append(text_of((choice.get("message") or {}).get("content")))
+        return heard
+
+    def piece(self, heard: Heard, event: Body) -> None:
+        """Take the next chunk."""
+        heard.usage = dict(event.get("usage") or heard.usage)
+        for choice in event.get("choices") or []:
+            if isinstance(choice, Mapping) and choice.get("index", 0) == 0:
+                heard.text.append(text_of((choice.get("delta") or {}).get("content")))
+                heard.finished = heard.finished or bool(choice.get("finish_reason"))
+
+    def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
+        """The mark at the end of a stream."""
+        return data.strip() == _MARK
+
+
+def _placed(messages: list[Any], block: Block) -> list[Any]:
+    match block.system:
+        case SystemRole.YES:
+            return injected(messages, block.stable, block.volatile, block.position)
+        case SystemRole.NO if block.position is Position.SYSTEM_FIRST:
+            return [{"role": "user", "content": block.whole}, *messages]
+        case SystemRole.NO:
+            return _no_system(messages, block)
+        case _:
+            return _first_only(messages, block)
+
+
+def _no_system(messages: list[Any], block: Block) -> list[Any]:
+    """What is stable as a first user message, what changes before the words of the last one."""
+    if block.position is not Position.SPLIT:
+        return injected(messages, "", block.whole, Position.PREFIX_LAST_USER)
+    moved = injected(messages, "", block.volatile, Position.PREFIX_LAST_USER) if block.volatile else list(messages)
+    return [{"role": "user", "content": block.stable}, *moved] if block.stable else moved
+
+
+def _first_only(messages: list[Any], block: Block) -> list[Any]:
+    """What is stable at the front of the one system message, what changes before the words of the last user message."""
+    if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
+        return _fronted(messages, block.whole)
+    if block.position is Position.PREFIX_LAST_USER:
+        return injected(messages, "", block.whole, Position.PREFIX_LAST_USER)
+    moved = injected(messages, "", block.volatile, Position.PREFIX_LAST_USER) if block.volatile else list(messages)
+    return _fronted(moved, block.stable) if block.stable else moved
+
+
+def _fronted(messages: list[Any], text: str) -> list[Any]:
+    first = messages[0] if messages and isinstance(messages[0], Mapping) else {}
+    if first.get("role") != "system":
+        return [{"role": "system", "content": text}, *messages]
+    content = first.get("content")
+    joined = [{"type": "text", "text": text}, *content] if isinstance(content, list) else f"{text}\n\n{content or ''}"
+    return [{**first, "content": joined}, *messages[1:]]

@@ -1,0 +1,93 @@
+"""The responses API: instructions, and an input of text or items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.inject import Position
+
+_ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
+
+
+class Responses:
+    """See ``retain.core.dialects.base.Dialect``."""
+
+    path: Final = "/responses"
+
+    def question(self, body: Body) -> str:
+        """The newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
+        given = body.get("input")
+        if isinstance(given, str):
+            return given.strip()
+        at = _last_user(given)
+        return "" if at is None else text_of(given[at].get("content")).strip()  # type: ignore[index]  # it has a place
+
+    def messages(self, body: Body) -> list[dict[str, Any]]:
+        """What the user said last."""
+        given = body.get("input")
+        if isinstance(given, str):
+            return [{"role": "user", "content": given}] if given.strip() else []
+        at = _last_user(given)
+        content = None if at is None else given[at].get("content")  # type: ignore[index]  # it has a place
+        return [{"role": "user", "content": content}] if content else []
+
+    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+        """What is stable in the instructions, what changes before the last words of the user."""
+        if not block.whole:
+            return dict(body)
+        if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
+            first = block.position is Position.SYSTEM_FIRST
+            return {**body, "instructions": _joined(body.get("instructions"), block.whole, first=first)}
+        stable = "" if block.position is Position.PREFIX_LAST_USER else block.stable
+        volatile = block.whole if block.position is Position.PREFIX_LAST_USER else block.volatile
+        changed = {**body, "input": _prefixed(body.get("input"), volatile)} if volatile else dict(body)
+        if stable:
+            changed["instructions"] = _joined(body.get("instructions"), stable, first=True)
+        return changed
+
+    def whole(self, reply: Body) -> Heard:
+        """The text of an answer's messages."""
+        heard = Heard(usage=dict(reply.get("usage") or {}), finished=True)
+        for item in reply.get("output") or []:
+            if isinstance(item, Mapping) and item.get("type") == "message":
+                heard.text.append(text_of(item.get("content")))
+        return heard
+
+    def piece(self, heard: Heard, event: Body) -> None:
+        """Take the next event."""
+        kind = str(event.get("type") or "")
+        if kind == "response.output_text.delta":
+            heard.text.append(str(event.get("delta") or ""))
+        elif kind in _ENDS:
+            heard.finished = kind == "response.completed"
+            heard.usage = dict((event.get("response") or {}).get("usage") or {})
+
+    def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
+        """The event at the end of a stream."""
+        return name in _ENDS
+
+
+def _last_user(given: Any) -> int | None:
+    if not isinstance(given, list):
+        return None
+    places = range(len(given) - 1, -1, -1)
+    return next((at for at in places if isinstance(given[at], Mapping) and given[at].get("role") == "user"), None)
+
+
+def _prefixed(given: Any, text: str) -> Any:
+    if not isinstance(given, list):
+        return f"{text}\n\n{given or ''}"
+    at = _last_user(given)
+    if at is None:
+        return [{"role": "user", "content": text}, *given]
+    content = given[at].get("content")
+    part = {"type": "input_text", "text": text}
+    joined = [part, *content] if isinstance(content, list) else f"{text}\n\n{content or ''}"
+    return [*given[:at], {**given[at], "content": joined}, *given[at + 1 :]]
+
+
+def _joined(given: Any, text: str, *, first: bool) -> str:
+    said = given if isinstance(given, str) else ""
+    return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)

@@ -1,0 +1,283 @@
+"""A ledger that shows one user or agent of a tenant, and nothing of anybody else.
+
+A key may be bound to a user or an agent. What it cannot reach must not depend on every verb remembering to ask: this
+ledger stands below the verbs and adds the bounds to every condition, and to every look by id. What it does not know to
+be safe it refuses, so that a table that is added later is closed until somebody has thought about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from retain.core.visible import within
+from retain.engine.asking import EVERYBODY
+from retain.engine.parts import Parts
+from retain.errors import Forbidden
+from retain.model.event import Event
+from retain.model.instant import Instant
+from retain.model.memory import Found, Record
+from retain.model.query import And, Condition, Op, Or, Where
+from retain.model.scope import Scope
+from retain.ports.ledger import Admin, Events, Ledger, Memories, Receipts, Tx, Work
+
+T = TypeVar("T")
+
+_SCOPED: Final = ("user_id", "agent_id", "run_id")
+
+# By seq of rows that were found within the bounds, or by a scope that the verb was given and that was checked.
+_SAFE: Final = frozenset(
+    {
+        "calibration",
+        "entities",
+        "idempotency",
+        "indexes",
+        "jobs",
+        "leases",
+        "links",
+        "llm_cache",
+        "metrics",
+        "preferences",
+        "provenance",
+        "signals",
+        "suppressed",
+        "text",
+        "vectors",
+    }
+)
+
+
+def bounded(parts: Parts, bounds: Scope) -> Parts:
+    """The parts of an engine that reaches only what stands within these bounds."""
+    own = replace(bounds, tenant_id=parts.tenant_id)
+    return parts if own.is_open else replace(parts, ledger=BoundLedger(parts.ledger, own), bounds=own)
+
+
+def inside(scope: Scope, bounds: Scope) -> bool:
+    """Whether a scope lies within bounds: whatever they name, it names too."""
+    pairs = ((getattr(scope, name), getattr(bounds, name)) for name in _SCOPED)
+    return all(not wanted or have == wanted for have, wanted in pairs)
+
+
+class BoundLedger:
+    """See ``retain.ports.ledger.Ledger``."""
+
+    def __init__(self, ledger: Ledger, bounds: Scope) -> None:
+        self._ledger, self._bounds = ledger, bounds
+
+    async def open(self) -> None:
+        """Open the store beneath."""
+        await self._ledger.open()
+
+    async def read(self, work: Work[T]) -> T:
+        """Run a unit on one snapshot, within the bounds."""
+        return await self._ledger.read(lambda tx: work(self._bound(tx)))
+
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit; the bounds may take a second question, so it needs a snapshot."""
+        return await self._ledger.read(lambda tx: work(self._bound(tx)))
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a unit as one transaction, within the bounds."""
+        return await self._ledger.write(lambda tx: work(self._bound(tx)))
+
+    def _bound(self, tx: Tx) -> Tx:
+        bound: Tx = BoundTx(tx, self._bounds)
+        return bound
+
+    async def check(self) -> dict[str, Any]:
+        """The state of the whole store is not for somebody who reaches a part of it."""
+        raise _refused("the state of the store")
+
+    async def close(self) -> None:
+        """The store belongs to whoever opened it."""
+
+
+class BoundTx:
+    """One transaction within bounds."""
+
+    def __init__(self, tx: Tx, bounds: Scope) -> None:
+        self._tx = tx
+        self.memories = BoundMemories(tx.memories, bounds)
+        self.events = BoundEvents(tx.events, self.memories, bounds)
+        self.receipts = BoundReceipts(tx.receipts, bounds)
+        self.admin = BoundAdmin(tx.admin)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _SAFE:
+            raise _refused(name)
+        return getattr(self._tx, name)
+
+
+class BoundAdmin:
+    """See ``retain.ports.admin.Admin``: only what every write and every search asks."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    async def cursor(self) -> int:
+        """A number that says how far the store has come, and nothing else."""
+        return await self._admin.cursor()
+
+    async def users_of(self, scope: Scope) -> list[str]:
+        """Whose memories name an agent or a run; what is found there is checked against the bounds."""
+        return await self._admin.users_of(scope)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"admin.{name}")
+
+
+class BoundMemories:
+    """See ``retain.ports.memories.Memories``."""
+
+    def __init__(self, memories: Memories, bounds: Scope) -> None:
+        self._memories, self._within, self._tenant = memories, within(bounds), bounds.tenant_id
+        # What belongs to everybody is read by everybody; changed it is only by whoever reaches the whole tenant.
+        everybody = within(Scope(bounds.tenant_id, EVERYBODY))
+        self._readable = Or((self._within, everybody)) if bounds.user_id else self._within
+
+    def _only(self, where: Where) -> Where:
+        return And((where, self._readable))
+
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+        """Those that match, within the bounds."""
+        return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
+
+    async def count(self, where: Where) -> dict[str, int]:
+        """How many of them match."""
+        return await self._memories.count(self._only(where))
+
+    async def seqs(self, where: Where) -> list[int]:
+        """Their numbers."""
+        return await self._memories.seqs(self._only(where))
+
+    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+        """Those of ``seqs`` that match, within the bounds."""
+        return await self._memories.among(seqs, self._only(where))
+
+    async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
+        """What was said last, where that is within the bounds."""
+        return await self._memories.latest(scope, layer, below)
+
+    async def reaches(self, memory_id: str) -> bool:
+        """Whether any version of a memory is linked within the bounds."""
+        same = Condition("id", Op.EQ, memory_id)
+        return bool(await self._memories.seqs(And((self._tenant_is(), same, self._within))))
+
+    def _tenant_is(self) -> Where:
+        return Condition("tenant_id", Op.EQ, self._tenant)
+
+    async def current(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The version that holds now, if it is within the bounds."""
+        return await self._reached(await self._memories.current(tenant_id, memory_id))
+
+    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+        """The version that holds now, through a link within the bounds."""
+        found = await self.current(tenant_id, memory_id)
+        if found is None:
+            return None
+        seen = await self._memories.among([found.seq], self._within)
+        return seen[0] if seen else None
+
+    async def at(self, seq: int) -> Record | None:
+        """One version, if it is within the bounds."""
+        return await self._reached(await self._memories.at(seq))
+
+    async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
+        """One version by its number, if it is within the bounds."""
+        return await self._reached(await self._memories.version(tenant_id, memory_id, version))
+
+    async def _reached(self, record: Record | None) -> Record | None:
+        if record is None or not await self._memories.among([record.seq], self._within):
+            return None
+        return record
+
+    async def insert(self, record: Record) -> int:
+        """Store a new version; its links say who may see it."""
+        return await self._memories.insert(record)
+
+    async def close(self, seq: int, status: str, at: Instant) -> bool:
+        """End a version that was found within the bounds."""
+        return await self._memories.close(seq, status, at)
+
+    async def strengthen(self, seq: int, salience: float, anchor_at: Instant) -> None:
+        """Let a version that was found within the bounds have another weight."""
+        await self._memories.strengthen(seq, salience, anchor_at)
+
+    async def bury(self, tenant_id: str, memory_id: str) -> None:
+        """Mark earlier versions of one that was found within the bounds."""
+        await self._memories.bury(tenant_id, memory_id)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"memories.{name}")
+
+
+class BoundEvents:
+    """See ``retain.ports.memories.Events``."""
+
+    def __init__(self, events: Events, memories: BoundMemories, bounds: Scope) -> None:
+        self._events, self._memories, self._bounds = events, memories, bounds
+
+    async def append(self, events: Iterable[Event]) -> None:
+        """Record what was done within the bounds."""
+        await self._events.append(events)
+
+    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """What happened to a memory within the bounds, as far as it was done to this one's part of it."""
+        if not await self._memories.reaches(memory_id):
+            return []
+        return [event for event in await self._events.of(tenant_id, memory_id) if inside(event.scope, self._bounds)]
+
+    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
+        """Events within the bounds; the page may be shorter than what was asked for."""
+        found = await self._events.after(tenant_id, cursor, limit)
+        return [event for event in found if inside(event.scope, self._bounds)]
+
+    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+        """What was replaced in a scope that was checked."""
+        return await self._events.replaced(scope, limit, offset)
+
+    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+        """Which of these events of a memory are recorded."""
+        return await self._events.known(tenant_id, ids, memory_id)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"events.{name}")
+
+
+class BoundReceipts:
+    """See ``retain.ports.receipts.Receipts``."""
+
+    def __init__(self, receipts: Receipts, bounds: Scope) -> None:
+        self._receipts, self._bounds = receipts, bounds
+
+    async def put(self, scope: Scope, receipt_id: str, body: Any, at: Instant) -> None:
+        """Keep a receipt of something that was shown within the bounds."""
+        await self._receipts.put(scope, receipt_id, body, at)
+
+    async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
+        """A receipt, if it is of somebody within the bounds."""
+        owner = await self.owner(tenant_id, receipt_id)
+        return None if owner is None else await self._receipts.get(tenant_id, receipt_id)
+
+    async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
+        """Whose it is, if that is somebody within the bounds."""
+        found = await self._receipts.owner(tenant_id, receipt_id)
+        return found if found is not None and inside(found, self._bounds) else None
+
+    async def amend(self, tenant_id: str, receipt_id: str, body: Any) -> None:
+        """Change a receipt of somebody within the bounds."""
+        if await self.owner(tenant_id, receipt_id) is not None:
+            await self._receipts.amend(tenant_id, receipt_id, body)
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        """Make room, as every account does."""
+        await self._receipts.prune(tenant_id, keep=keep, before=before)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"receipts.{name}")
+
+
+def _refused(what: str) -> Forbidden:
+    return Forbidden(f"this key does not reach {what}", hint="use a key that is not bound to a user or an agent")

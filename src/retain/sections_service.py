@@ -1,0 +1,75 @@
+"""The section of the settings that a service reads: where it listens, whom it lets in, how much it takes."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from retain.sections import Section
+
+
+class RateSettings(Section):
+    """Requests a key may make in a minute, and how many it may make at once; 0 is no limit."""
+
+    per_minute: int = Field(default=0, ge=0)
+    burst: int = Field(default=0, ge=0)
+
+
+class ServerSettings(Section):
+    """``retain serve``.
+
+    ``open_loopback`` answers callers on this machine without a key, as an administrator of the default tenant.
+    ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
+    may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
+    large a request may be. ``log`` is ``console`` or ``json``.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8420, ge=0, le=65_535)
+    open_loopback: bool = False
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    private_urls: tuple[str, ...] = ()
+    body_bytes: int = Field(default=4_194_304, ge=1_024)
+    rate: RateSettings = RateSettings()
+    log: Literal["console", "json"] = "console"
+    tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
+    llm_tokens_per_day: int = Field(default=0, ge=0)
+
+
+class UpstreamSettings(Section):
+    """A service that runs models: where it is, its key, and for which models it is asked.
+
+    ``models`` are beginnings of model names ('' is any); the longest that fits decides, and several upstreams that fit
+    equally well are asked one after the other. ``strip`` takes the beginning off the name. ``dialect`` says how the
+    service wants its key. ``timeout`` is how long a piece of an answer may take, ``connect_timeout`` reaching it.
+    """
+
+    name: str = Field(min_length=1, max_length=100)
+    base_url: str
+    api_key: SecretStr | None = None
+    models: tuple[str, ...] = ("",)
+    strip: bool = False
+    dialect: Literal["openai", "anthropic"] = "openai"
+    timeout: float = Field(default=120.0, gt=0)
+    connect_timeout: float = Field(default=5.0, gt=0)
+    retries: int = Field(default=1, ge=0, le=5)
+    system_role: Literal["yes", "no", "first_only"] | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise ValueError("must be http(s)://host/path, without a user and a query")
+        return value.rstrip("/")
+
+
+class GatewaySettings(Section):
+    """The chat routes: ``upstreams`` in the order in which they are asked, and how long recalling may take."""
+
+    upstreams: tuple[UpstreamSettings, ...] = ()
+    recall_ms: float = Field(default=300.0, ge=0)
+    tool_rounds: int = Field(default=3, ge=1, le=10)

@@ -1,0 +1,137 @@
+"""Who asks, and what they may do: from the key in a request to the memory that it reaches."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import Depends, Request
+
+from retain.async_memory import AsyncMemory
+from retain.engine import keys
+from retain.errors import Forbidden, Unauthenticated
+from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
+from retain.model.scope import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from retain.server.state import State
+
+_SECONDS: Final = 5.0
+_ENTRIES: Final = 1_000
+_NOTED_EVERY: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who may ask: the key, and the memory as that key reaches it."""
+
+    key: ApiKey
+    memory: AsyncMemory
+
+    @property
+    def subjects(self) -> Subjects:
+        """Whom the key stands for."""
+        return self.key.subjects
+
+    def needs(self, verb: Verb) -> None:
+        """Go on only if the key has a verb."""
+        if verb not in self.key.verbs:
+            raise Forbidden(f"this key may not {verb}", hint=f"use a key with the verb {verb}")
+
+    def needs_tenant(self) -> None:
+        """Go on only if the key reaches the whole tenant, as acts upon all of it do."""
+        if self.subjects.user_id or self.subjects.agent_id:
+            raise Forbidden("this key is bound to a user or an agent", hint="use a key that reaches the whole tenant")
+
+
+class Doorkeeper:
+    """Recognises keys, and remembers for a few seconds whom it has recognised."""
+
+    def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
+        self._memory, self._open = memory, open_loopback
+        self._known: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
+        self._noted: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def admit(self, request: Request) -> Caller:
+        """The caller behind a request, or ``Unauthenticated``."""
+        token = token_of(request)
+        if not token:
+            if self._open and is_local(request):
+                return self._caller(ApiKey(DEFAULT_TENANT, "loopback", "", "", verbs=ALL_VERBS))
+            raise Unauthenticated("no key was sent")
+        return self._caller(await self._recognised(token))
+
+    async def _recognised(self, token: str) -> ApiKey:
+        name, now = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest(), time.monotonic()
+        held = self._known.get(name)
+        if held is not None and now < held[0]:
+            return held[1]
+        key = await self._memory._engine.run(keys.authenticate, token)  # noqa: SLF001 - keys are not a verb of the face
+        self._known[name] = now + _SECONDS, key
+        if len(self._known) > _ENTRIES:
+            self._known.popitem(last=False)
+        self._note(key, now)
+        return key
+
+    def forget(self) -> None:
+        """Look every key up again: one was changed."""
+        self._known.clear()
+
+    def _note(self, key: ApiKey, now: float) -> None:
+        """Keep when a key was last used, now and then, and not while somebody waits."""
+        if now - self._noted.get(key.id, -_NOTED_EVERY) < _NOTED_EVERY:
+            return
+        self._noted[key.id] = now
+        task = asyncio.create_task(self._memory._engine.run(keys.note_use, key))  # noqa: SLF001
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _caller(self, key: ApiKey) -> Caller:
+        who = key.subjects
+        memory = self._memory.acting_for(key.tenant_id, user_id=who.user_id or None, agent_id=who.agent_id or None)
+        return Caller(key, memory)
+
+
+def token_of(request: Request) -> str:
+    """The key that a request carries."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        return token.strip()
+    return request.headers.get("x-api-key", "").strip()
+
+
+def is_local(request: Request) -> bool:
+    """Whether it comes from this machine."""
+    try:
+        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
+
+
+async def admitted(request: Request) -> Caller:
+    """The caller of a request, within their rate."""
+    state: State = request.app.state.retain
+    caller = await state.doorkeeper.admit(request)
+    state.rate.take(caller.key.id)
+    request.state.caller = caller
+    return caller
+
+
+def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
+    async def checked(caller: Annotated[Caller, Depends(admitted)]) -> Caller:
+        caller.needs(verb)
+        return caller
+
+    return checked
+
+
+Reader = Annotated[Caller, Depends(_with(Verb.READ))]
+Writer = Annotated[Caller, Depends(_with(Verb.WRITE))]
+Admin = Annotated[Caller, Depends(_with(Verb.ADMIN))]

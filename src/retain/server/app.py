@@ -1,0 +1,58 @@
+"""The service: one ASGI application over one ``AsyncMemory``. Routes translate; they decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import FastAPI
+
+import retain
+from retain.async_memory import AsyncMemory
+from retain.config import Settings
+from retain.server import errors
+from retain.server.access import Doorkeeper
+from retain.server.gateway.upstream import Upstreams
+from retain.server.limits import Rate
+from retain.server.middleware import Envelope, Wall
+from retain.server.routes import include_all
+from retain.server.state import State
+
+_SHUTDOWN_SECONDS: Final = 5.0
+
+
+def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: AsyncMemory | None = None) -> FastAPI:
+    """The application for some settings; a ``memory`` that is handed over stays its owner's to close."""
+    settings = Settings.of(config)
+    ours = AsyncMemory(settings) if memory is None else memory
+    doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
+    state = State(settings, ours, doorkeeper, Rate(settings.server.rate), Upstreams(settings.gateway))
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        await ours.check()
+        state.ready = True
+        yield
+        state.ready = False
+        await state.tasks.finish(_SHUTDOWN_SECONDS)
+        await state.upstreams.close()
+        if memory is None:
+            await ours.close()
+
+    app = FastAPI(
+        title="Retain",
+        version=retain.__version__,
+        description="The memory of AI applications.",
+        lifespan=life,
+        redirect_slashes=False,
+        docs_url=None,  # the usual pages load their scripts from elsewhere; /openapi.json is the description
+        redoc_url=None,
+    )
+    app.state.retain = state
+    errors.install(app)
+    include_all(app)
+    server = settings.server
+    app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, body_bytes=server.body_bytes)
+    app.add_middleware(Envelope)
+    return app

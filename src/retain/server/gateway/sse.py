@@ -1,0 +1,67 @@
+"""Server-sent events: cut out of a stream of bytes without changing a byte of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: exactly the bytes that came, its name, and what it holds."""
+
+    raw: bytes
+    name: str
+    data: str
+
+    def json(self) -> dict[str, Any] | None:
+        """What it holds, if that is an object."""
+        try:
+            found = json.loads(self.data)
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
+
+
+class Events:
+    """Collects pieces of a stream and gives whole events; ``rest`` is what an end in the middle leaves over."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    def feed(self, piece: bytes) -> Iterator[Event]:
+        """The events that are complete with the next piece."""
+        self._buffer += piece
+        while (end := _end(self._buffer)) is not None:
+            raw, self._buffer = self._buffer[:end], self._buffer[end:]
+            yield _event(raw)
+
+    @property
+    def rest(self) -> bytes:
+        """What has come of an event that is not complete."""
+        return self._buffer
+
+
+def _end(buffer: bytes) -> int | None:
+    """Where the first event ends, with its empty line: whichever of the line ends a service uses."""
+    found = [(at, len(mark)) for mark in (b"\n\n", b"\r\n\r\n", b"\r\r") if (at := buffer.find(mark)) >= 0]
+    return None if not found else min(at + length for at, length in found)
+
+
+def _event(raw: bytes) -> Event:
+    name, data = "", []
+    for line in raw.decode("utf-8", "replace").splitlines():
+        field, _, value = line.partition(":")
+        if field == "event":
+            name = value.strip()
+        elif field == "data":
+            data.append(value.removeprefix(" "))
+    return Event(raw, name, "\n".join(data))
+
+
+def written(data: str, name: str = "") -> bytes:
+    """An event of our own."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {data}\n\n".encode()

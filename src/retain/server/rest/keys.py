@@ -1,0 +1,67 @@
+"""Keys: made, listed, rotated, revoked; for administrators of the whole tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from retain.server.access import Admin
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"])
+
+
+class NewKey(BaseModel):
+    """What a new key is for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(default="", max_length=200)
+    verbs: list[str] = Field(default_factory=lambda: ["read", "write"])
+    user_id: str | None = Field(default=None, max_length=256)
+    agent_id: str | None = Field(default=None, max_length=256)
+    may_assert_user: bool = False
+    expires_at: str | None = None
+
+
+class Rotation(BaseModel):
+    """How long the old secret is still accepted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    grace_seconds: float = Field(default=3_600.0, ge=0, le=30 * 86_400)
+
+
+@router.get("")
+async def listed(caller: Admin) -> dict[str, Any]:
+    """The keys of this tenant."""
+    caller.needs_tenant()
+    return {"results": await caller.memory.keys()}
+
+
+@router.post("", status_code=201)
+async def create(caller: Admin, wanted: NewKey) -> dict[str, Any]:
+    """A new key; it is shown in this answer and nowhere else."""
+    caller.needs_tenant()
+    return await caller.memory.create_key(**wanted.model_dump())
+
+
+@router.post("/{key_id}/rotate")
+async def rotate(
+    request: Request, caller: Admin, key_id: str, wanted: Annotated[Rotation | None, Body()] = None
+) -> dict[str, Any]:
+    """A new secret under the same id."""
+    caller.needs_tenant()
+    answer = await caller.memory.rotate_key(key_id, grace_seconds=(wanted or Rotation()).grace_seconds)
+    request.app.state.retain.doorkeeper.forget()
+    return answer
+
+
+@router.delete("/{key_id}")
+async def revoke(request: Request, caller: Admin, key_id: str) -> dict[str, Any]:
+    """End a key at once."""
+    caller.needs_tenant()
+    answer = await caller.memory.revoke_key(key_id)
+    request.app.state.retain.doorkeeper.forget()
+    return answer

@@ -1,0 +1,207 @@
+"""``/v1/memories``: the verbs of ``Memory`` over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+
+from retain.errors import InvalidInput, NotFoundError
+from retain.server.access import Admin, Reader, Writer
+from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.memories import (
+    Added,
+    Batched,
+    Changes,
+    Confirmed,
+    ContextQuestion,
+    Deleted,
+    DeletedMany,
+    FoundMemories,
+    History,
+    Ids,
+    Listed,
+    MemoryItem,
+    NewMemories,
+    NewMemoriesBatch,
+    Pack,
+    Question,
+    Transcript,
+)
+from retain.server.scoping import NamedScope
+
+router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS)
+
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
+Limit = Annotated[int, Query(ge=1)]
+
+
+@router.post("/memories", response_model=Added)
+async def add(caller: Writer, said: NewMemories) -> Any:
+    """Learn from what was said."""
+    return _listed(await caller.memory.add(**said.model_dump()))
+
+
+@router.post("/memories/batch", response_model=Batched)
+async def add_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
+    """Learn from up to 1,000 calls at once; each has its own result."""
+    return await caller.memory.add_many(batch.items, idempotency_key=idempotency_key)
+
+
+@router.put("/memories/batch", response_model=Batched)
+async def update_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
+    """Change up to 1,000 memories at once."""
+    return await caller.memory.update_many(batch.items, idempotency_key=idempotency_key)
+
+
+@router.delete("/memories/batch", response_model=Batched)
+async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyKey = None) -> Any:
+    """Delete up to 1,000 memories at once."""
+    return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key)
+
+
+@router.get("/memories/search", response_model=FoundMemories)
+async def search_by_query(caller: Reader, named: NamedScope, q: str, limit: Limit = 100) -> Any:
+    """Find memories by words and by meaning."""
+    return _listed(await caller.memory.search(q, limit=limit, **named.as_dict()))
+
+
+@router.post("/memories/search", response_model=FoundMemories)
+async def search(caller: Reader, question: Question) -> Any:
+    """Find memories, with filters and everything else that a search takes."""
+    asked = question.model_dump()
+    return _listed(await caller.memory.search(asked.pop("query"), **asked))
+
+
+@router.get("/memories", response_model=FoundMemories)
+async def get_all(
+    caller: Reader,
+    named: NamedScope,
+    limit: Limit = 100,
+    offset: Annotated[int | None, Query(ge=0)] = None,
+    page: Annotated[int | None, Query(ge=1)] = None,
+    kind: str | None = None,
+    q: str | None = None,
+    status: str | None = None,
+    as_of: str | None = None,
+    layers: Annotated[list[str] | None, Query()] = None,
+    *,
+    show_expired: bool = False,
+    counts: bool = False,
+) -> Any:
+    """List what a scope sees, newest first."""
+    found = await caller.memory.get_all(
+        **named.as_dict(),
+        limit=limit,
+        offset=offset,
+        page=page,
+        kind=kind,
+        q=q,
+        status=status,
+        as_of=as_of,
+        layers=layers,
+        show_expired=show_expired,
+        counts=counts,
+    )
+    return _listed(found)
+
+
+@router.delete("/memories", response_model=DeletedMany)
+async def delete_all(caller: Writer, named: NamedScope) -> Any:
+    """Delete everything a scope sees."""
+    return await caller.memory.delete_all(**named.as_dict())
+
+
+@router.get("/memories/{memory_id}", response_model=MemoryItem)
+async def get(caller: Reader, memory_id: str) -> Any:
+    """One memory."""
+    found = await caller.memory.get(memory_id)
+    if found is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    return found
+
+
+@router.put("/memories/{memory_id}", response_model=MemoryItem)
+async def update(caller: Writer, memory_id: str, changes: Changes) -> Any:
+    """Change a memory; the old version stays in the history."""
+    given = changes.model_dump(exclude_unset=True)
+    return await caller.memory.update(memory_id, given.pop("text", None), **given)
+
+
+@router.delete("/memories/{memory_id}", response_model=Deleted)
+async def delete(caller: Writer, memory_id: str) -> Any:
+    """Delete a memory; its history stays."""
+    return await caller.memory.delete(memory_id)
+
+
+@router.get("/memories/{memory_id}/history", response_model=History)
+async def history(caller: Reader, memory_id: str) -> Any:
+    """Everything that happened to a memory, oldest first."""
+    return {"results": await caller.memory.history(memory_id)}
+
+
+@router.post("/context", response_model=Pack, tags=["context"])
+async def context(caller: Reader, question: ContextQuestion) -> Any:
+    """What to put into a prompt for this message; empty when memory does not help."""
+    asked = question.model_dump()
+    return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
+
+
+@router.get("/receipts/{receipt_id}", tags=["context"])
+async def receipt(caller: Reader, receipt_id: str) -> dict[str, Any]:
+    """The account of a context: what was considered, chosen and dropped, and why."""
+    found = await caller.memory.receipt(receipt_id)
+    if found is None:
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while only")
+    return found
+
+
+@router.post("/ingest")
+async def ingest(caller: Writer, transcript: Transcript) -> dict[str, Any]:
+    """Keep a transcript as it is, turn by turn."""
+    given = transcript.model_dump()
+    return await caller.memory.ingest(given.pop("turns"), **given)
+
+
+@router.post("/flush")
+async def flush(caller: Writer, named: NamedScope) -> dict[str, Any]:
+    """Try again what could not be stored when it was said."""
+    return await caller.memory.flush(**named.as_dict())
+
+
+@router.post("/entities", response_model=Listed)
+async def entities(
+    caller: Reader, named: NamedScope, limit: Limit = 100, offset: Annotated[int, Query(ge=0)] = 0
+) -> Any:
+    """People, places and things that memories of a scope speak of."""
+    return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
+
+
+@router.get("/entities/{name}/relations", response_model=Listed)
+async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
+    """How somebody or something is related to others."""
+    found = await caller.memory.relations(**named.as_dict(), limit=10_000)
+    wanted = name.casefold()
+    about = [one for one in found["results"] if wanted in (one["source"].casefold(), one["target"].casefold())]
+    return {"results": about[:limit]}
+
+
+@router.get("/stats")
+async def stats(caller: Admin) -> dict[str, Any]:
+    """Counts of everything."""
+    return await caller.memory.stats()
+
+
+@router.post("/reset")
+async def reset(caller: Admin, confirmed: Confirmed) -> dict[str, str]:
+    """Remove everything of this tenant, for good."""
+    caller.needs_tenant()
+    if confirmed.confirm != caller.key.tenant_id:
+        raise InvalidInput("this cannot be taken back", hint="confirm it with the name of the tenant")
+    await caller.memory.reset()
+    return {"status": "reset"}
+
+
+def _listed(answer: Any) -> Any:
+    """The answer as an object, also where the library is asked for bare lists."""
+    return {"results": answer} if isinstance(answer, list) else answer

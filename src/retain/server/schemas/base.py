@@ -1,0 +1,60 @@
+"""What the forms of requests and answers have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Id: TypeAlias = Annotated[str, Field(max_length=256)]
+Json: TypeAlias = dict[str, Any]
+
+
+class Given(BaseModel):
+    """A body that a caller sends: what it does not know is an error, never ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Scoped(Given):
+    """A body that says whom it is about; the key decides whether it may."""
+
+    user_id: Id | None = None
+    agent_id: Id | None = None
+    run_id: Id | None = None
+
+
+class Answer(BaseModel):
+    """What a caller gets; more may be added to it without notice."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Answer):
+    """A request that failed (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str = ""
+    retryable: bool = False
+    request_id: str = ""
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": text, "content": {"application/problem+json": {}}}
+    for status, text in (
+        (400, "the request is wrong; nothing was written"),
+        (401, "no key, or one that is not valid"),
+        (403, "the key does not reach so far"),
+        (404, "there is no such thing"),
+        (409, "it was changed meanwhile, or is there already"),
+        (413, "larger than a limit allows"),
+        (429, "too often; see Retry-After"),
+        (502, "a model or service behind this one failed"),
+        (503, "not now; try again"),
+    )
+}
+"""What every route may answer when something is wrong."""

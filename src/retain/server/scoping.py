@@ -1,0 +1,23 @@
+"""Whom a request is about, as far as its key may say so."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Query
+
+ScopeId = Annotated[str | None, Query(max_length=256)]
+
+
+class Named:
+    """The user, agent and run of a request's query."""
+
+    def __init__(self, user_id: ScopeId = None, agent_id: ScopeId = None, run_id: ScopeId = None) -> None:
+        self.user_id, self.agent_id, self.run_id = user_id or None, agent_id or None, run_id or None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keywords of a call."""
+        return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
+
+
+NamedScope = Annotated[Named, Depends()]
