@@ -92,6 +92,21 @@ def _greet(settings: Settings, token: str | None) -> None:
     sys.stdout.flush()
 
 
+@click.command()
+@click.option("--for-user", default="me", show_default=True, help="Whose memory it is, unless a call names somebody.")
+@for_store
+def mcp(given: Given, *, for_user: str) -> int:
+    """Offer the memory to an assistant, as tools over standard input and output (MCP)."""
+    try:
+        from retain.server.mcp.stdio import serve_stdio
+    except ImportError as error:
+        raise MissingExtra(
+            "this needs the extras 'mcp' and 'server'", hint="pip install 'retain[mcp,server]'"
+        ) from error
+    serve_stdio(given.settings(), for_user)
+    return OK
+
+
 @click.group()
 def keys() -> None:
     """Make, list, rotate and revoke the keys of callers."""
@@ -175,4 +190,4 @@ def _described(key: dict[str, Any]) -> str:
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
 
 
-COMMANDS: Final = (serve, keys)
+COMMANDS: Final = (serve, mcp, keys)

@@ -118,8 +118,7 @@ def is_local(request: Request) -> bool:
 async def admitted(request: Request) -> Caller:
     """The caller of a request, within their rate."""
     state: State = request.app.state.retain
-    caller = await state.doorkeeper.admit(request)
-    state.rate.take(caller.key.id)
+    caller = await state.admit(request)
     request.state.caller = caller
     return caller
 

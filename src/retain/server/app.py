@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
 import retain
 from retain.async_memory import AsyncMemory
@@ -15,6 +16,7 @@ from retain.server import errors
 from retain.server.access import Doorkeeper
 from retain.server.gateway.upstream import Upstreams
 from retain.server.limits import Rate
+from retain.server.mcp.http import McpMount
 from retain.server.middleware import Envelope, Wall
 from retain.server.routes import include_all
 from retain.server.state import State
@@ -35,6 +37,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
         state.ready = True
         yield
         state.ready = False
+        await mcp.close()
         await state.tasks.finish(_SHUTDOWN_SECONDS)
         await state.upstreams.close()
         if memory is None:
@@ -50,6 +53,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
         redoc_url=None,
     )
     app.state.retain = state
+    mcp = McpMount(state.admit, settings.server.tool_prefix)
+    app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
     errors.install(app)
     include_all(app)
     server = settings.server

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from retain import Memory
+from retain.server.app import create_app
+from tests.server.upstream import served
+
+Session = Callable[[Callable[[Client], Awaitable[Any]]], Any]
+
+
+@pytest.fixture(params=["stdio", "http"])
+def session(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Session]:
+    """Runs a coroutine with the official client, over either transport."""
+    path = tmp_path / "m.db"
+    config = {"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "hash"}}
+    if request.param == "stdio":
+        environment = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+        command = ["-m", "retain.cli", "--db", str(path), "mcp", "--for-user", "alice"]
+        parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
+
+        def run(work: Callable[[Client], Awaitable[Any]]) -> Any:
+            return asyncio.run(_with(parameters, work))
+
+        yield run
+        return
+    with Memory(config) as memory, served(create_app(config)) as url:
+        token = memory.create_key(user_id="alice")["key"]
+
+        def over_http(work: Callable[[Client], Awaitable[Any]]) -> Any:
+            return asyncio.run(_http(url, token, work))
+
+        yield over_http
+
+
+async def _with(parameters: Any, work: Callable[[Client], Awaitable[Any]]) -> Any:
+    async with Client(parameters) as client:
+        return await work(client)
+
+
+async def _http(url: str, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http:
+        return await _with(streamable_http_client(f"{url}/mcp", http_client=http), work)
+
+
+@pytest.mark.req("O-83", "O-84", "O-85", "O-86", "X-32", "S-65")
+def test_the_official_client_uses_every_tool(session: Session) -> None:
+    async def steps(client: Client) -> None:
+        listed = (await client.list_tools()).tools
+        names = ["memory_search", "memory_add", "memory_clear", "memory_context", "search_memory"]
+        assert [one.name for one in listed] == names
+        added = await client.call_tool("memory_add", {"content": "I live in Oslo"})
+        assert added.structured_content["data"]["changes"][0]["memory"] == "User lives in Oslo."
+        found = await client.call_tool("memory_search", {"query": "Where does the user live?", "max_tokens": 100})
+        data = found.structured_content["data"]
+        assert (data["count"], data["memories"][0]["memory"]) == (1, "User lives in Oslo.")
+        said = await client.call_tool("search_memory", {"scope": "transcript", "query": "Oslo"})
+        assert said.structured_content["data"]["memories"][0]["memory"] == "I live in Oslo"
+        pack = await client.call_tool("memory_context", {"query": "Where do I live?"})
+        assert "Oslo" in pack.structured_content["data"]["text"]
+        gone = await client.call_tool("memory_clear", {"kind": "factual"})
+        assert gone.structured_content["data"]["deletedCount"] >= 1
+        again = await client.call_tool("memory_search", {"query": "Where does the user live?"})
+        assert again.structured_content["data"]["count"] == 0
+
+    session(steps)
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("search_memory", {"scope": "dreams", "query": "x"}),
+    ("search_memory", {"scope": "pinned"}),
+    ("search_memory", {"scope": "pinned", "query": "x", "kind": "factual"}),
+    ("memory_search", {"query": "x", "limit": 0}),
+    ("memory_search", {"query": 7}),
+    ("memory_search", {"query": "x", "scope": "transcript", "kind": "factual"}),
+    ("memory_add", {}),
+    ("memory_forget", {}),
+]
+
+
+@pytest.mark.req("S-65")
+def test_wrong_arguments_are_an_answer_a_model_can_act_on(session: Session) -> None:
+    async def steps(client: Client) -> None:
+        for tool, arguments in WRONG:
+            answer = await client.call_tool(tool, arguments)
+            assert answer.is_error, (tool, arguments)
+            assert answer.structured_content["error"]["message"]
+
+    session(steps)
+
+
+def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
+    config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
+    with Memory(config) as memory, served(create_app(config)) as url:
+        memory.add("I live in Rome", user_id="bob")
+        reader = memory.create_key(user_id="alice", verbs=["read"])["key"]
+        assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
+
+        async def steps(client: Client) -> None:
+            foreign = await client.call_tool("memory_search", {"query": "Rome", "user_id": "bob"})
+            assert foreign.structured_content["error"]["code"] == "forbidden"
+            own = await client.call_tool("memory_search", {"query": "Rome"})
+            assert own.structured_content["data"]["count"] == 0
+            refused = await client.call_tool("memory_add", {"content": "I live in Oslo"})
+            assert refused.structured_content["error"]["code"] == "forbidden"
+
+        asyncio.run(_http(url, reader, steps))
+        assert memory.get_all(user_id="alice")["results"] == []
