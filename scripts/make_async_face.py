@@ -27,7 +27,7 @@ REPLACEMENTS = (
     (r"from retain\.drive import drive(, drive_iter)?\n", ""),
     (r"(return )?drive_iter\((.+)\)\n", r"return \2\n"),
     (r"(return )?drive\((.+)\)\n", r"\1await \2\n"),
-    (r"    def (?!__init__|from_env|export)([a-z]\w*)\(", r"    async def \1("),
+    (r"    def (?!__init__|from_env|acting_for|export)([a-z]\w*)\(", r"    async def \1("),
     (
         r"    def __enter__\(self\) -> Self:\n",
         "    async def __aenter__(self) -> Self:\n        await self._engine.open()\n",

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.postgres.server import Server
 
 # No deadline: a busy machine is not a bug. The examples differ from run to run, so that many runs see much;
 # a failure prints the blob that repeats it.
@@ -17,3 +23,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Whoever starts the tests in the background has Ctrl-C ignored, and so would every program the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, started when the first test asks for it."""
+    from tests.postgres.server import running
+
+    with running() as server:
+        yield server

@@ -23,6 +23,7 @@ from retain.faces.aio.configuring import Configuring
 from retain.faces.aio.consolidating import Consolidating
 from retain.faces.aio.forming import Forming
 from retain.faces.aio.keeping import Keeping
+from retain.faces.aio.keyring import Keyring
 from retain.faces.aio.layered import Layered
 from retain.faces.aio.sharing import Sharing
 from retain.faces.aio.undoing import Undoing
@@ -31,7 +32,7 @@ from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring):
+class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring):
     """What an application remembers.
 
     ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -59,6 +60,16 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         """
         return cls(Settings.from_env())
 
+    def acting_for(self, tenant_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Self:
+        """The same memory as a tenant sees it, and of it only what one user or agent reaches.
+
+        It shares everything with this one, which stays the one to close. What lies outside is not found, and acts on a
+        whole tenant are refused when a user or an agent is named: for services that answer many callers.
+        """
+        other = object.__new__(type(self))
+        other._engine = self._engine.acting_for(tenant_id, user_id, agent_id)
+        return other
+
     async def add(
         self,
         messages: MessagesInput,
@@ -76,6 +87,7 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
+        project_id: str | int | None = None,
     ) -> dict[str, Any]:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
@@ -91,13 +103,17 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         key replaces the text of the first and keeps its id.
 
         ``metadata`` is kept with everything that comes of the call. ``occurred_at`` is when it was said; after
-        ``expires_at`` it is no longer seen.
+        ``expires_at`` it is no longer seen. What is said in a project (``project_id``) is remembered there as well, and
+        only there when nobody else is named.
 
-        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
+        Where memory forms later (``write.mode``) what was said is kept, no model is asked, and the status is
+        ``"queued"``.
+
+        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred" | "queued"}``.
         """
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
         request.expires_at, request.prompt = expires_at, prompt or ""
-        request.strict, request.keep_turns = strict, keep_turns
+        request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
         answer: dict[str, Any] = await self._engine.add(request)
         return answer
 
@@ -159,6 +175,7 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         explain: bool = False,
         show_expired: bool = False,
         scope: str | None = None,
+        project_id: str | int | None = None,
     ) -> dict[str, Any]:
         """Find memories by words and by meaning, best first.
 
@@ -167,7 +184,8 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
         meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
         the query), ``vector`` or ``text`` (one channel, and nothing in its place). ``as_of`` searches what was known at
-        that time. ``explain`` adds what each score is made of.
+        that time. ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is
+        found as well.
 
         ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
         ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``.
@@ -177,6 +195,7 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         most, least = limit if top_k is None else top_k, threshold if min_score is None else min_score
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
+        request.project_id = project_id
         answer: dict[str, Any] = await self._engine.search(request)
         return answer
 
@@ -189,15 +208,19 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         run_id: str | int | None = None,
         budget: int | None = None,
         gate: str | None = None,
+        project_id: str | int | None = None,
+        as_of: When | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
         ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
         pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
         of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
-        leads to the account of what was considered, chosen and dropped.
+        leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
+        project is shown as well. ``as_of`` tells what would have been shown at that time.
         """
-        return await self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate))
+        request = ContextRequest(query, user_id, agent_id, run_id, budget, gate, project_id=project_id, as_of=as_of)
+        return await self._engine.context(request)
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
@@ -341,7 +364,10 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """Try again what could not be stored when it was said. Returns ``{"stored": n, "waiting": n}``."""
+        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
+
+        Returns ``{"stored": n, "waiting": n}``.
+        """
         return await self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
 
     async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
@@ -380,7 +406,11 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         return await self._engine.check()
 
     async def close(self) -> None:
-        """Give the store back. A closed memory cannot be used again."""
+        """Give the store back. A closed memory cannot be used again.
+
+        Sessions that wait in this process become memory first, as far as ``write.shutdown_seconds`` allow; the rest is
+        done by the next start, or by another worker.
+        """
         await self._engine.close()
 
     async def __aenter__(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from retain.config import Settings, readable, store_path
+from retain.config import Settings, postgres_url, readable, store_path
 from retain.engine.embedding import Embedding, VectorCache
 from retain.engine.engine import Engine
 from retain.engine.parts import Parts
@@ -16,7 +16,7 @@ from retain.ports.clock import Clock
 from retain.ports.embedder import Embedder
 from retain.ports.index import VectorIndex
 from retain.ports.io import Io
-from retain.ports.ledger import Ledger
+from retain.ports.ledger import Ledger, WholeLedger
 from retain.ports.llm import Llm
 from retain.ports.reranker import Reranker
 from retain.registry import adapter
@@ -47,7 +47,7 @@ def compose(
     settings = Settings.of(config)
     _check_extractors(settings, llm)
     io: Io = adapter("io", io_name)()
-    ledger = _ledger(settings, io)
+    ledger = ledger_of(settings, io)
     parts = Parts(
         ledger=ledger,
         index=_index(settings, io, ledger),
@@ -74,9 +74,17 @@ def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
         )
 
 
-def _ledger(settings: Settings, io: Io) -> Ledger:
-    made: Ledger = build("ledger", "sqlite", {"path": store_path(settings), "durable": settings.store.durable}, io)
-    return made
+def ledger_of(settings: Settings, io: Io) -> WholeLedger:
+    """The ledger that settings name, by itself."""
+    url = postgres_url(settings)
+    if url is None:
+        made: WholeLedger = build(
+            "ledger", "sqlite", {"path": store_path(settings), "durable": settings.store.durable}, io
+        )
+        return made
+    options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
+    found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
+    return found
 
 
 def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:

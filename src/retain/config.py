@@ -29,7 +29,6 @@ from retain.sections import (
     GraphSettings,
     HistorySettings,
     LimitSettings,
-    PolicySettings,
     PromptSettings,
     Provider,
     RecallSettings,
@@ -40,6 +39,8 @@ from retain.sections import (
     VectorStoreSettings,
     WriteSettings,
 )
+from retain.sections_policy import IdentitySettings, InjectSettings, PolicySettings, QuotaSettings
+from retain.sections_service import GatewaySettings, ServerSettings
 
 DEFAULT_PATH: Final = Path("~/.retain/retain.db")
 PREFIX: Final = "RETAIN_"
@@ -66,6 +67,11 @@ class Settings(Section):
     extract: ExtractSettings = ExtractSettings()
     reconcile: ReconcileSettings = ReconcileSettings()
     custom_prompts: PromptSettings = PromptSettings()
+    quota: QuotaSettings = QuotaSettings()
+    identity: IdentitySettings = IdentitySettings()
+    inject: InjectSettings = InjectSettings()
+    server: ServerSettings = ServerSettings()
+    gateway: GatewaySettings = GatewaySettings()
     version: Literal["v1.0", "v1.1"] = "v1.1"
     tenant: str = Field(default="default", min_length=1, max_length=256)
 
@@ -92,7 +98,10 @@ class Settings(Section):
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
-        """Settings from a TOML file and ``RETAIN_`` variables (``RETAIN_STORE__URL`` is ``store.url``)."""
+        """Settings from a TOML file and ``RETAIN_`` variables (``RETAIN_STORE__URL`` is ``store.url``).
+
+        A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
+        """
         given = _from_file(Path(path)) if path is not None else {}
         for name, value in (os.environ if env is None else env).items():
             if name.startswith(PREFIX) and name != "RETAIN_CONFIG":
@@ -130,7 +139,7 @@ class Settings(Section):
         """The values the engine works with."""
         limits, profile = Limits(**self.limits.model_dump()), PROFILES[self.profile]
         curation = Curation(
-            strategies=self.extract.strategies or (),
+            strategies=profile.strategies if self.extract.strategies is None else self.extract.strategies,
             roles=profile.roles if self.extract.roles is None else self.extract.roles,
             assistant_first_person=self.extract.assistant_first_person,
             timezone=self.extract.timezone,
@@ -140,6 +149,9 @@ class Settings(Section):
             redact=tuple(sorted(self.extract.redact.items())),
             keep_turns=self.extract.keep_turns,
             own=self.own_rules(),
+            categories=tuple(self.extract.categories.items()),
+            attachments=self.extract.attachments,
+            neighbours=profile.neighbours if self.extract.neighbours is None else self.extract.neighbours,
         )
         return Policy(
             strategy=self.policy.strategy,
@@ -151,14 +163,38 @@ class Settings(Section):
             formation=self.write.over(profile.formation),
             upkeep=self.upkeep.over(profile.upkeep),
             dedupe_scope=profile.dedupe_scope,
+            enabled=self.policy.enabled,
+            learns=self.policy.learns,
+            shows=self.policy.shows,
+            language=self.policy.language,
+            search_tool=self.policy.search_tool,
+            skills=self.policy.skills,
+            identity=self.identity.over(profile.identity),
+            inject=self.inject.over(profile.inject),
+            quotas=self.quota.as_policy(),
+            profile=self.profile,
             graph_llm=self.graph.llm,
             bare_lists=self.version == "v1.0",
         )
 
 
+def postgres_url(settings: Settings) -> str | None:
+    """The URL of the store, if it is a PostgreSQL database."""
+    url = settings.store.url or ""
+    return url if url.startswith(("postgresql://", "postgres://")) else None
+
+
+def store_place(settings: Settings) -> str:
+    """Where the store is, as people read it: without a password."""
+    url = postgres_url(settings)
+    return _without_secrets(url) if url is not None else str(store_path(settings) or "memory:")
+
+
 def store_path(settings: Settings) -> Path | None:
-    """The file of the store; None for one that lives in memory."""
+    """The file of the store; None for one that is no file."""
     url = settings.store.url
+    if postgres_url(settings) is not None:
+        return None
     if url is None:
         return (settings.history.db_path or DEFAULT_PATH).expanduser()
     if url in ("memory:", ":memory:", "sqlite://", "sqlite:///:memory:"):
@@ -167,7 +203,7 @@ def store_path(settings: Settings) -> Path | None:
         return Path(url.removeprefix("sqlite:///")).expanduser()
     raise ConfigError(
         f"store.url cannot be used: {_without_secrets(url)}",
-        hint="sqlite:///path/to/file.db (four slashes: absolute), or memory:",
+        hint="sqlite:///path/to/file.db (four slashes: absolute), memory:, or postgresql://user@host/database",
     )
 
 
@@ -193,14 +229,26 @@ def _hint(error: Exception) -> str:
 
 def _without_secrets(url: str) -> str:
     scheme, separator, rest = url.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+    return f"{scheme}{separator}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def _from_file(path: Path) -> dict[str, Any]:
+    if path.suffix == ".json":
+        return _companion(path)
     try:
         return tomllib.loads(path.expanduser().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}", hint="the configuration file must be readable TOML") from error
+
+
+def _companion(path: Path) -> dict[str, Any]:
+    """A companion's ``memory.json``. A file that is missing or cannot be read means defaults, and is never written."""
+    from retain.core.settings.companion import as_configuration, read_companion
+
+    written = None
+    with suppress(OSError, UnicodeDecodeError):
+        written = path.expanduser().read_text("utf-8")
+    return as_configuration(read_companion(written))
 
 
 def _put(target: dict[str, Any], path: list[str], value: Any) -> None:

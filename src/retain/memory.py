@@ -25,6 +25,7 @@ from retain.faces.configuring import Configuring
 from retain.faces.consolidating import Consolidating
 from retain.faces.forming import Forming
 from retain.faces.keeping import Keeping
+from retain.faces.keyring import Keyring
 from retain.faces.layered import Layered
 from retain.faces.sharing import Sharing
 from retain.faces.undoing import Undoing
@@ -33,7 +34,7 @@ from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring):
+class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring):
     """What an application remembers.
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -62,6 +63,16 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         """
         return cls(Settings.from_env())
 
+    def acting_for(self, tenant_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Self:
+        """The same memory as a tenant sees it, and of it only what one user or agent reaches.
+
+        It shares everything with this one, which stays the one to close. What lies outside is not found, and acts on a
+        whole tenant are refused when a user or an agent is named: for services that answer many callers.
+        """
+        other = object.__new__(type(self))
+        other._engine = self._engine.acting_for(tenant_id, user_id, agent_id)
+        return other
+
     def add(
         self,
         messages: MessagesInput,
@@ -79,6 +90,7 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
+        project_id: str | int | None = None,
     ) -> dict[str, Any]:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
@@ -94,13 +106,17 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         key replaces the text of the first and keeps its id.
 
         ``metadata`` is kept with everything that comes of the call. ``occurred_at`` is when it was said; after
-        ``expires_at`` it is no longer seen.
+        ``expires_at`` it is no longer seen. What is said in a project (``project_id``) is remembered there as well, and
+        only there when nobody else is named.
 
-        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred"}``.
+        Where memory forms later (``write.mode``) what was said is kept, no model is asked, and the status is
+        ``"queued"``.
+
+        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred" | "queued"}``.
         """
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
         request.expires_at, request.prompt = expires_at, prompt or ""
-        request.strict, request.keep_turns = strict, keep_turns
+        request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
         answer: dict[str, Any] = drive(self._engine.add(request))
         return answer
 
@@ -162,6 +178,7 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         explain: bool = False,
         show_expired: bool = False,
         scope: str | None = None,
+        project_id: str | int | None = None,
     ) -> dict[str, Any]:
         """Find memories by words and by meaning, best first.
 
@@ -170,7 +187,8 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
         meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
         the query), ``vector`` or ``text`` (one channel, and nothing in its place). ``as_of`` searches what was known at
-        that time. ``explain`` adds what each score is made of.
+        that time. ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is
+        found as well.
 
         ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
         ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``.
@@ -180,6 +198,7 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         most, least = limit if top_k is None else top_k, threshold if min_score is None else min_score
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
+        request.project_id = project_id
         answer: dict[str, Any] = drive(self._engine.search(request))
         return answer
 
@@ -192,15 +211,19 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         run_id: str | int | None = None,
         budget: int | None = None,
         gate: str | None = None,
+        project_id: str | int | None = None,
+        as_of: When | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
         ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
         pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
         of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
-        leads to the account of what was considered, chosen and dropped.
+        leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
+        project is shown as well. ``as_of`` tells what would have been shown at that time.
         """
-        return drive(self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate)))
+        request = ContextRequest(query, user_id, agent_id, run_id, budget, gate, project_id=project_id, as_of=as_of)
+        return drive(self._engine.context(request))
 
     def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
@@ -344,7 +367,10 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """Try again what could not be stored when it was said. Returns ``{"stored": n, "waiting": n}``."""
+        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
+
+        Returns ``{"stored": n, "waiting": n}``.
+        """
         return drive(self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
 
     def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
@@ -383,7 +409,11 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         return drive(self._engine.check())
 
     def close(self) -> None:
-        """Give the store back. A closed memory cannot be used again."""
+        """Give the store back. A closed memory cannot be used again.
+
+        Sessions that wait in this process become memory first, as far as ``write.shutdown_seconds`` allow; the rest is
+        done by the next start, or by another worker.
+        """
         drive(self._engine.close())
 
     def __enter__(self) -> Self:

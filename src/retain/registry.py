@@ -13,6 +13,7 @@ from retain.errors import ConfigError, MissingExtra
 
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("ledger", "sqlite"): ("retain.adapters.ledger.sqlite:SqliteLedger", ""),
+    ("ledger", "postgres"): ("retain.adapters.ledger.postgres:PostgresLedger", "postgres"),
     ("index", "local"): ("retain.adapters.vectors.local:LocalVectors", ""),
     ("texts", "local"): ("retain.adapters.text.local:LocalText", ""),
     ("vectors", "memory"): ("retain.adapters.vectors.memory:MemoryVectors", ""),

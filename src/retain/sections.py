@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from retain.core.decay import time_constant
 from retain.core.redact import RedactPolicy
+from retain.core.settings.forms import Categories
 from retain.errors import ConfigError
 from retain.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep
 
@@ -24,10 +25,15 @@ class Section(BaseModel):
 
 
 class StoreSettings(Section):
-    """``url``: ``sqlite:///path`` or ``memory:``; ``durable`` waits for the disk on every write."""
+    """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
 
-    url: str | None = None
+    The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
+    """
+
+    url: str | None = Field(default=None, repr=False)  # it may hold a password
     durable: bool = True
+    pool_size: int = Field(default=10, ge=1)
+    statement_seconds: float = Field(default=60.0, gt=0)
 
 
 class Provider(Section):
@@ -72,13 +78,6 @@ class LimitSettings(Section):
     messages: int = Field(default=_LIMITS.messages, ge=1)
     batch: int = Field(default=_LIMITS.batch, ge=1)
     page: int = Field(default=_LIMITS.page, ge=1)
-
-
-class PolicySettings(Section):
-    """How the memory behaves where it is not told otherwise in a call."""
-
-    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] = "hybrid"
-    min_score: float | None = Field(default=None, ge=0, le=1)
 
 
 class RecallSettings(Section):
@@ -138,12 +137,16 @@ class ContextSettings(Section):
     cache_seconds: float | None = Field(default=None, ge=0)
     receipts: int | None = Field(default=None, ge=0)
     receipt_days: int | None = Field(default=None, ge=0)
+    turn_min_score: float | None = Field(default=None, ge=0, le=1)
+    min_scores: dict[str, float] | None = None
 
     def over(self, profile: RetrievalPolicy) -> RetrievalPolicy:
         """The values of a profile with what is set here in their place."""
         named = _named(self)
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
+        if "min_scores" in named:
+            named["min_scores"] = tuple(sorted({**dict(profile.min_scores), **named["min_scores"]}.items()))
         return replace(profile, **named)
 
 
@@ -196,6 +199,7 @@ class UpkeepSettings(Section):
     ttl_scan: int | None = Field(default=None, ge=1)
     auto_summarize: bool | None = None
     summarize_tokens: int | None = Field(default=None, ge=0)
+    keep_vectors: bool | None = None
 
     def over(self, profile: Upkeep) -> Upkeep:
         """The values of a profile with what is set here in their place; 0 days are without end."""
@@ -242,7 +246,8 @@ class ExtractSettings(Section):
     ``assistant_first_person`` also reads what the assistant says of itself. ``timezone`` is where "yesterday" is meant.
     ``instructions`` are added to the questions a language model is asked. ``redact`` says ``off``, ``mask`` or ``drop``
     for each kind of secret; one word alone says it for all. ``keep_turns`` keeps what was said beside what was learned.
-    ``patterns`` are ways of your own to say a fact.
+    ``patterns`` are ways of your own to say a fact. ``categories`` are those facts are sorted into, each with a few
+    words about it. ``attachments``: pictures and files are kept by name (``reference``), or ``refuse`` raises.
     """
 
     strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
@@ -253,6 +258,14 @@ class ExtractSettings(Section):
     redact: dict[str, Literal["off", "mask", "drop"]] = Field(default_factory=dict)
     keep_turns: bool = True
     patterns: tuple[PatternSettings, ...] = ()
+    categories: dict[str, str] = Field(default_factory=dict)
+    attachments: Literal["reference", "refuse"] = "reference"
+    neighbours: int | None = Field(default=None, ge=1, le=50)
+
+    @field_validator("categories", mode="before")
+    @classmethod
+    def _named_categories(cls, value: object) -> object:
+        return dict(Categories().read(value))
 
     @field_validator("strategies")
     @classmethod

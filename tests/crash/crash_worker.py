@@ -104,12 +104,24 @@ def restore(order: dict[str, Any]) -> None:
     say("!")
 
 
+def speak(order: dict[str, Any]) -> None:
+    """Say one thing after the other, in sessions that become memory in the background."""
+    memory = Memory(
+        {**settings(order["path"], durable=order["durable"]), "write": {"mode": "background", "lease_seconds": 0.5}}
+    )
+    for number in range(10_000):
+        slot = f"r{order['run']}n{number}"
+        with _said(slot, f"I live in Town{slot}."):
+            assert memory.add(f"I live in Town{slot}.", user_id=slot)["status"] == "queued"
+
+
 VICTIMS: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
     "edit": edit,
     "first_open": first_open,
     "batch": batch,
     "reindex": reindex,
     "restore": restore,
+    "speak": speak,
 }
 
 

@@ -29,14 +29,17 @@ def kind(request: pytest.FixtureRequest) -> str:
     return chosen
 
 
-@pytest.fixture(params=["in_memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
-    """Where the store is; None: in memory."""
+@pytest.fixture(params=["in_memory", "file", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str | None:
+    """Where the store is: a file, the URL of a database, or None: in memory."""
+    if request.param == "postgres":
+        empty: str = request.getfixturevalue("postgres").fresh()
+        return empty
     return tmp_path / "retain.db" if request.param == "file" else None
 
 
 @pytest.fixture
-def opens(kind: str, store: Path | None) -> Opens:
+def opens(kind: str, store: Path | str | None) -> Opens:
     """Opens faces over the store."""
     return Opens(kind, store)
 

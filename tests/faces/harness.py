@@ -87,15 +87,16 @@ class Face:
 class Opens:
     """Opens faces over one store and closes them when the test ends."""
 
-    def __init__(self, kind: str, path: Path | None) -> None:
-        self.kind, self.path = kind, path
+    def __init__(self, kind: str, store: Path | str | None) -> None:
+        self.kind, self.path = kind, store if isinstance(store, Path) else None
+        self._database = store if isinstance(store, str) else ""
         self.clock = FakeClock()
         self._open: list[Face] = []
 
     @property
     def url(self) -> str:
         """Where the store is."""
-        return f"sqlite:///{self.path}" if self.path else "memory:"
+        return self._database or (f"sqlite:///{self.path}" if self.path else "memory:")
 
     def __call__(self, config: Mapping[str, Any] | None = None, **ports: Any) -> Face:
         """A face over this store, with the hash embedder and a clock that stands still unless told otherwise."""

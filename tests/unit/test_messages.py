@@ -42,6 +42,7 @@ def test_every_shape_of_a_message_is_read(given: Any, expected: list[Message]) -
         ({"type": "file", "file": {"filename": "a.pdf", "file_data": "AAAA"}}, "[file: a.pdf]"),
         ({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}, "[audio: wav]"),
         ({"type": "file", "file": {}}, "[file: unnamed]"),
+        ({"type": "image_url", "image_url": "http://[::1/a.png"}, "[image: unnamed]"),
     ],
 )
 def test_pictures_and_files_are_kept_by_name(part: dict[str, Any], shown: str) -> None:

@@ -62,11 +62,12 @@ class Held(Generic[P, Row]):
 
     async def fresh(self, name: Name) -> P:
         """What is held of a user, brought up to date."""
+        ledger = self._ledger.of(name[0])
         while True:
             held = self.partitions.get(name)
-            if held is not None and held.stamp == await self._ledger.peek(lambda tx: tx.vectors.stamp(*name[:2])):
+            if held is not None and held.stamp == await ledger.peek(lambda tx: tx.vectors.stamp(*name[:2])):
                 return self._used(name, held)
-            stamp, rows = await self._ledger.read(lambda tx: self._changed(tx, name, held.stamp if held else None))  # noqa: B023
+            stamp, rows = await ledger.read(lambda tx: self._changed(tx, name, held.stamp if held else None))  # noqa: B023
             if held is not None and rows is None:
                 return self._used(name, held)
             if held is not None and stamp < held.stamp:  # the tenant was reset elsewhere

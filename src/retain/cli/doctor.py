@@ -84,12 +84,12 @@ def _package(name: str) -> Check:
 
 
 def _configured(given: Given, settings: Settings) -> Iterator[Check]:
-    from retain.config import store_path
+    from retain.config import store_place
 
     file = given.config or os.environ.get("RETAIN_CONFIG")
     yield Check("configured", "settings", GOOD, file or "no file: defaults and RETAIN_ variables")
     try:
-        yield Check("configured", "store", GOOD, str(store_path(settings) or "memory:"))
+        yield Check("configured", "store", GOOD, store_place(settings))
     except ConfigError as error:
         yield _broken("configured", "store", error)
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
@@ -107,12 +107,25 @@ def _store(given: Given, signature: str) -> Iterator[Check]:
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         yield _broken("store", "file", error)
         return
-    yield Check(
-        "store", "file", GOOD, f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
-    )
-    yield _integrity(facts)
+    yield from _database(facts) if "postgresql" in facts else _file(facts)
     yield from _mirrors(counts, vectors=bool(signature))
     yield from _index(counts["indexes"], signature)
+
+
+def _file(facts: dict[str, Any]) -> Iterator[Check]:
+    told = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
+    yield Check("store", "file", GOOD, told)
+    yield _integrity(facts)
+
+
+def _database(facts: dict[str, Any]) -> Iterator[Check]:
+    versions = f"PostgreSQL {facts['postgresql']}, pgvector {facts['pgvector']}"
+    yield Check("store", "database", GOOD, f"{versions}, schema {facts['schema']}, {facts['bytes']:,} bytes")
+    if facts["walled"]:
+        yield Check("store", "row security", GOOD, f"{facts['role']} works as {facts['acts_as']}, which it binds")
+        return
+    hint = "connect as a role that is no superuser: `retain migrate --grant ROLE` lets it in"
+    yield Check("store", "row security", DOUBT, f"it does not bind {facts['role']}, which may see every tenant", hint)
 
 
 def _integrity(facts: dict[str, Any]) -> Check:

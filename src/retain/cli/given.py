@@ -96,7 +96,7 @@ class _Plain(logging.Formatter):
 
 def store_url(db: str) -> str:
     """``--db`` as the store's URL: a path, ``memory:`` or a URL."""
-    if db in ("memory:", ":memory:") or db.startswith("sqlite:"):
+    if db in ("memory:", ":memory:") or db.startswith(("sqlite:", "postgresql://", "postgres://")):
         return db
     return f"sqlite:///{Path(db).expanduser().absolute()}"
 
@@ -112,7 +112,7 @@ def _shared(*names: str, **more: Any) -> Function:
 
 
 _STORE: Final = (
-    _shared("--db", metavar="PATH", help="The SQLite file of the memory, instead of the configured one."),
+    _shared("--db", metavar="PATH", help="The SQLite file of the memory, or the URL of its database, instead of the configured one."),
     _shared("--config", metavar="FILE", help="A TOML file with settings; RETAIN_CONFIG names it as well."),
 )
 _TALK: Final = (

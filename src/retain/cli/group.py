@@ -5,7 +5,27 @@ from __future__ import annotations
 import click
 
 from retain import __version__
-from retain.cli import masking, moving, naming, reading, shown, transcripts, upkeep, writing
+from retain.cli import (
+    backup,
+    consolidate,
+    copy,
+    erase,
+    identity,
+    masking,
+    migrate,
+    moving,
+    naming,
+    reading,
+    serve,
+    settings,
+    sharing,
+    shown,
+    transcripts,
+    undo,
+    upkeep,
+    worker,
+    writing,
+)
 from retain.cli.demo import demo
 from retain.cli.given import everywhere
 
@@ -58,11 +78,22 @@ for command in (
     *writing.COMMANDS,
     *reading.COMMANDS,
     *shown.COMMANDS,
+    *identity.COMMANDS,
+    *undo.COMMANDS,
+    *sharing.COMMANDS,
     *naming.COMMANDS,
     *moving.COMMANDS,
+    *backup.COMMANDS,
+    *copy.COMMANDS,
     *transcripts.COMMANDS,
     *upkeep.COMMANDS,
+    *migrate.COMMANDS,
+    *worker.COMMANDS,
+    *consolidate.COMMANDS,
+    *settings.COMMANDS,
     *masking.COMMANDS,
+    *erase.COMMANDS,
+    *serve.COMMANDS,
     demo,
 ):
     retain.add_command(command)

@@ -71,7 +71,7 @@ def add(
         )
     if not given.answered(answer):
         _show_changes(answer, infer=infer)
-    return OK if answer["status"] == "ok" else FAILED
+    return {"ok": OK, "queued": OK, "paused": NOTHING, "disabled": NOTHING}.get(answer["status"], FAILED)
 
 
 def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
@@ -84,6 +84,9 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         note("nothing to remember in it", "note")
         if infer:
             note("hint: it is kept as a turn (`retain list --layer turn`); --no-infer stores it as a memory", "note")
+    if "reason" in answer:
+        note(f"warning: not stored: {answer['reason']}", "warn")
+        note(f"hint: {answer['hint']}", "note")
     if "error" in answer:
         note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
         note("hint: `retain flush` tries again", "note")

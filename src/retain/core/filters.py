@@ -9,7 +9,8 @@ Written forms::
     [{...}, {...}]                                           at the top: all of them
 
 A name of ``FIELDS`` or an alias of one means that field; any other name is a metadata key, and ``metadata.<key>``
-always is one. A key is taken literally: dots do not descend into nested values.
+always is one. A key is taken literally: dots do not descend into nested values. ``category`` is the one that a fact was
+sorted into, or the one that its metadata names: either will do.
 
 Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from reprlib import repr as short
 from typing import Any, Final, TypeAlias, TypeGuard, cast
@@ -37,7 +39,7 @@ from typing import Any, Final, TypeAlias, TypeGuard, cast
 from retain.errors import InvalidFilter, InvalidInput, ScopeError
 from retain.model.ids import clean_id
 from retain.model.instant import When, parse_when
-from retain.model.query import FIELDS, METADATA, And, Condition, Not, Op, Or, Where
+from retain.model.query import DATA, FIELDS, METADATA, And, Condition, Not, Op, Or, Where
 
 Scalar: TypeAlias = str | int | float | bool | None
 Filters: TypeAlias = Mapping[str, Any] | Sequence[Any] | Where
@@ -71,6 +73,7 @@ OPERATORS: Final[dict[str, Op]] = {
 LISTED: Final = frozenset({Op.IN, Op.NIN})
 ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
+CATEGORY: Final = "category"
 INT64: Final = range(-(2**63), 2**63)
 
 
@@ -167,7 +170,7 @@ class _Parser:
             return And(parts)
         return Or(parts) if word == "or" else Not(Or(parts))
 
-    def written_out(self, item: Mapping[Any, Any]) -> Condition:
+    def written_out(self, item: Mapping[Any, Any]) -> Where:
         """``{field, operator, value}``, complete and with nothing beside it."""
         keys = set(item)
         if keys not in ({"field", "operator", "value"}, {"field", "op", "value"}):
@@ -177,7 +180,17 @@ class _Parser:
             )
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
-    def condition(self, name: object, operator: object, operand: object) -> Condition:
+    def condition(self, name: object, operator: object, operand: object) -> Where:
+        """What is asked of one field; a category may stand in two places."""
+        asked = self.of_field(name, operator, operand)
+        if asked.field != METADATA + CATEGORY or name != CATEGORY:
+            return asked
+        self._count_node()
+        sorted_into = replace(asked, field=DATA + CATEGORY)
+        is_negative = asked.op in {Op.NE, Op.NIN} or _asks_for_nothing(asked)
+        return And((sorted_into, asked)) if is_negative else Or((sorted_into, asked))
+
+    def of_field(self, name: object, operator: object, operand: object) -> Condition:
         self._count_node()
         op = OPERATORS.get(operator) if isinstance(operator, str) else None
         if op is None:
@@ -206,6 +219,13 @@ class _Parser:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise InvalidFilter(f"filters have more than {MAX_NODES} parts", hint='"in" takes many values of one field')
+
+
+def _asks_for_nothing(asked: Condition) -> bool:
+    """Whether a condition looks for what is absent."""
+    if asked.op is Op.EXISTS:
+        return not asked.value
+    return (asked.op is Op.EQ and asked.value is None) or (asked.op is Op.IN and None in asked.value)
 
 
 _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values cannot be filtered"

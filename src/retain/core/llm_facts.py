@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -103,7 +104,7 @@ class Extraction:
         return len(self.facts)
 
 
-def extraction_prompt(
+def extraction_prompt(  # noqa: PLR0913 - all that a question is made of, by name
     turns: Sequence[Message],
     *,
     now: datetime,
@@ -113,12 +114,13 @@ def extraction_prompt(
     instructions: str = "",
     custom_prompt: str = "",
     side: Side = "user",
+    categories: Sequence[str] = (),
 ) -> Question:
     """The question for the facts in ``turns``; they are shown by their place, from 1.
 
     ``now`` is when the conversation took place, in the time zone named. ``known`` are near memories, ``recent`` the
     messages before these turns; both are for understanding only. ``custom_prompt`` replaces our instructions,
-    ``instructions`` are added to whichever are used.
+    ``instructions`` are added to whichever are used. ``categories`` take the place of the built-in ones.
     """
     agent = prompt_text("extract_facts_agent.v1") if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
@@ -132,7 +134,15 @@ def extraction_prompt(
     ]
     user = "\n\n".join(part for part in shown if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, dict(_SCHEMA), version, cut=cut)
+    return Question(messages, _schema(categories), version, cut=cut)
+
+
+def _schema(categories: Sequence[str]) -> dict[str, Any]:
+    if not categories:
+        return dict(_SCHEMA)
+    schema: dict[str, Any] = deepcopy(_SCHEMA)
+    schema["properties"]["facts"]["items"]["properties"]["category"]["enum"] = [*categories, "other"]
+    return schema
 
 
 def _block(title: str, lines: Sequence[str]) -> str:
@@ -176,20 +186,26 @@ class _Reading:
 
     conversation: Conversation
     side: Side
+    categories: Sequence[str] = ()
     facts: list[LlmFact] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     seen: set[str] = field(default_factory=set)
 
 
 def parse_extraction(
-    answer: str, turns: Sequence[Message], *, side: Side = "user", before: Sequence[Message] = ()
+    answer: str,
+    turns: Sequence[Message],
+    *,
+    side: Side = "user",
+    before: Sequence[Message] = (),
+    categories: Sequence[str] = (),
 ) -> Extraction:
     """The facts in an answer that the conversation shows; ``UnreadableAnswer`` when it is no list of facts.
 
     ``before`` are the messages that were shown for understanding: they show no fact, but may have named somebody in it.
     """
     parsed = parse_json(answer)
-    reading = _Reading(Conversation(turns, _SPOKEN if side == "agent" else ("user",), before), side)
+    reading = _Reading(Conversation(turns, _SPOKEN if side == "agent" else ("user",), before), side, categories)
     for item in _items(parsed.value):
         reason = _read(reading, item)
         if reason:
@@ -249,20 +265,28 @@ def _with_evidence(reading: _Reading, fields: Mapping[str, Any], text: str) -> L
         text = third(plain(text).rstrip(" .!"), turn.name or "User")
     if is_stock_name(text, turn.text):
         return "placeholder"
-    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, **_labels(fields, text))
+    labels = _labels(fields, text, reading.categories)
+    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, **labels)
 
 
-def _labels(fields: Mapping[str, Any], text: str) -> dict[str, Any]:
-    category, kind = str(fields.get("category", "")).strip().lower(), str(fields.get("kind", "")).strip().lower()
+def _labels(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[str, Any]:
+    kind = str(fields.get("kind", "")).strip().lower()
     stance = str(fields.get("polarity", "")).strip().lower()
     about = fields.get("about")
     return {
-        "category": _RENAMED.get(category, category) if category in (*CATEGORIES, *_RENAMED.values()) else "other",
+        "category": _category(str(fields.get("category", "")).strip().lower(), own),
         "kind": kind if kind in KINDS else Kind.FACTUAL.value,
         "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or polarity_of(text.lower()),
         "about": clean(about)[:80] if isinstance(about, str) and about.strip() else "user",
         "date": _date(fields.get("date")),
     }
+
+
+def _category(given: str, own: Sequence[str]) -> str:
+    mine = next((name for name in own if name.lower() == given), None)
+    if mine is not None:
+        return mine
+    return _RENAMED.get(given, given) if given in (*CATEGORIES, *_RENAMED.values()) else "other"
 
 
 def _number(value: Any) -> int | None:

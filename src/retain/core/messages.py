@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from retain.core.attached import is_protocol, reference
 from retain.core.check import checked_text
 from retain.errors import InvalidInput, TooLarge
-from retain.model.message import Message
+from retain.model.message import Attachment, Message
 from retain.model.policy import Limits
 
 MessagesInput: TypeAlias = "str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]"
@@ -61,23 +62,30 @@ def read_message(item: object, where: str, limits: Limits) -> Message:
     role = item.get("role", "user")
     if role not in ROLES:
         raise InvalidInput(f"{where}.role is {role!r}", hint="one of " + ", ".join(ROLES))
-    return Message(role, _content(item, role, where, limits), _name(item.get("name"), where))
+    held: list[Attachment] = []
+    text = _content(item, role, where, limits, held)
+    return Message(role, text, _name(item.get("name"), where), tuple(held))
 
 
-def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits) -> str:
+def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits, held: list[Attachment]) -> str:
     content = item.get("content")
     if role not in STORED_ROLES:
         return ""  # never stored, so it is neither too long nor unfit
     if content in (None, "") and set(item) & _PROTOCOL_FIELDS:
         return ""  # a tool call has no words of its own
     if isinstance(content, (list, tuple)):
-        content = "\n".join(_part(part, f"{where}.content[{at}]") for at, part in enumerate(content))
+        if content and all(is_protocol(part) for part in content):
+            return ""  # neither has one that is written as a part
+        shown = (_part(part, f"{where}.content[{at}]", held) for at, part in enumerate(content))
+        content = "\n".join(part for part in shown if part is not None)
     return checked_text(content, f"{where}.content", limits.text_chars, "limits.text_chars")
 
 
-def _part(part: object, where: str) -> str:
+def _part(part: object, where: str, held: list[Attachment]) -> str | None:
     if isinstance(part, str):
         return part
+    if is_protocol(part):
+        return None
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
         raise InvalidInput(f"{where} must be a part with a type")
     kind = part["type"]
@@ -86,18 +94,9 @@ def _part(part: object, where: str) -> str:
         if not isinstance(text, str):
             raise InvalidInput(f"{where}.text must be text")
         return text
-    return f"[{kind.removesuffix('_url').removeprefix('input_')}: {_reference(part.get(kind, part))}]"
-
-
-def _reference(value: object) -> str:
-    """A name for a picture or a file: what it is called, where it is, or what type of data it holds."""
-    if isinstance(value, Mapping):
-        for key in ("filename", "file_name", "name", "url", "file_id", "image_url", "format"):
-            if isinstance(value.get(key), str):
-                return _reference(value[key])
-        return "unnamed"
-    text = str(value)
-    return text.partition(",")[0].partition(";")[0] if text.startswith("data:") else text[:200]
+    one = reference(part)
+    held.append(one)
+    return f"[{one.kind}: {one.name}]"
 
 
 def _name(value: object, where: str) -> str:

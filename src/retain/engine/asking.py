@@ -11,7 +11,7 @@ from retain.core.check import checked_text
 from retain.core.filters import Filters, split_scope
 from retain.core.visible import DEFAULT_LAYERS, visible
 from retain.engine.parts import Parts
-from retain.engine.remember import merged_scope
+from retain.engine.remember import scope_in
 from retain.errors import InvalidInput
 from retain.model.instant import Instant, When, instant, parse_when
 from retain.model.memory import Layer
@@ -41,6 +41,7 @@ class SearchRequest:
     explain: bool = False
     show_expired: bool = False
     scope: str | None = None
+    project_id: Any = None
 
 
 @dataclass(slots=True)
@@ -60,13 +61,15 @@ class Search:
     breadth: str | None = None
     extra: Where | None = None
     show_expired: bool = False
+    project: Scope | None = None
 
 
 def check(parts: Parts, request: SearchRequest) -> Search:
     """Check a request before anything is asked."""
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    scope = _of_breadth(merged_scope(parts, given, inside), request.scope)
+    own, project = scope_in(parts, given, inside, request.project_id)
+    scope = _of_breadth(own, request.scope)
     layers = checked_layers(request.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     strategy = _strategy(request.strategy or parts.policy.strategy)
@@ -84,7 +87,19 @@ def check(parts: Parts, request: SearchRequest) -> Search:
         breadth=request.scope,
         extra=extra,
         show_expired=request.show_expired,
+        project=project,
     )
+
+
+async def for_others(parts: Parts, wanted: Search) -> list[Search]:
+    """The same search among what is known in the project, and among what is everybody's."""
+    project = _among(parts, wanted, wanted.project) if wanted.project is not None else None
+    return [one for one in (project, await for_everybody(parts, wanted)) if one is not None]
+
+
+def _among(parts: Parts, wanted: Search, scope: Scope) -> Search:
+    where = _where(parts, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
+    return replace(wanted, scope=scope, where=where)
 
 
 async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
@@ -93,9 +108,7 @@ async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
         return None
     if not await _looks_further(parts, wanted):
         return None
-    scope = replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id="")
-    where = _where(parts, scope, wanted.layers, None, wanted.extra, show_expired=wanted.show_expired)
-    return replace(wanted, scope=scope, where=where)
+    return _among(parts, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
 
 
 async def _looks_further(parts: Parts, wanted: Search) -> bool:

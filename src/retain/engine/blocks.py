@@ -34,3 +34,7 @@ class BlockCache:
                 self._held.popitem(last=False)
             except KeyError:
                 return
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._held.clear()

@@ -15,7 +15,7 @@ from retain.core.visible import within
 from retain.engine.asking import EVERYBODY
 from retain.engine.parts import Parts
 from retain.errors import Forbidden
-from retain.model.event import Event
+from retain.model.event import Done, Event
 from retain.model.instant import Instant
 from retain.model.memory import Found, Record
 from retain.model.query import And, Condition, Op, Or, Where
@@ -65,6 +65,12 @@ class BoundLedger:
 
     def __init__(self, ledger: Ledger, bounds: Scope) -> None:
         self._ledger, self._bounds = ledger, bounds
+
+    def of(self, tenant_id: str) -> Ledger:
+        """The same within the bounds, which name the tenant; there is no way to another."""
+        if tenant_id != self._bounds.tenant_id:
+            raise _refused("another tenant")
+        return self
 
     async def open(self) -> None:
         """Open the store beneath."""
@@ -144,6 +150,14 @@ class BoundMemories:
         """Those that match, within the bounds."""
         return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
 
+    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+        """Those that match, the most salient first, within the bounds."""
+        return await self._memories.salient(self._only(where), limit=limit)
+
+    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+        """Count an episode for versions that were found within the bounds."""
+        await self._memories.sourced(seqs, by)
+
     async def count(self, where: Where) -> dict[str, int]:
         """How many of them match."""
         return await self._memories.count(self._only(where))
@@ -205,6 +219,14 @@ class BoundMemories:
         """Let a version that was found within the bounds have another weight."""
         await self._memories.strengthen(seq, salience, anchor_at)
 
+    async def last(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The last version, if it is within the bounds."""
+        return await self._reached(await self._memories.last(tenant_id, memory_id))
+
+    async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
+        """Take ``bury`` back for one that was found within the bounds."""
+        await self._memories.unbury(tenant_id, memory_id, version, status)
+
     async def bury(self, tenant_id: str, memory_id: str) -> None:
         """Mark earlier versions of one that was found within the bounds."""
         await self._memories.bury(tenant_id, memory_id)
@@ -237,6 +259,28 @@ class BoundEvents:
     async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         """What was replaced in a scope that was checked."""
         return await self._events.replaced(scope, limit, offset)
+
+    async def one(self, tenant_id: str, event_id: str) -> Event | None:
+        """One event, if it was done within the bounds."""
+        found = await self._events.one(tenant_id, event_id)
+        return found if found is not None and inside(found.scope, self._bounds) else None
+
+    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """All that touched a memory within the bounds: what others did to it stands in the way of undoing, too."""
+        return await self._events.touching(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
+
+    async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
+        """What a job did within the bounds."""
+        return [one for one in await self._events.of_job(tenant_id, job_id) if inside(one.scope, self._bounds)]
+
+    async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
+        """Events of a scope that was checked against the bounds."""
+        return [one for one in await self._events.feed(scope, cursor, limit) if inside(one.scope, self._bounds)]
+
+    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+        """Events of a scope that was checked against the bounds."""
+        found = await self._events.newest(scope, done, below, limit)
+        return [one for one in found if inside(one.scope, self._bounds)]
 
     async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         """Which of these events of a memory are recorded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Final
@@ -19,18 +19,20 @@ from retain.engine.account import accounted, tell
 from retain.engine.asking import EVERYBODY
 from retain.engine.gating import gate
 from retain.engine.parts import Parts
+from retain.engine.pause import not_shown
+from retain.engine.projects import PREFIX
 from retain.engine.ranking import Hit
 from retain.engine.read import SearchRequest, hits_of
 from retain.engine.read import check as checked_search
 from retain.engine.relevance import relevance
-from retain.engine.remember import merged_scope
+from retain.engine.remember import scope_in
 from retain.engine.requests import ContextRequest
 from retain.engine.surface import Material, Surfacing, day_of, material
 from retain.errors import InvalidInput
 from retain.model.context import NO_GATE, ContextPack, Dropped
 from retain.model.context_gate import GateDecision, GateMode, Route
 from retain.model.entity import USER
-from retain.model.instant import Instant, instant, moment
+from retain.model.instant import Instant, instant, moment, parse_when
 from retain.model.memory import Layer
 from retain.model.query import Condition, Op, Where
 from retain.model.scope import Scope
@@ -58,12 +60,19 @@ class Asked:
     mode: GateMode
     route: Route | None
     now: Instant
+    project: Scope | None = None
+    as_of: Instant | None = None
     gate: GateDecision = NO_GATE
     hits: list[Hit] = field(default_factory=list)
     left_out: list[Dropped] = field(default_factory=list)
     degraded: list[dict[str, object]] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
+
+    @property
+    def at(self) -> Instant:
+        """The moment that is asked about."""
+        return self.as_of or self.now
 
     def lap(self, step: str) -> None:
         """Note how long a step took."""
@@ -74,6 +83,8 @@ class Asked:
 async def context(parts: Parts, request: ContextRequest) -> ContextPack:
     """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
     asked = check(parts, request)
+    if reason := not_shown(parts):
+        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason))
     if asked.budget == 0:
         return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0"))
     key = await _key(parts, asked)
@@ -82,32 +93,42 @@ async def context(parts: Parts, request: ContextRequest) -> ContextPack:
         return held
     asked.lap("cache")
     tell("start", asked, strategy=_strategy(parts))
-    asked.gate = await _gated(parts, asked)
-    asked.lap("gate")
-    await _find(parts, asked)
-    asked.lap("relevance")
-    wanted = Surfacing(asked.scope, asked.hits, query_terms(asked.query), asked.now, parts.zone)
-    found = await parts.ledger.read(partial(material, wanted=wanted))
-    asked.lap("read")
-    planned = _planned(parts, asked, found)
-    asked.lap("plan")
+    found, planned = await made(parts, asked)
     pack = await accounted(parts, asked, found, planned)
     if key is not None and not pack.degraded:  # what is mended should show at once
         parts.blocks.put(key, pack, asked.now, _until(parts, asked, found, planned))
     return pack
 
 
+async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
+    """The block for a checked request, and what it was chosen from; nothing is written."""
+    asked.gate = await _gated(parts, asked)
+    asked.lap("gate")
+    await _find(parts, asked)
+    asked.lap("relevance")
+    wanted = Surfacing(asked.scope, asked.hits, query_terms(asked.query), asked.now, parts.zone, asked.as_of)
+    wanted = replace(wanted, identity=asked.gate.route is Route.IDENTITY)
+    found = await parts.ledger.read(partial(material, wanted=wanted))
+    asked.lap("read")
+    planned = _planned(parts, asked, found)
+    asked.lap("plan")
+    return found, planned
+
+
 def check(parts: Parts, request: ContextRequest) -> Asked:
     """Check a request before anything is asked."""
     policy = parts.policy.retrieval
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    scope, project = scope_in(parts, given, {}, request.project_id)
     return Asked(
         query=checked_text(request.query, "query", parts.policy.limits.text_chars),
-        scope=merged_scope(parts, given, {}),
+        scope=scope,
         budget=_budget(policy.token_budget if request.budget is None else request.budget),
         mode=_mode(policy.gate if request.gate is None else request.gate),
         route=None if request.route is None else _route(request.route),
         now=parts.now(),
+        project=project,
+        as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )
 
 
@@ -132,12 +153,19 @@ def _route(value: str) -> Route:
 async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
     """What a block depends on; None without a user, because changes are counted by user."""
     who = asked.scope
-    if not who.user_id or parts.policy.retrieval.cache_seconds <= 0:
+    if not who.user_id or asked.as_of is not None or parts.policy.retrieval.cache_seconds <= 0:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
     policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
-    stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=(who.user_id, EVERYBODY)))
-    return (who, question, asked.budget, asked.mode, asked.route, policy, day_of(asked.now, parts.zone), stamps)
+    stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=_owners(asked)))
+    today = day_of(asked.now, parts.zone)
+    return (who, asked.project, question, asked.budget, asked.mode, asked.route, policy, today, stamps)
+
+
+def _owners(asked: Asked) -> tuple[str, ...]:
+    """Whose memories a block may show."""
+    project = (asked.project.user_id,) if asked.project is not None else ()
+    return (asked.scope.user_id, EVERYBODY, *project)
 
 
 async def _stamps(tx: Tx, *, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
@@ -174,9 +202,11 @@ async def _find(parts: Parts, asked: Asked) -> None:
             run_id=who.run_id or None,
             limit=min(policy.candidates, 2 * sum(sizes(asked.budget)[layer] for layer in layers)),
             filters=_younger(parts, asked),
-            min_score=policy.min_score,
+            min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
             layers=layers,
+            as_of=asked.as_of,
             strategy=policy.strategy or None,
+            project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
         ),
     )
     hits = await hits_of(parts, wanted)
@@ -186,9 +216,9 @@ async def _find(parts: Parts, asked: Asked) -> None:
 
 
 async def _abstain(parts: Parts, asked: Asked) -> None:
-    """Leave out what an unrelated question would have found as well."""
+    """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
     rate = parts.policy.retrieval.false_injection
-    if not rate or (asked.mode is not GateMode.ALWAYS and _belongs_anyway(asked)):
+    if not rate or asked.as_of is not None or (asked.mode is not GateMode.ALWAYS and _belongs_anyway(asked)):
         return
     judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate)
     kept = {found.record.id for found, _ in judged.kept}
@@ -214,14 +244,14 @@ def _younger(parts: Parts, asked: Asked) -> Where | None:
     days = parts.policy.retrieval.transcript_days
     if asked.gate.route is not Route.TRANSCRIPT or not days:
         return None
-    return Condition("occurred_at", Op.GTE, instant(moment(asked.now) - timedelta(days=days)))
+    return Condition("occurred_at", Op.GTE, instant(moment(asked.at) - timedelta(days=days)))
 
 
 def _planned(parts: Parts, asked: Asked, found: Material) -> Plan:
     return plan(
         found.items,
         budget=asked.budget,
-        today=day_of(asked.now, parts.zone),
+        today=day_of(asked.at, parts.zone),
         fence=fence_of(parts.tenant_id),
         route=asked.gate.route,
         overrides=found.overrides,

@@ -7,10 +7,10 @@ model works. When a model is out of reach the turns are kept all the same, and t
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from retain.core.statement import understand
 from retain.engine.ask import as_llm_error
@@ -22,6 +22,7 @@ from retain.engine.propose import propose
 from retain.engine.relate import Fact, relate
 from retain.engine.settle import NeedsVectors, Plan, recognise, settle
 from retain.engine.store import Space
+from retain.engine.tuning import tuned
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome, current_space
 from retain.errors import RetainError
@@ -45,6 +46,7 @@ class Conversation:
     dated: bool = True
     expires_at: Instant | None = None
     keep_turns: bool = True
+    project: Scope | None = None
 
     @property
     def kept(self) -> list[Turn]:
@@ -62,14 +64,21 @@ class Learned:
     degraded: list[dict[str, object]] = field(default_factory=list)
 
 
-async def converse(parts: Parts, said: Conversation, *, keep: bool = True, again: bool = False) -> Learned:
+Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
+"""What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
+
+
+async def converse(
+    parts: Parts, said: Conversation, *, keep: bool = True, again: bool = False, closing: Closing | None = None
+) -> Learned:
     """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
 
     Without, the caller is strict: a model that fails is an ``LLMError`` and nothing is learned. ``again`` is such a
-    try: it keeps what it can learn, and whoever makes it keeps the rest waiting.
+    try: it keeps what it can learn, and whoever makes it keeps the rest waiting, by ``closing`` if anything is kept.
     """
     strict, keep = not keep and not again, keep and not again
-    await parts.ledger.read(partial(_recognised, said=said))
+    parts = await tuned(parts, said.scope)
+    await parts.ledger.read(partial(recognised, said=said))
     try:
         found = await _extracted(parts, said)
         if found.error is not None and (strict or not found.facts):
@@ -86,14 +95,14 @@ async def converse(parts: Parts, said: Conversation, *, keep: bool = True, again
     if undecided is not None and strict:
         return Learned([], as_llm_error(undecided))
     missing = found.error or (waiting[0].error if waiting else None)
-    signal = _signal(said, missing, parts.now()) if missing is not None and keep else None
-    plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns)
-    outcomes = await _settled(parts, plan, signal)
-    if isinstance(outcomes, RetainError):
-        return await _put_off(parts, said, outcomes, keep=keep)
-    learned = Learned([*outcomes, *waiting] if keep else outcomes, found.error if keep else missing)
-    learned.partial = found.error is not None
+    signal = signal_of(said, said.turns, parts.now(), error=missing) if missing is not None and keep else None
+    plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns, project=said.project)
+    learned = Learned([], found.error if keep else missing, partial=found.error is not None)
     learned.degraded = [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
+    failed = await _settled(parts, partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing))
+    if failed is not None:
+        return await _put_off(parts, said, failed, keep=keep)
+    learned.outcomes += waiting if keep else []
     _tell(said, found, learned)
     return learned
 
@@ -111,7 +120,7 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     return found
 
 
-async def _recognised(tx: Tx, *, said: Conversation) -> None:
+async def recognised(tx: Tx, *, said: Conversation) -> None:
     """Find the turns that are stored already: what is sent again is the question that was asked before."""
     for turn in said.turns:
         last = turn is said.turns[-1]
@@ -130,10 +139,11 @@ async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: S
 
 
 async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) -> tuple[Space | None, list[Outcome]]:
-    """Vectors for turns and facts, and the facts that got none; an error when there is none for any fact.
+    """Vectors for new turns and facts, and the facts that got none; an error when there is none for any fact.
 
     A turn without a vector is kept: it is found by its words, and a reindex gives it one.
     """
+    turns = [turn for turn in turns if not turn.place]
     drafts = [*(turn.draft for turn in turns), *(fact.draft for fact in facts)]
     if not parts.embedding.on or not drafts:
         return None, []
@@ -152,23 +162,26 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
     return space, unlearned
 
 
-async def _settled(parts: Parts, plan: Plan, signal: Signal | None) -> list[Outcome] | RetainError:
+async def _settled(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> RetainError | None:
     """Run the unit; revisions that make new texts get their vectors outside the transaction, and it is run again."""
     while True:
         try:
-            return await parts.ledger.write(partial(_unit, parts=parts, plan=plan, signal=signal, now=parts.now()))
+            return await parts.ledger.write(partial(unit, now=parts.now()))
         except NeedsVectors as missing:
             for text, vector in zip(missing.texts, await parts.embedding.many(missing.texts), strict=True):
                 if isinstance(vector, RetainError):
                     return vector
-                plan.revised[text] = vector
+                unit.keywords["plan"].revised[text] = vector
 
 
-async def _unit(tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, now: Instant) -> list[Outcome]:
-    outcomes = await settle(parts, tx, plan, now)
+async def _unit(
+    tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, into: Learned, closing: Closing | None, now: Instant
+) -> None:
+    into.outcomes = await settle(parts, tx, plan, now)
     if signal is not None:
         await tx.signals.put([signal])
-    return outcomes
+    if closing is not None:
+        await closing(tx, into, now)
 
 
 async def _put_off(parts: Parts, said: Conversation, error: RetainError, *, keep: bool) -> Learned:
@@ -180,28 +193,48 @@ async def _put_off(parts: Parts, said: Conversation, error: RetainError, *, keep
             space, _ = await _embedded(parts, said.kept, [])
         except RetainError:
             space = None
-        plan = Plan(said.scope, said.kept, [], 0, space)
-        await parts.ledger.write(
-            partial(_unit, parts=parts, plan=plan, signal=_signal(said, error, now), now=now),
-        )
+        plan = Plan(said.scope, said.kept, [], 0, space, project=said.project)
+        signal = signal_of(said, said.turns, now, error=error)
+        unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=Learned([]), closing=None, now=now)
+        await parts.ledger.write(unit)
     return Learned([], error)
 
 
-def _signal(said: Conversation, error: RetainError | None, now: Instant) -> Signal:
-    """A conversation with all it takes to learn from it later; what was learned from it already is then known."""
-    messages = [{"role": turn.message.role, "content": turn.text, "name": turn.message.name} for turn in said.turns]
+def signal_of(
+    said: Conversation,
+    turns: Sequence[Turn],
+    now: Instant,
+    *,
+    error: RetainError | None = None,
+    due_at: Instant | None = "",
+    mark: str = "",
+) -> Signal:
+    """These turns of a conversation with all it takes to learn from them later; ``mark`` says how they got there."""
     data = {
         "infer": True,
-        "messages": messages,
+        "messages": [message_of(turn) for turn in turns],
         "metadata": said.metadata,
         "prompt": said.prompt,
         "dated": said.dated,
         "expires_at": said.expires_at,
         "keep_turns": said.keep_turns,
+        "project": said.project.user_id if said.project else "",
     }
-    first = next((turn.text for turn in said.turns if turn.message.role == "user"), "")
-    when = said.turns[0].occurred_at if said.turns else now
-    return Signal(new_id(), said.scope, first, when, now, data=data, last_error=str(error))
+    data |= {mark: True} if mark else {}
+    user, assistant = (_first(turns, role) for role in ("user", "assistant"))
+    when, problem = turns[0].occurred_at if turns else now, str(error) if error is not None else None
+    return Signal(new_id(), said.scope, user or "", when, now, assistant, data, last_error=problem, due_at=due_at)
+
+
+def _first(turns: Sequence[Turn], role: str) -> str | None:
+    return next((turn.text for turn in turns if turn.message.role == role), None)
+
+
+def message_of(turn: Turn) -> dict[str, Any]:
+    """A turn as the inbox keeps it."""
+    said = turn.message
+    when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
+    return {"role": said.role, "content": turn.text, "name": said.name, **when}
 
 
 def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:

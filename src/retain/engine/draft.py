@@ -11,6 +11,8 @@ from retain.core import analyze
 from retain.core.normalize import normal_text
 from retain.core.temporal import date_words, resolve
 from retain.core.tokens import estimate_tokens
+from retain.engine.attachments import attached
+from retain.engine.snapshot import link_state, shown_of, state_of
 from retain.model.entity import Found as Named
 from retain.model.event import Event
 from retain.model.ids import new_id
@@ -48,6 +50,13 @@ class Draft:
     salience: float = 0.5
     origin_id: str | None = None
     named: Named | None = None
+    also: Scope | None = None
+    """Whose memory it is as well: the project in which it was said."""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All whose memory it is."""
+        return (self.scope,) if self.also is None else (self.scope, self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Seq
         key=details.key,
         expires_at=details.expires_at,
         metadata=dict(details.metadata),
-        data={"verbatim": True, "speaker": speaker},
+        data={"verbatim": True, "speaker": speaker, **attached(message)},
         item=item,
     )
 
@@ -152,13 +161,7 @@ def scope_tokens(scope: Scope) -> list[str]:
     return [analyze.scope_token(scope.tenant_id, field, value) for field, value in given if value]
 
 
-def snapshot(record: Record) -> dict[str, Any]:
-    """What an event remembers of a version, besides its text."""
-    kept = ("kind", "layer", "key", "status", "version", "metadata", "occurred_at", "expires_at")
-    return {name: getattr(record, name) for name in kept if getattr(record, name) not in (None, {})}
-
-
-def event_of(
+def event_of(  # noqa: PLR0913 - one for each part of an event
     event: str,
     record: Record,
     scope: Scope,
@@ -167,8 +170,19 @@ def event_of(
     before: Record | None = None,
     reason: str | None = None,
     ended: bool = False,
+    links: Sequence[Link] | None = None,
+    links_before: Sequence[Link] | None = None,
+    actor: str = "caller",
+    job_id: str | None = None,
 ) -> Event:
-    """The event that records what became of a memory; ``ended`` when there is no version after it."""
+    """The event that records what became of a memory; ``ended`` when there is no version after it.
+
+    With ``links_before`` the whole state before is told, so that the change can be taken back exactly. ``links`` are
+    who sees it now, told unless it was and is the one scope of the event.
+    """
+    same = links_before is None or _only_in(scope, links_before)
+    known = links is None or (same and _only_in(scope, links))
+    told = {} if known else {"links": [link_state(link) for link in links or ()]}
     return Event(
         id=new_id(),
         memory_id=record.id,
@@ -178,7 +192,17 @@ def event_of(
         old_text=before.text if before else None,
         new_text=None if ended else record.text,
         reason=reason,
-        before=snapshot(before) if before else None,
-        after=None if ended else snapshot(record),
+        before=_state(before, links_before) if before else None,
+        after=None if ended else {**shown_of(record), **told},
+        actor=actor,
+        job_id=job_id,
         is_deleted=ended,
     )
+
+
+def _only_in(scope: Scope, links: Sequence[Link]) -> bool:
+    return [link.scope for link in links] == [scope]
+
+
+def _state(record: Record, links: Sequence[Link] | None) -> dict[str, Any]:
+    return shown_of(record) if links is None else state_of(record, links)

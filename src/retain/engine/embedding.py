@@ -73,6 +73,11 @@ class Embedding:
         """False when there is no embedder: search is then by text only."""
         return self.embedder is not None
 
+    @property
+    def name(self) -> str:
+        """Whose vectors they are, ``provider:model``; '' without an embedder."""
+        return "" if self.embedder is None else f"{self.embedder.provider}:{self.embedder.model}"
+
     async def dim(self) -> int:
         """The dimension, asked once."""
         if not self._dim and self.embedder is not None:

@@ -7,13 +7,18 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import finalize
 
 from retain.core.filters import Filters
 from retain.engine import indexer, lifecycle, listing, read, remember, revise, transfer
 from retain.engine.parts import Parts
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
+from retain.engine.tuning import tuned, tuned_for
+from retain.engine.workshop import IN_BACKGROUND
 from retain.model.context import ContextPack
+from retain.model.scope import Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,12 +30,35 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._open = False
+        self._guest = False
 
     async def open(self) -> None:
         """Open the store; harmless when it is open."""
         if not self._open:
             await self.parts.ledger.open()
             self._open = True
+            if not self._guest:
+                self._settle_in()
+
+    def _settle_in(self) -> None:
+        """Start the worker, where there is to be one; it leaves with this engine, if nobody closes it."""
+        self.parts.workshop.home = self.parts
+        finalize(self, self.parts.workshop.leave).atexit = False
+        if self.parts.policy.formation.mode in IN_BACKGROUND:
+            from retain.engine.worker import start
+
+            start(self.parts)
+
+    def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
+        """See ``Memory.acting_for``."""
+        from retain.engine.bounds import bounded
+
+        bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
+        other = Engine(
+            bounded(replace(self.parts, tenant_id=tenant_id, ledger=self.parts.ledger.of(tenant_id)), bounds)
+        )
+        other._open, other._guest = self._open, True
+        return other
 
     async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Open the store if need be, and carry out what a module of the engine knows how to do."""
@@ -41,34 +69,51 @@ class Engine:
         """The answer, or only its results for callers who are used to bare lists."""
         return answer["results"] if self.parts.policy.bare_lists else answer
 
+    async def _meet(self, agent_ids: Sequence[Any], answer: Mapping[str, Any]) -> None:
+        """Give agents that were named for the first time their rows, unless nothing was stored for them."""
+        named = {one for one in agent_ids if one is not None}
+        if named and answer.get("status") not in ("paused", "disabled"):
+            from retain.engine import agents
+
+            await agents.meet(self.parts, named)
+
     async def add(self, request: remember.AddRequest) -> Any:
         """See ``Memory.add``."""
         await self.open()
-        return self._shaped(await remember.add(self.parts, request))
+        with self.parts.workshop.call():
+            answer = await remember.add(await tuned_for(self.parts, request), request)
+            await self._meet([request.agent_id], answer)
+        return self._shaped(answer)
 
     async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.add_many``."""
         await self.open()
-        return await remember.add_many(self.parts, items, idempotency_key)
+        answer = await remember.add_many(self.parts, items, idempotency_key)
+        await self._meet([item.get("agent_id") for item in items if isinstance(item, Mapping)], answer)
+        return answer
 
     async def ingest(self, request: IngestRequest) -> dict[str, Any]:
         """See ``Memory.ingest``."""
         await self.open()
         from retain.engine import ingest
 
-        return await ingest.ingest(self.parts, request)
+        answer = await ingest.ingest(await tuned_for(self.parts, request), request)
+        await self._meet([request.agent_id], answer)
+        return answer
 
     async def search(self, request: read.SearchRequest) -> Any:
         """See ``Memory.search``."""
         await self.open()
-        return self._shaped(await read.search(self.parts, request))
+        with self.parts.workshop.call():
+            return self._shaped(await read.search(await tuned_for(self.parts, request), request))
 
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
         await self.open()
         from retain.engine import context
 
-        return await context.context(self.parts, request)
+        with self.parts.workshop.call():
+            return await context.context(await tuned_for(self.parts, request), request)
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
@@ -100,7 +145,7 @@ class Engine:
     async def get_all(self, request: listing.ListRequest) -> Any:
         """See ``Memory.get_all``."""
         await self.open()
-        return self._shaped(await listing.get_all(self.parts, request))
+        return self._shaped(await listing.get_all(await tuned_for(self.parts, request), request))
 
     async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
         """See ``Memory.update``."""
@@ -112,20 +157,28 @@ class Engine:
         await self.open()
         return await revise.update_many(self.parts, items, idempotency_key)
 
+    async def _forgotten(self, answer: T) -> T:
+        """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
+        if self.parts.policy.upkeep.deleted_keep_days == 0 and self.parts.bounds is None:
+            from retain.engine.sweep import forget_deleted
+
+            await forget_deleted(self.parts, self.parts.now())
+        return answer
+
     async def delete(self, memory_id: str) -> dict[str, Any]:
         """See ``Memory.delete``."""
         await self.open()
-        return await lifecycle.delete(self.parts, memory_id)
+        return await self._forgotten(await lifecycle.delete(self.parts, memory_id))
 
     async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.delete_many``."""
         await self.open()
-        return await lifecycle.delete_many(self.parts, ids, idempotency_key)
+        return await self._forgotten(await lifecycle.delete_many(self.parts, ids, idempotency_key))
 
     async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
         """See ``Memory.delete_all``."""
         await self.open()
-        return await lifecycle.delete_all(self.parts, given, filters)
+        return await self._forgotten(await lifecycle.delete_all(self.parts, given, filters))
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
         """See ``Memory.history``."""
@@ -152,7 +205,7 @@ class Engine:
     async def reindex(self, progress: Progress | None) -> dict[str, Any]:
         """See ``Memory.reindex``."""
         await self.open()
-        return await indexer.reindex(self.parts, progress)
+        return await indexer.reindex(await tuned(self.parts, Scope(self.parts.tenant_id)), progress)
 
     async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
         """See ``Memory.redact``."""
@@ -177,5 +230,8 @@ class Engine:
 
     async def close(self) -> None:
         """See ``Memory.close``."""
+        if self._guest:  # the store and its worker belong to whoever opened them
+            return
+        await self.parts.io.finish()
         await self.parts.ledger.close()
         await self.parts.io.close()

@@ -12,6 +12,7 @@ from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key
 from retain.core.llm_facts import LlmFact, Side, extraction_prompt, parse_extraction
 from retain.core.rules.assistant import restated
 from retain.core.rules.named import speaker_name, without_prefix
+from retain.core.settings.categories import asked_for, sorted_into
 from retain.core.statement import subject_of
 from retain.core.temporal import ground
 from retain.core.visible import within
@@ -126,16 +127,20 @@ async def _by_model(
     zone = _zone(wanted.timezone)
     recent = await _recent(parts, scope, turns[0].place)
     side: Side = "agent" if scope.agent_id and not scope.user_id else "user"
+    own = [name for name, _ in wanted.categories]
     question = extraction_prompt(
         said,
         now=moment(turns[-1].occurred_at).astimezone(zone),
         timezone=wanted.timezone,
         recent=recent,
-        instructions=wanted.instructions,
+        instructions="\n".join(filter(None, (parts.policy.instructions, asked_for(wanted.categories)))),
         custom_prompt=prompt or wanted.extraction_prompt,
         side=side,
+        categories=own,
     )
-    answer = await ask(parts, question, lambda text: parse_extraction(text, said, side=side, before=recent))
+    answer = await ask(
+        parts, question, lambda text: parse_extraction(text, said, side=side, before=recent, categories=own)
+    )
     users = list(_users(turns))
     found = [
         _proposed(parts, scope, turns[fact.turn - 1], fact, metadata, users[fact.turn - 1])
@@ -192,7 +197,7 @@ def _fact(
         key=candidate.key,
         metadata={**_stamp(parts, candidate, origin), **metadata},
         data={
-            "category": candidate.category,
+            "category": sorted_into(text, candidate.category, parts.policy.curation.categories),
             "polarity": candidate.polarity,
             "modality": candidate.modality,
             "subject": candidate.subject,

@@ -83,10 +83,14 @@ def _heard(row: Record) -> Work[str]:
 
 
 async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
-    """Make the new space the active one and drop the vectors of all others."""
+    """Make the new space the active one and drop the vectors of all others, or keep them for a way back."""
     dropped = 0
     for info in await tx.indexes.all(parts.tenant_id):
-        if info.signature != space.signature:
+        if info.signature == space.signature:
+            continue
+        if parts.policy.upkeep.keep_vectors:
+            await tx.indexes.put(parts.tenant_id, IndexInfo(info.signature, info.dim, "stale"))
+        else:
             dropped += await tx.indexes.drop(parts.tenant_id, info.signature)
     await tx.indexes.put(parts.tenant_id, IndexInfo(space.signature, space.dim, "active"))
     return dropped

@@ -17,21 +17,29 @@ from retain.core.check import checked_metadata
 from retain.core.messages import STORED_ROLES
 from retain.core.redact import redact
 from retain.core.transcript import Said, read_transcript
+from retain.engine.attachments import accepted
+from retain.engine.door import admitted
 from retain.engine.draft import new_record
 from retain.engine.embedding import is_outage
 from retain.engine.hearing import said_before
 from retain.engine.lessons import Lesson, lessons_of
 from retain.engine.parts import Parts
+from retain.engine.pause import not_stored
+from retain.engine.queueing import due_at, wake
+from retain.engine.quotas import admit
 from retain.engine.redaction import masked_metadata, redaction_of, warning
 from retain.engine.requests import IngestRequest
 from retain.engine.store import Entry, Space, ensure_space, enter_all
+from retain.engine.tuning import scope_named
 from retain.engine.turns import Turn, turn_of, without_injected
 from retain.engine.write import current_space
 from retain.errors import InvalidInput, RetainError
+from retain.model.event import Signal
 from retain.model.instant import Instant, parse_when
 from retain.model.memory import Link
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
+from retain.ports.preferences import Usage
 
 AT_ONCE: Final = 200
 """So many turns are stored in one transaction."""
@@ -58,31 +66,40 @@ class Transcript:
 
 async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
     """Store a transcript; gives what became of its turns."""
+    if (idle := not_stored(parts)) is not None:
+        return dict.fromkeys(_COUNTED, 0) | {name: idle[name] for name in ("status", "reason", "hint")}
     keeps = parts.policy.curation.keep_turns
     if not keeps and not request.learn:
         raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
-    said = _checked(parts, request)
+    said = checked_transcript(parts, request)
+    said.turns, left_out = await admitted(parts, said.turns)
+    said.warnings += left_out
+    chars = sum(len(turn.text) for turn in said.turns)
+    await admit(parts, scope_named(parts, request), Usage(turns=len(said.turns) if keeps else 0, chars=chars))
     lessons = lessons_of(said.turns) if request.learn else []
     total, done = len(said.turns), 0
     for chunk in _chunks(said.turns):
         if keeps:
-            await _embed(parts, said, await parts.ledger.read(partial(_unknown, parts=parts, turns=chunk)))
+            await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
         done += len(chunk)
         due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
         counts = await parts.ledger.write(partial(_store, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
         said.counts.update(counts)
         if request.progress is not None:
             request.progress(done, total)
+    if said.counts["queued"]:
+        wake(parts)
     return _answer(said)
 
 
-def _checked(parts: Parts, request: IngestRequest) -> Transcript:
+def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
     """All that can be wrong is found here, before the first write."""
     metadata, ignored = checked_metadata(request.metadata, parts.policy.limits)
     clean, found = masked_metadata(metadata, redaction_of(parts.policy))
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
     said = Transcript([], clean, expires_at, [*ignored, *found])
     read = read_transcript(request.turns, parts.policy.limits)
+    accepted(parts.policy, [one.message for one in read])
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     owner = Scope.of(**given, tenant_id=parts.tenant_id)
     since = None if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
@@ -127,12 +144,12 @@ def _chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
     return (turns[start : start + AT_ONCE] for start in range(0, len(turns), AT_ONCE))
 
 
-async def _unknown(tx: Tx, *, parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
+async def unknown_turns(tx: Tx, *, parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
     """Those that are not stored yet: only they are worth an embedding."""
     return [turn for turn in turns if await tx.links.holder(parts.tenant_id, turn.draft.dedupe) is None]
 
 
-async def _embed(parts: Parts, said: Transcript, turns: Sequence[Turn]) -> None:
+async def embed_turns(parts: Parts, said: Transcript, turns: Sequence[Turn]) -> None:
     """Vectors, as far as there are any: a turn without one is found by its words, and a reindex gives it one."""
     if not parts.embedding.on or not turns or said.gave_up:
         return
@@ -156,19 +173,31 @@ async def _store(
     counts: Counter[str] = Counter()
     now = parts.now()
     if keeps:
-        entries = await _entries(tx, parts, turns, said.space, now, counts)
+        entries = await new_entries(tx, parts, turns, said.space, now, counts)
         if said.space is not None and entries:
             await ensure_space(tx, parts.tenant_id, said.space)
         await enter_all(tx, entries)
     known = await tx.signals.known(parts.tenant_id, [lesson.id for lesson in due])
-    signals = [lesson.signal(said.metadata, said.expires_at, now, keeps=keeps) for lesson in due]
+    signals = lesson_signals(parts, said, due, now, keeps=keeps)
     waiting = [one for one in signals if one.id not in known and one.data["messages"]]
     await tx.signals.put(waiting)
+    for one in waiting:
+        parts.workshop.touched[one.scope] = None
     counts["queued"] += len(waiting)
     return counts
 
 
-async def _entries(
+def lesson_signals(
+    parts: Parts, said: Transcript, lessons: Sequence[Lesson], now: Instant, *, keeps: bool
+) -> list[Signal]:
+    """Rows of the inbox for lessons whose turns are stored; nobody waits for silence in what is over."""
+    signals = [lesson.signal(said.metadata, said.expires_at, now, keeps=keeps) for lesson in lessons]
+    for signal in signals:
+        signal.due_at = due_at(parts, now, silence=False)
+    return signals
+
+
+async def new_entries(
     tx: Tx, parts: Parts, turns: Sequence[Turn], space: Space | None, now: Instant, counts: Counter[str]
 ) -> list[Entry]:
     """The turns that are new; what a person has deleted does not come back with an old transcript."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retain.core.messages import read_messages, stored_messages
+from retain.engine.attachments import accepted
 from retain.engine.converse import Conversation, Learned, converse
 from retain.engine.parts import Parts
 from retain.engine.pending import learn_waiting
+from retain.engine.projects import PREFIX
+from retain.engine.queueing import is_inline, queue
 from retain.engine.redaction import redaction_of
 from retain.engine.remember import AddRequest, answer_of, request_metadata, request_scope
 from retain.engine.turns import heard, turns_of
 from retain.errors import InvalidInput
 from retain.model.instant import parse_when
+from retain.model.message import Message
 
 
 async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
@@ -24,22 +28,48 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
                 f"a {name} describes one memory, and what is learned may be several or none",
                 hint="pass infer=False to store the text itself as one memory",
             )
-    limits, redaction = parts.policy.limits, redaction_of(parts.policy)
-    scope, now = request_scope(parts, request), parts.now()
+    redaction = redaction_of(parts.policy)
+    (scope, project), now = request_scope(parts, request), parts.now()
     metadata, warnings = request_metadata(parts, request)
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    kept = heard(stored_messages(read_messages(request.messages, limits)), redaction)
+    kept = heard(accepted(parts.policy, stored_messages(_read(parts, request))), redaction)
     turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
+    keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
+    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns, project)
+    if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
+        return _unwanted(parts)
+    if not is_inline(parts):
+        return await queue(parts, said, [*warnings, *kept.warnings])
     if parts.llm is not None:
         await learn_waiting(parts, scope)
-    keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
-    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns)
     learned = await converse(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
     return _learned(learned, [*warnings, *kept.warnings])
+
+
+def _read(parts: Parts, request: AddRequest) -> list[Message]:
+    """The messages; a blank one is an error like any other, and counted."""
+    try:
+        return read_messages(request.messages, parts.policy.limits)
+    except InvalidInput:
+        if not is_inline(parts) and _is_blank(request.messages):
+            parts.workshop.counters.early_returns_empty_message += 1
+        raise
+
+
+def _is_blank(given: object) -> bool:
+    items = [given] if isinstance(given, (str, Mapping)) else given if isinstance(given, Sequence) else []
+    said = (one.get("content") if isinstance(one, Mapping) else one for one in items)
+    return any(isinstance(text, str) and not text.strip() for text in said)
+
+
+def _unwanted(parts: Parts) -> dict[str, Any]:
+    parts.workshop.counters.early_returns_disabled += 1
+    why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
+    return {"results": [], "status": "disabled", **why}
 
 
 def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from typing import Any, Final
 from retain.core.filters import Filters, split_scope
 from retain.core.visible import current, within
 from retain.engine.batch import Batch, carried_out
-from retain.engine.draft import event_of, text_doc
+from retain.engine.draft import event_of
+from retain.engine.holders import is_inside, unlink
 from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
 from retain.engine.store import leave
 from retain.errors import InvalidInput, NotFoundError
-from retain.model.entity import owner_of
 from retain.model.event import EventType
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record, Status
-from retain.model.query import And, Condition, Op, Where
+from retain.model.query import And, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
@@ -75,57 +75,44 @@ async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> Non
     record = await tx.memories.current(parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
-    await _end(tx, record, await tx.links.of(record.tenant_id, record.seq), now)
+    await end(tx, record, await tx.links.of(record.tenant_id, record.seq), now)
 
 
 async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
     deleted = 0
     while page := await tx.memories.find(where, limit=_PAGE):
         for found in page:
-            await _unlink(tx, found.record, scope, now)
+            await take_from(tx, found.record, scope, now)
         deleted += len(page)
     return deleted
 
 
-async def _unlink(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
+async def take_from(tx: Tx, record: Record, scope: Scope, now: Instant, reason: str | None = None) -> str:
+    """Delete a memory for a scope: its links go, and with the last link the memory; gives the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
-    mine = [link for link in links if _inside(link.scope, scope)]
+    mine = [link for link in links if is_inside(link.scope, scope)]
     if len(mine) == len(links):
-        await _end(tx, record, links, now)
-        return
-    await _suppress(tx, record, mine, now)
-    await tx.vectors.touch(record.tenant_id, [record.seq])
-    same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
-    for seq in await tx.memories.seqs(same):  # earlier versions too, or a look at the past would still show them
-        for link in mine:
-            await tx.links.remove(seq, link.scope)
-    kept = [link for link in links if link not in mine]
-    for owner in {owner_of(link.scope) for link in mine} - {owner_of(link.scope) for link in kept}:
-        await tx.entities.leave(record.tenant_id, [record.seq], owner)
-    await tx.text.drop([record.seq])
-    await tx.text.put(record.seq, text_doc(record, kept))
-    event = event_of(EventType.UNLINK, record, mine[0].scope, now, before=record)
-    event.old_id = record.id
-    await tx.events.append([event])
+        await end(tx, record, links, now, reason)
+        return EventType.DELETE
+    await suppress(tx, record, mine, now)
+    await unlink(tx, record, mine, now, reason)
+    return EventType.UNLINK
 
 
-async def _end(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
-    await _suppress(tx, record, links, now)
+async def end(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None) -> None:
+    """Delete a memory for everybody, as a person does: nothing brings it back by itself."""
+    await suppress(tx, record, links, now)
     await leave(tx, record, Status.DELETED, now)
     await tx.memories.bury(record.tenant_id, record.id)
-    event = event_of(EventType.DELETE, record, links[0].scope, now, before=record, ended=True)
-    await tx.events.append([event])
+    told: dict[str, Any] = {"before": record, "links_before": links, "reason": reason, "ended": True}
+    await tx.events.append([event_of(EventType.DELETE, record, links[0].scope, now, **told)])
 
 
-async def _suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
+async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
+    """Remember that a person deleted this, for the holders of these links."""
     for link in links:
         if link.dedupe:
             await tx.suppressed.put(record.tenant_id, link.dedupe, record.id, now)
-
-
-def _inside(link: Scope, scope: Scope) -> bool:
-    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
-    return all(not wanted or have == wanted for have, wanted in pairs)
 
 
 async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:

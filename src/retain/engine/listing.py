@@ -11,6 +11,7 @@ from retain.core.filters import Filters, split_scope
 from retain.core.visible import visible
 from retain.engine import shape
 from retain.engine.asking import checked_layers, checked_limit
+from retain.engine.events import history_line
 from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
 from retain.engine.revise import checked_id
@@ -119,7 +120,7 @@ async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
     events = await parts.ledger.peek(lambda tx: tx.events.of(parts.tenant_id, wanted))
-    return [shape.history_record(event) for event in events]
+    return [history_line(event) for event in events]
 
 
 async def stats(parts: Parts) -> dict[str, Any]:
@@ -132,4 +133,5 @@ async def stats(parts: Parts) -> dict[str, Any]:
         ]
         return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}
 
-    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.as_dict()}
+    forming = {"mode": parts.policy.formation.mode, **parts.workshop.as_dict()}
+    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.as_dict(), "formation": forming}

@@ -42,7 +42,14 @@ class Masking:
             shown = clean[snapshot]
             if shown and _leaks(shown.get("key"), before[text] or "", clean[text] or ""):
                 clean[snapshot] = {name: value for name, value in shown.items() if name != "key"}
+            if shown and before[text] != clean[text]:  # a claim is a digest of the words
+                clean[snapshot] = _without_claims(clean[snapshot])
         return clean
+
+
+def _without_claims(state: dict[str, Any]) -> dict[str, Any]:
+    links = [{**link, "dedupe": None} for link in state.get("links") or ()]
+    return {**state, "links": links} if links else state
 
 
 @dataclass(frozen=True, slots=True)

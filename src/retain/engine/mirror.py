@@ -88,6 +88,14 @@ class MirroredIndex:
         """Apply everything the ledger has noted."""
         await self._current((tenant_id, signature))
 
+    async def holds(self, tenant_id: str, signature: str, seqs: Sequence[int]) -> int:
+        """How many points of these versions the store has, when it has followed."""
+        mirror = await self._current((tenant_id, signature))
+        if mirror is None:
+            return 0
+        pages = [seqs[start : start + _PAGE] for start in range(0, len(seqs), _PAGE)]
+        return sum([len(await self._held(mirror.collection, page)) for page in pages])
+
     async def _current(self, key: _Key) -> _Mirror | None:
         """The mirror, up to date; None when the ledger knows no such vectors (any more)."""
         mirror = self._mirrors.get(key)
@@ -130,7 +138,9 @@ class MirroredIndex:
     async def _exact(self, query: VectorQuery, seqs: Iterable[int], layers: Sequence[str]) -> list[DenseHit]:
         """Known memories by their similarity, from the ledger: it is exact, and nothing has to be waited for."""
         scope = query.scope
-        rows = await self._ledger.read(lambda tx: tx.vectors.rows_of(scope.tenant_id, query.signature, seqs))
+        rows = await self._ledger.of(scope.tenant_id).read(
+            lambda tx: tx.vectors.rows_of(scope.tenant_id, query.signature, seqs)
+        )
         vectors = {row.seq: row.vector for row in rows if _seen(row, scope) and (not layers or row.layer in layers)}
         if not vectors:
             return []
@@ -144,7 +154,7 @@ class MirroredIndex:
     async def _begin(self, key: _Key) -> _Mirror | None:
         """Find or make the collection, and drop those of signatures that are no longer searched."""
         tenant, signature = key
-        spaces = await self._ledger.read(lambda tx: tx.indexes.all(tenant))
+        spaces = await self._ledger.of(tenant).read(lambda tx: tx.indexes.all(tenant))
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
@@ -158,13 +168,13 @@ class MirroredIndex:
 
     async def _behind(self, key: _Key, mirror: _Mirror) -> bool:
         cursor = mirror.cursor
-        changes = await self._ledger.read(lambda tx: tx.vectors.changes_after(key[0], _before(cursor), 2))
+        changes = await self._ledger.of(key[0]).read(lambda tx: tx.vectors.changes_after(key[0], _before(cursor), 2))
         return [change for change, _ in changes] != ([cursor] if cursor else [])
 
     async def _follow(self, key: _Key, mirror: _Mirror) -> bool:
         """Apply one page of the log; false when it was the last."""
         start = mirror.cursor
-        changes, rows = await self._ledger.read(lambda tx: _page(tx, key, start))
+        changes, rows = await self._ledger.of(key[0]).read(lambda tx: _page(tx, key, start))
         if start and (not changes or changes.pop(0)[0] != start):
             await self._start_again(mirror)
             return True

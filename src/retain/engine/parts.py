@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
 from retain.engine.blocks import BlockCache
 from retain.engine.embedding import Embedding
+from retain.engine.quotas import Meter
+from retain.engine.tuning import Tunings
+from retain.engine.workshop import Workshop
 from retain.model.instant import Instant, instant
 from retain.model.policy import Policy
+from retain.model.scope import Scope
 from retain.ports.clock import Clock
 from retain.ports.index import VectorIndex
 from retain.ports.io import Io
@@ -34,11 +39,24 @@ class Parts:
     llm: Llm | None = None
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)
+    workshop: Workshop = field(default_factory=Workshop)
+    bounds: Scope | None = None
+    """What these parts reach at most; None is the whole tenant. See ``retain.engine.bounds``."""
+
+    meter: Meter = field(default_factory=Meter)
+    tunings: Tunings = field(default_factory=Tunings)
+    untuned: Policy | None = None
+    """What is configured, where ``policy`` is what holds for somebody; see ``retain.engine.tuning``."""
 
     @property
     def zone(self) -> tzinfo:
         """Where "yesterday" is meant."""
         return ZoneInfo(self.policy.curation.timezone)
+
+    def scope(self, given: Mapping[str, object]) -> Scope:
+        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused."""
+        scope = Scope.of(**given, tenant_id=self.tenant_id)
+        return scope if self.bounds is None else scope.narrowed(self.bounds)
 
     def now(self) -> Instant:
         """The current time as canonical text."""

@@ -6,15 +6,15 @@ their words, and by meaning for the most promising ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from retain.core.analyze import query_terms, terms
 from retain.core.bm25 import bm25
 from retain.core.fusion import fuse
-from retain.engine import shape
 from retain.engine.parts import Parts
+from retain.engine.ranking import Hit
 from retain.errors import RetainError
 from retain.model.memory import Found
 
@@ -26,15 +26,14 @@ _EMBEDDED: Final = 256
 """How many rows are embedded for one question about the past, those with fitting words first, then the newest."""
 
 
-async def search_past(parts: Parts, wanted: Search) -> dict[str, Any]:
-    """Search among what held at ``wanted.as_of``."""
+async def past_hits(parts: Parts, wanted: Search) -> tuple[list[Hit], list[dict[str, object]]]:
+    """What a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
     by_seq = {found.record.seq: found for found in rows}
     text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []
     dense, degraded = await _by_meaning(parts, wanted, rows, text)
     ranked = fuse(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
-    hits = [shape.hit(by_seq[one.seq], one, explain=wanted.explain) for one in ranked[: wanted.limit]]
-    return {"results": hits, **({"degraded": degraded} if degraded else {})}
+    return [(by_seq[one.seq], one) for one in ranked[: wanted.limit]], degraded
 
 
 def _by_words(query: str, rows: list[Found]) -> list[tuple[int, float]]:

@@ -19,7 +19,6 @@ from retain.trace import log
 _OPEN_FROM: Final = 0.45
 """Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
 
-_SHOWN: Final = 5
 _ACTIONS: Final = {
     Operation.ADD: Action.ADD,
     Operation.UPDATE: Action.REVISE,
@@ -47,7 +46,7 @@ async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
     asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
     if not asked:
         return None
-    shown = [_shown(around) for _, around in asked]
+    shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
     neighbours = [[Neighbour(str(one.seq), one.text) for one in around] for around in shown]
     question = decision_prompt(
         [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
@@ -71,8 +70,8 @@ def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
     return max(one.cosine for one in around) >= _OPEN_FROM
 
 
-def _shown(around: Sequence[Related]) -> list[Related]:
-    return sorted(around, key=lambda one: -one.cosine)[:_SHOWN]
+def _shown(around: Sequence[Related], most: int) -> list[Related]:
+    return sorted(around, key=lambda one: -one.cosine)[:most]
 
 
 def _proposals(proposed: Sequence[Proposal]) -> list[Proposal]:

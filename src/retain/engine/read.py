@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from retain.core.fusion import Scored, by_ranks, fuse
 from retain.engine import shape
-from retain.engine.asking import Search, SearchRequest, check, for_everybody
+from retain.engine.asking import Search, SearchRequest, check, for_others
 from retain.engine.parts import Parts
-from retain.engine.past import search_past
+from retain.engine.past import past_hits
 from retain.engine.plain import literal, newest
 from retain.engine.provenance import traced, with_spare
 from retain.engine.ranking import Hit, faded, looked_at_closely, spread
@@ -37,8 +37,6 @@ class Hits:
 async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     """The memories nearest to a query, best first."""
     wanted = check(parts, request)
-    if wanted.as_of is not None and wanted.strategy not in {"recent", "exact"}:
-        return await search_past(parts, wanted)
     hits = await hits_of(parts, with_spare(wanted))
     shown = await traced(parts, wanted, hits.found)
     answer: dict[str, Any] = {"results": [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]}
@@ -48,16 +46,19 @@ async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
 
 
 async def hits_of(parts: Parts, wanted: Search) -> Hits:
-    """What a checked search finds; with what belongs to everybody, where that is wanted or there is little else."""
+    """What a checked search finds; with what is known in the project, and what belongs to everybody."""
     own = await _hits_of_one(parts, wanted)
-    shared = await for_everybody(parts, wanted)
-    if shared is None:
-        return own
-    theirs = await _hits_of_one(parts, shared)
+    for further in await for_others(parts, wanted):
+        own = _together(own, await _hits_of_one(parts, further), wanted.limit)
+    return own
+
+
+def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
+    """Two answers as one; what both found is seen through one's own link."""
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
-    return Hits(both[: wanted.limit], [*own.degraded, *theirs.degraded])
+    return Hits(both[:limit], [*own.degraded, *theirs.degraded])
 
 
 async def _hits_of_one(parts: Parts, wanted: Search) -> Hits:
@@ -65,6 +66,8 @@ async def _hits_of_one(parts: Parts, wanted: Search) -> Hits:
         return Hits(await newest(parts, wanted), [])
     if wanted.strategy == "exact":
         return Hits(await literal(parts, wanted), [])
+    if wanted.as_of is not None:
+        return Hits(*await past_hits(parts, wanted))
     known = await understood(parts, wanted)
     async with parts.io.turn() if parts.index.in_process else nullcontext():
         question = await ask(parts, wanted, known)

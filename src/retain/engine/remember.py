@@ -10,10 +10,15 @@ from retain.core.check import checked_key, checked_kind, checked_metadata
 from retain.core.filters import Filters, split_scope
 from retain.core.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
+from retain.engine.attachments import accepted
 from retain.engine.batch import Batch, answered_before, carried_out
+from retain.engine.door import turned_away
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
+from retain.engine.projects import project_scope
+from retain.engine.quotas import Ahead
 from retain.engine.redaction import masked, masked_metadata, redaction_of
+from retain.engine.tuning import tuned_for
 from retain.engine.write import Outcome, commit, prepare
 from retain.errors import InvalidInput, RetainError, StorageError
 from retain.model.instant import When, parse_when
@@ -39,6 +44,7 @@ class AddRequest:
     prompt: str = ""
     strict: bool = False
     keep_turns: bool | None = None
+    project_id: Any = None
 
 
 @dataclass(slots=True)
@@ -52,7 +58,9 @@ class Drafted:
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Store what one request says, or what follows from it."""
     if request.infer:
-        return await _learned(parts, request)
+        return await _taught(parts, request)
+    if (answer := await turned_away(parts, request)) is not None:
+        return answer
     drafted = draft_request(parts, request)
     prepared = await prepare(parts, drafted.drafts)
     now = parts.now()
@@ -70,7 +78,8 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     batch = Batch.of(parts, "add", items, idempotency_key)
     if (answer := await answered_before(parts, batch)) is not None:
         return answer
-    drafted = [await _item(parts, item) for item in items]
+    ahead: Ahead = {}
+    drafted = [await _item(parts, item, ahead) for item in items]
     drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
@@ -84,6 +93,17 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     return await carried_out(parts, batch, work, now)
 
 
+async def _taught(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    """Learn from a request, unless nothing is learned from whoever speaks."""
+    counters = parts.workshop.counters
+    if parts.policy.formation.mode != "inline":
+        counters.attempt(parts.now())
+    if (answer := await turned_away(parts, request)) is not None:
+        counters.early_returns_disabled += 1
+        return answer
+    return await _learned(parts, request)
+
+
 async def _learned(parts: Parts, request: AddRequest) -> dict[str, Any]:
     from retain.engine.learn import learn  # its rules take longer to load than all the rest
 
@@ -93,19 +113,21 @@ async def _learned(parts: Parts, request: AddRequest) -> dict[str, Any]:
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
     limits = parts.policy.limits
-    scope = request_scope(parts, request)
+    scope, project = request_scope(parts, request)
     now = parts.now()
     metadata, warnings = request_metadata(parts, request)
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    messages = stored_messages(read_messages(request.messages, limits))
+    messages = accepted(parts.policy, stored_messages(read_messages(request.messages, limits)))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
     kept, found = masked(messages, redaction_of(parts.policy))
     details = Details(kind, occurred_at, key, expires_at, metadata, dated=request.occurred_at is not None)
     fields = parts.policy.dedupe_scope
     drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(kept)]
+    for draft in drafts:
+        draft.also = project
     return Drafted(drafts, [*warnings, *found])
 
 
@@ -116,18 +138,30 @@ def request_metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any],
     return clean, [*warnings, *found]
 
 
-def request_scope(parts: Parts, request: AddRequest) -> Scope:
-    """Whose memory a request is about."""
+def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | None]:
+    """Whose memory it is about, and in which project; where one's own memory is off, the project still learns."""
     inside, rest = split_scope(request.filters)
     if rest is not None:
         raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint="use metadata for the rest")
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    return merged_scope(parts, given, inside)
+    own, project = scope_in(parts, given, inside, request.project_id)
+    is_off = not (parts.policy.enabled and parts.policy.learns)
+    return (project, None) if project is not None and is_off else (own, project)
+
+
+def scope_in(
+    parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str], project_id: object
+) -> tuple[Scope, Scope | None]:
+    """Whose memory a call is about, and in which project; the project's own when nobody else is named."""
+    project = project_scope(parts, project_id)
+    if project is not None and not inside and all(value is None for value in given.values()):
+        return project, None
+    return merged_scope(parts, given, inside), project
 
 
 def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
     """The scope of a call: keywords first, then what stands in its filters. Both at once must agree."""
-    merged = Scope.of(**given, tenant_id=parts.tenant_id)
+    merged = parts.scope(given)
     if not inside:
         return merged.required()
     for name, value in inside.items():
@@ -135,16 +169,20 @@ def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, st
         if named and named != value:
             raise InvalidInput(f"{name} is {named!r} in the call and {value!r} in its filters")
     together = {name: getattr(merged, name) or inside.get(name) or None for name in given}
-    return Scope.of(**together, tenant_id=parts.tenant_id).required()
+    return parts.scope(together).required()
 
 
-async def _item(parts: Parts, item: Mapping[str, Any]) -> Drafted | dict[str, Any]:
+async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         if not isinstance(item, Mapping):
             raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}")
         request = _request(item)
-        return await _learned(parts, request) if request.infer else draft_request(parts, request)
+        parts = await tuned_for(parts, request)
+        if request.infer:
+            return await _taught(parts, request)
+        answer = await turned_away(parts, request, ahead)
+        return draft_request(parts, request) if answer is None else answer
     except StorageError:  # it is not about this item
         raise
     except RetainError as error:

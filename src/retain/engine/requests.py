@@ -15,7 +15,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class ContextRequest:
-    """One call of ``context``; ``route`` does without the gate."""
+    """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then."""
 
     query: str
     user_id: Any = None
@@ -24,6 +24,8 @@ class ContextRequest:
     budget: int | None = None
     gate: str | None = None
     route: str | None = None
+    project_id: Any = None
+    as_of: When | None = None
 
 
 @dataclass(slots=True)

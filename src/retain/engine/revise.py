@@ -15,6 +15,7 @@ from retain.core.tokens import estimate_tokens
 from retain.engine import shape
 from retain.engine.batch import Batch, carried_out
 from retain.engine.draft import dedupe_value, event_of, text_hash
+from retain.engine.holders import Replacement, parted, replace_for
 from retain.engine.parts import Parts
 from retain.engine.redaction import masked_metadata, masked_text, redaction_of
 from retain.engine.store import Vectors, ensure_space, supersede, vectors_of
@@ -22,7 +23,8 @@ from retain.engine.write import current_space
 from retain.errors import Conflict, InvalidInput, NotFoundError, RetainError
 from retain.model.event import EventType
 from retain.model.instant import Instant, When, parse_when
-from retain.model.memory import Found, Link, Record
+from retain.model.memory import MIRROR, Found, Link, Record
+from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 
@@ -57,11 +59,20 @@ class Revision:
     changes: dict[str, Any]
     warnings: list[str]
     vectors: Vectors = ()
+    scope: Scope | None = None
+    """For whom it is changed; None: for everybody who holds it."""
+
+    reason: str | None = None
 
 
 async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
     """Change a memory; gives it as it is now."""
-    (revision,) = await _prepared(parts, [check_update(parts, request)])
+    return await changed(parts, check_update(parts, request))
+
+
+async def changed(parts: Parts, checked: Revision) -> dict[str, Any]:
+    """Embed and apply one revision; gives the memory as it is now."""
+    (revision,) = await _prepared(parts, [checked])
     if isinstance(revision, RetainError):
         raise revision  # an update is all or nothing: the caller still has the text
     now = parts.now()
@@ -144,16 +155,24 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     if old is None:
         raise NotFoundError(f"no memory {revision.memory_id}")
     links = await tx.links.of(old.tenant_id, old.seq)
+    mine, others = (links, []) if revision.scope is None else parted(links, [revision.scope])
+    if not mine:
+        raise NotFoundError(f"no memory {revision.memory_id} in this scope")
     new = next_version(old, revision.changes, now)
-    relinked = [replace(link, dedupe=_dedupe(parts, link, new)) for link in links]
-    await _refuse_twins(tx, new, relinked, old.seq)
+    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in mine]
+    await refuse_twins(tx, new, relinked, old.seq)
     # The vectors of an unchanged text move along, so that changing metadata costs no embedding.
     vectors = revision.vectors if "text" in revision.changes else await vectors_of(tx, old)
     for space, _ in vectors:
         await ensure_space(tx, old.tenant_id, space)
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
+        return Found(new, relinked[0])
     await supersede(tx, old, new, relinked, vectors)
     scope = relinked[0].scope
-    await tx.events.append([event_of(EventType.UPDATE, new, scope, now, before=old)])
+    told = event_of(EventType.UPDATE, new, scope, now, before=old, links=relinked, links_before=links)
+    told.reason = revision.reason
+    await tx.events.append([told])
     return Found(new, relinked[0])
 
 
@@ -177,13 +196,17 @@ def _is_named(record: Record) -> bool:
     return bool(record.data.get("verbatim") or record.data.get("named"))
 
 
-def _dedupe(parts: Parts, link: Link, record: Record) -> str:
+def dedupe_of(parts: Parts, link: Link, record: Record) -> str | None:
+    """What makes a memory the same as another one for the holder of a link; None where two may say the same."""
+    if link.origin == MIRROR:
+        return None
     speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
     key = record.key if _is_named(record) else None
     return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker=speaker, key=key, text=record.text)
 
 
-async def _refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:
+async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:
+    """Raise ``Conflict`` when another memory says what this version would say, in the same scope."""
     for link in links:
         holder = await tx.links.holder(new.tenant_id, link.dedupe or "")
         if holder is not None and holder != own:

@@ -12,14 +12,16 @@ from retain.core.statement import understand
 from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
 from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash
+from retain.engine.holders import Replacement, parted, replace_for, retract_for, unlink
 from retain.engine.parts import Parts
+from retain.engine.projects import feed_outcomes, feed_turns
 from retain.engine.relate import Fact, Neighbour, known_statement, neighbours
 from retain.engine.store import Space, Vectors, ensure_space, enter, leave, supersede
 from retain.engine.turns import Turn
-from retain.engine.write import Outcome
+from retain.engine.write import Outcome, counted
 from retain.model.event import EventType
 from retain.model.instant import Instant
-from retain.model.memory import Layer, Link, Record, Status
+from retain.model.memory import MIRROR, Layer, Link, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -46,6 +48,12 @@ class Plan:
     keep_turns: bool = True
     """Without, facts are stored with their quote, and what was said is not."""
 
+    project: Scope | None = None
+    """Who remembers it as well."""
+
+    lenient: bool = False
+    """Revised texts that have no vector are stored all the same; a reindex gives them one."""
+
     @property
     def signature(self) -> str:
         """The name of the vector space, '' without one."""
@@ -70,8 +78,12 @@ async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome
     outcomes: list[Outcome] = []
     for fact in plan.facts:
         await _settle(parts, tx, plan, fact, outcomes, now)
-    if plan.unembedded:
+    if plan.unembedded and not plan.lenient:
         raise NeedsVectors(plan.unembedded)
+    if plan.project is not None:
+        await feed_turns(tx, [turn.id for turn in plan.turns], plan.project, now)
+        await feed_outcomes(tx, outcomes, now)
+    await counted(tx, outcomes, now)
     return outcomes
 
 
@@ -112,10 +124,12 @@ def _vectors(draft: Draft, space: Space | None) -> Vectors:
 async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[Outcome], now: Instant) -> None:
     """Do with a fact what was decided, to every memory it changes; adds what became of it to the outcomes."""
     draft = fact.draft
-    draft.occurred_at, draft.origin_id = fact.turn.occurred_at, fact.turn.id or None
+    draft.occurred_at, draft.origin_id, draft.also = fact.turn.occurred_at, fact.turn.id or None, plan.project
     draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
-    if await tx.suppressed.has(parts.tenant_id, draft.dedupe):
-        if fact.turn.said_before:  # a person deleted it, and these are the old words again
+    deleted = await tx.suppressed.since(parts.tenant_id, draft.dedupe)
+    if deleted is not None:
+        said_since = bool(fact.turn.id) and fact.turn.occurred_at > deleted
+        if fact.turn.said_before and not said_since:  # a person deleted it, and these are the old words again
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
     if fact.candidate.whole and _has_changed(fact, outcomes):
@@ -134,7 +148,7 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
 def _has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
     """Whether something said in the same turn has changed a memory already."""
     mine = (one.event for one in before if one.draft.origin_id == fact.draft.origin_id)
-    return any(event in (EventType.UPDATE, EventType.DELETE) for event in mine)
+    return any(event in (EventType.UPDATE, EventType.REPLACE, EventType.DELETE) for event in mine)
 
 
 def _evidence(fact: Fact) -> dict[str, Any]:
@@ -267,13 +281,16 @@ async def _revise(
         valid_from=max(draft.occurred_at, target.valid_from),
         updated_at=now,
     )
-    links = await tx.links.of(target.tenant_id, target.seq)
-    moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in links]
-    twin = await tx.links.holder(parts.tenant_id, moved[0].dedupe or "")
-    if twin is not None and twin != target.seq:
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes)
+    moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
+    if await _has_twin(tx, moved, target):
         return await _retract(parts, tx, plan, fact, target, decision, now)
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(target, new, mine, moved, vectors, decision.reason), now)
+        return Outcome(EventType.REPLACE, new, draft, target.text, decision.reason, old_id=target.id)
     await supersede(tx, target, new, moved, vectors)
-    await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, before=target, reason=decision.reason)])
+    told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
+    await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
     return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
 
 
@@ -287,7 +304,16 @@ def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
     return [(plan.space, vector)]
 
 
-def _dedupe(parts: Parts, link: Link, text: str) -> str:
+async def _has_twin(tx: Tx, links: Sequence[Link], target: Record) -> bool:
+    """Whether another memory of one of these holders says the same already."""
+    values = [link.dedupe for link in links if link.dedupe]
+    twins = [await tx.links.holder(target.tenant_id, value) for value in values]
+    return any(twin is not None and twin != target.seq for twin in twins)
+
+
+def _dedupe(parts: Parts, link: Link, text: str) -> str | None:
+    if link.origin == MIRROR:
+        return None
     return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
 
 
@@ -295,15 +321,19 @@ async def _retract(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
-    links = await tx.links.of(target.tenant_id, target.seq)
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes)
     if fact.candidate.forget:
-        for link in links:
+        for link in mine:
             if link.dedupe:
                 await tx.suppressed.put(parts.tenant_id, link.dedupe, target.id, now)
+    if others:
+        ended = unlink if fact.candidate.forget else retract_for
+        await ended(tx, target, mine, now, decision.reason)
+        return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
     # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
     await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
-    event = event_of(EventType.DELETE, target, plan.scope, now, before=target, reason=decision.reason, ended=True)
-    await tx.events.append([event])
+    told: dict[str, Any] = {"before": target, "links_before": mine, "reason": decision.reason, "ended": True}
+    await tx.events.append([event_of(EventType.DELETE, target, plan.scope, now, **told)])
     return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
 
 

@@ -37,8 +37,9 @@ def item(found: Found) -> dict[str, Any]:
         shown["actor"] = record.data.get("speaker", record.source_role)
     if record.layer == Layer.TURN:
         shown["order"] = record.seq
-    if "evidence" in record.data:
-        shown["evidence"] = record.data["evidence"]
+    for name in ("evidence", "category", "attachments"):
+        if name in record.data:
+            shown[name] = record.data[name]
     return shown
 
 
@@ -62,6 +63,8 @@ def change(outcome: Outcome) -> dict[str, Any]:
         "new_memory": record.text if record and outcome.event != "NONE" else None,
         "metadata": record.metadata if record else outcome.draft.metadata or {},
     }
+    if outcome.old_id:
+        shown["old_id"] = outcome.old_id
     if outcome.reason:
         shown["reason"] = outcome.reason
     if outcome.draft.data and "evidence" in outcome.draft.data:

@@ -14,6 +14,7 @@ from retain.engine.draft import text_doc
 from retain.engine.mention import mention, note_of
 from retain.errors import Conflict
 from retain.model.entity import Found as Named
+from retain.model.entity import owner_of
 from retain.model.instant import Instant
 from retain.model.memory import INDEXED, Layer, Link, Record, Status
 from retain.ports.ledger import IndexInfo, Tx
@@ -61,11 +62,11 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
         await tx.vectors.put(tenant, signature, _of_space(indexed, signature))
     news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
     await tx.vectors.note(tenant, news)
-    learned = (note_of(entry.record, entry.links, entry.named) for entry in entries if _is_learned(entry.record))
+    learned = (note_of(entry.record, entry.links, entry.named) for entry in indexed if is_learned(entry.record))
     await mention(tx, learned, entries[0].record.updated_at)
 
 
-def _is_learned(record: Record) -> bool:
+def is_learned(record: Record) -> bool:
     """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
     return record.layer == Layer.TURN or record.source != "manual"
 
@@ -89,9 +90,47 @@ async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
 
 
 async def supersede(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
-    """Put the next version of a memory in the place of the current one, under the same id."""
-    await leave(tx, old, Status.SUPERSEDED, new.valid_from)
+    """Put the next version of a memory in the place of the current one, under the same id.
+
+    A version that was not active keeps its status: a look at the past never shows what nobody saw then.
+    """
+    await leave(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
     await enter(tx, new, links, vectors)
+
+
+async def join(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> None:
+    """Let further links see a version, in the ledger and in every mirror."""
+    await exchange(tx, record, (), links, at)
+
+
+async def part(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+    """Take links from a version that others still see: it leaves the mirrors for those alone."""
+    await exchange(tx, record, links, (), record.updated_at)
+
+
+async def exchange(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant) -> None:
+    """Let new links see a version in the place of others, in the ledger and in every mirror."""
+    tenant = record.tenant_id
+    if gone:
+        await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
+    for link in gone:
+        await tx.links.remove(record.seq, link.scope)
+    await tx.links.add(tenant, record.seq, new)
+    held = await tx.links.of(tenant, record.seq)
+    if new:
+        await tx.vectors.touch(tenant, [record.seq])
+    await _reword(tx, record, held)
+    if new and record.valid_to is None and is_learned(record):
+        await mention(tx, [note_of(record, new)], at)
+    for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in held}:
+        await tx.entities.leave(tenant, [record.seq], owner)
+
+
+async def _reword(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+    """Let the full text know who sees a version now."""
+    if record.valid_to is None and record.status in INDEXED:
+        await tx.text.drop([record.seq])
+        await tx.text.put(record.seq, text_doc(record, links))
 
 
 async def vectors_of(tx: Tx, record: Record) -> Vectors:
@@ -99,6 +138,13 @@ async def vectors_of(tx: Tx, record: Record) -> Vectors:
     spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
     found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
     return [(space, vector) for space, vector in found if vector is not None]
+
+
+async def add_vectors(tx: Tx, tenant_id: str, space: Space, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Give current versions that were stored without a vector theirs."""
+    await ensure_space(tx, tenant_id, space)
+    await tx.vectors.fill(tenant_id, space.signature, vectors)
+    await tx.vectors.touch(tenant_id, [seq for seq, _ in vectors])
 
 
 async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:

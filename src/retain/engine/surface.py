@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from typing import Final
 
 from retain.core.planner import Item
-from retain.core.visible import current, unexpired, visible, within
+from retain.core.visible import current, unexpired, valid_at, within
+from retain.engine.portrayed import portrait
 from retain.engine.ranking import Hit
+from retain.engine.retelling import retold
+from retain.engine.status import OPEN
 from retain.model.context import Dropped
 from retain.model.instant import Instant, moment
-from retain.model.memory import Found, Kind, Layer, Record, Status
+from retain.model.memory import Found, Layer, Record, Status
 from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -26,7 +29,6 @@ GONE: Final = "no longer visible"
 SUPPRESSED: Final = "evidence of what was deleted"
 CHANGED: Final = "this has changed since"
 _MOST: Final = 1_000
-_ALWAYS: Final = (str(Kind.OVERRIDE), str(Kind.NARRATIVE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class Surfacing:
     words: Sequence[str]
     now: Instant
     zone: tzinfo
+    as_of: Instant | None = None
+    """The moment that is asked about, when it is not now."""
+
+    identity: bool = False
+    """Whether it is asked who the user is."""
 
 
 @dataclass(slots=True)
@@ -56,22 +63,30 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
-    changed = await _changed(tx, wanted.scope, turns) if turns else set()
-    always = await _always(tx, wanted)
+    changed = await _changed(tx, wanted, turns) if turns else set()
+    who = await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
+    stale = _of_identity(wanted) - {one.record.id for one in (*who.overrides, *who.derived)}
+    told = await retold(tx, [found.record for found, _ in wanted.hits])
     made = Material(
         items=[],
-        overrides=[_item(one.record, wanted) for one in always if one.record.kind == Kind.OVERRIDE],
-        narrative=next((_item(one.record, wanted) for one in always[::-1] if one.record.kind == Kind.NARRATIVE), None),
-        rows={one.record.id: one for one in always},
+        overrides=[_item(one.record, wanted) for one in who.overrides],
+        narrative=replace(_item(who.row.record, wanted), text=who.narrative) if who.row and who.narrative else None,
+        rows={one.record.id: one for one in (*who.overrides, *((who.row,) if who.row else ()))},
     )
     for found, scored in wanted.hits:
-        record = found.record
-        reason = GONE if record.seq not in there else SUPPRESSED if record.id in hidden else ""
-        if reason:
-            made.dropped.append(Dropped(record.id, reason))
+        record = told.get(found.record.id, found.record)
+        if record is None or found.record.id in hidden:
+            made.dropped.append(Dropped(found.record.id, SUPPRESSED))
+            continue
+        if record.seq not in there or record.id in stale:
+            made.dropped.append(Dropped(record.id, GONE))
             continue
         made.rows[record.id] = found
         made.items.append(_item(record, wanted, score=scored.score, note=CHANGED if record.id in changed else ""))
+    for one in who.derived if wanted.identity and made.narrative is None else ():
+        if one.record.id not in made.rows:
+            made.rows[one.record.id] = one
+            made.items.append(_item(one.record, wanted))
     return made
 
 
@@ -81,15 +96,18 @@ async def _still_there(tx: Tx, wanted: Surfacing) -> set[int]:
         return set()
     seqs = Condition("seq", Op.IN, tuple(found.record.seq for found, _ in wanted.hits))
     tenant = Condition("tenant_id", Op.EQ, wanted.scope.tenant_id)
-    return set(await tx.memories.seqs(And((tenant, seqs, current(), unexpired(wanted.now)))))
+    held = current() if wanted.as_of is None else valid_at(wanted.as_of)
+    return set(await tx.memories.seqs(And((tenant, seqs, held, unexpired(wanted.as_of or wanted.now)))))
 
 
-async def _always(tx: Tx, wanted: Surfacing) -> list[Found]:
-    """Overrides and narrative, oldest first. They are about a person, whichever agent or conversation asks."""
-    who = wanted.scope
-    owner = Scope(who.tenant_id, who.user_id) if who.user_id else who
-    where = visible(owner, wanted.now, layers=(Layer.IDENTITY,), extra=Condition("kind", Op.IN, _ALWAYS))
-    return sorted(await _few(tx, where), key=lambda found: found.record.seq)
+def _owner(who: Scope) -> Scope:
+    """Whose identity is shown. It is about a person, whichever agent or conversation asks."""
+    return Scope(who.tenant_id, who.user_id) if who.user_id else who
+
+
+def _of_identity(wanted: Surfacing) -> set[str]:
+    """The hits that are part of who somebody is: they are shown as they hold now, or not at all."""
+    return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
 
 async def _few(tx: Tx, where: Where) -> list[Found]:
@@ -98,8 +116,9 @@ async def _few(tx: Tx, where: Where) -> list[Found]:
     return await tx.memories.among(seqs[:_MOST], where) if seqs else []
 
 
-async def _changed(tx: Tx, scope: Scope, turns: Sequence[str]) -> set[str]:
+async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> set[str]:
     """The turns that state something of which a later version says otherwise, or that was taken back."""
+    scope, then = wanted.scope, wanted.as_of
     said = And(
         (
             within(scope),
@@ -108,11 +127,14 @@ async def _changed(tx: Tx, scope: Scope, turns: Sequence[str]) -> set[str]:
             Condition("status", Op.EQ, str(Status.SUPERSEDED)),
         )
     )
-    ended = [found.record for found in await _few(tx, said)]
+    found = [one.record for one in await _few(tx, said)]
+    ended = [record for record in found if then is None or (record.valid_to or then) <= then]
     if not ended:
         return set()
-    live = And((within(scope), current(), Condition("id", Op.IN, tuple({record.id for record in ended}))))
-    now = {found.record.id: found.record.hash for found in await _few(tx, live)}
+    # What was put aside still says what it said: nothing has changed.
+    holds = current(OPEN) if then is None else valid_at(then)
+    live = And((within(scope), holds, Condition("id", Op.IN, tuple({record.id for record in ended}))))
+    now = {one.record.id: one.record.hash for one in await _few(tx, live)}
     return {record.origin_id for record in ended if record.origin_id and now.get(record.id) != record.hash}
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from retain.core.fence import Fence
 from retain.core.redact import RedactPolicy
+from retain.engine.attachments import attached
 from retain.engine.draft import TRUST, Draft, dedupe_value
 from retain.engine.redaction import masked
 from retain.model.instant import Instant
@@ -106,7 +107,7 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
         role=message.role,
         dated=dated,
         speaker=message.speaker,
-        data={"role": message.role, "speaker": message.speaker, "index": at},
+        data={"role": message.role, "speaker": message.speaker, "index": at, **attached(message)},
         item=at,
         layer=Layer.TURN,
     )

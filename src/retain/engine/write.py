@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from retain.core.tokens import estimate_tokens
 from retain.engine.draft import Draft, event_of, new_record, text_hash
 from retain.engine.hearing import said_before
+from retain.engine.holders import Replacement, parted, replace_for
 from retain.engine.parts import Parts
+from retain.engine.projects import feed_outcomes
 from retain.engine.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from retain.errors import RetainError
 from retain.model.event import Event, EventType, Signal
@@ -19,6 +22,9 @@ from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record
 from retain.ports.ledger import Tx
+
+REDUNDANT: Final = "redundant"
+"""The counter of what was said and known already."""
 
 
 @dataclass(slots=True)
@@ -31,6 +37,8 @@ class Outcome:
     old_text: str | None = None
     reason: str | None = None
     error: RetainError | None = None
+    old_id: str | None = None
+    """The memory that others still hold, where this one took its place."""
 
 
 @dataclass(slots=True)
@@ -92,6 +100,8 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list
     under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts)
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
+    await feed_outcomes(tx, outcomes, now)
+    await counted(tx, outcomes, now)
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
@@ -152,11 +162,22 @@ async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now:
         expires_at=draft.expires_at,
         updated_at=now,
     )
-    links = await tx.links.of(known.tenant_id, known.seq)
-    moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in links]
+    mine, others = parted(await tx.links.of(known.tenant_id, known.seq), draft.scopes)
+    moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in mine]
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(known, new, mine, moved, _vectors(draft, space), reason), now)
+        return Outcome(EventType.REPLACE, new, draft, known.text, reason, old_id=known.id)
     await supersede(tx, known, new, moved, _vectors(draft, space))
     await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
+
+
+async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
+    """Count what was known already: nothing else tells of it later."""
+    known = [outcome for outcome in outcomes if outcome.event == "NONE"]
+    for user in {outcome.draft.scope.user_id for outcome in known}:
+        of_user = sum(outcome.draft.scope.user_id == user for outcome in known)
+        await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
 
 
 def _signal(outcome: Outcome, now: Instant) -> Signal:
@@ -170,6 +191,7 @@ def _signal(outcome: Outcome, now: Instant) -> Signal:
         "key": draft.key,
         "metadata": draft.metadata or {},
         "expires_at": draft.expires_at,
+        "project": draft.also.user_id if draft.also else "",
     }
     error = str(outcome.error) if outcome.error else None
     return Signal(new_id(), draft.scope, draft.text, draft.occurred_at, now, data=again, last_error=error)

@@ -71,6 +71,8 @@ class Receipt:
     dropped: tuple[Dropped, ...] = ()
     ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[Mapping[str, Any], ...] = ()
+    used: tuple[str, ...] | None = None
+    """The memories that the answer took something from; None as long as no answer is known."""
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -84,6 +86,7 @@ class Receipt:
             "chosen": tuple(Chosen(**one) for one in body["chosen"]),
             "dropped": tuple(Dropped(**one) for one in body["dropped"]),
             "degraded": tuple(body["degraded"]),
+            "used": tuple(body["used"]) if body.get("used") is not None else None,
         }
         return cls(**{**body, **inner})
 

@@ -49,6 +49,19 @@ class Event:
     job_id: str | None = None
     is_deleted: bool = False
     seq: int = 0
+    undoes: str | None = None
+    """The event that this one takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Which events are meant: what a source did, what was done since a time; None is no matter which.
+
+    A source is an actor, a job, or the means by which a memory was learned (``Record.source``).
+    """
+
+    source: str | None = None
+    since: Instant | None = None
 
 
 @dataclass(slots=True)
@@ -65,3 +78,5 @@ class Signal:
     status: str = "pending"
     attempts: int = 0
     last_error: str | None = None
+    due_at: Instant | None = ""
+    """When it may become memory: '' at once, None only when somebody asks for it."""

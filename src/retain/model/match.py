@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, TypeGuard
 
 from retain.errors import InvalidFilter
-from retain.model.query import FIELDS, METADATA, And, Condition, Op, Or, Where
+from retain.model.query import DATA, FIELDS, METADATA, And, Condition, Op, Or, Where
 
 Lookup: TypeAlias = Callable[[str], object]
 """The value of a field by its name in the tree; ``None`` for what is absent."""
@@ -38,7 +38,7 @@ def _holds(where: Where, lookup: Lookup) -> bool:
 
 
 def _stored(field: str, lookup: Lookup) -> object:
-    if field not in FIELDS and not field.startswith(METADATA):
+    if field not in FIELDS and not field.startswith((METADATA, DATA)):
         raise InvalidFilter(f"{field!r} names no field")
     value = lookup(field)
     return None if field in UNSET_WHEN_EMPTY and value == "" else value

@@ -91,6 +91,11 @@ class Record:
     tokens: int = 0
 
 
+SHARED = "shared"
+MIRROR = "mirror"
+"""Where a link comes from, if its holder did not say the thing: somebody shared it, or it was said in a project."""
+
+
 @dataclass(slots=True)
 class Link:
     """Who may see a memory. ``dedupe`` is unique per tenant while the memory is current."""

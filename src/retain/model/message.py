@@ -15,12 +15,28 @@ class MessageDict(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """Something in a message that is not words: what kind of thing, what it is called, where it is."""
+
+    kind: str
+    name: str
+    media_type: str = ""
+    url: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """As it is stored."""
+        given = (("type", self.kind), ("name", self.name), ("media_type", self.media_type), ("url", self.url))
+        return {name: value for name, value in given if value}
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One checked message."""
 
     role: str
     text: str
     name: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def speaker(self) -> str:

@@ -27,7 +27,10 @@ class Curation:
     model where there is one, else the rules. ``redact`` says what to do about each kind of secret; kinds that are not
     named keep their default. The prompts replace the built-in instructions of the two questions a language model is
     asked; '' keeps them. Without ``keep_turns`` what was said is not kept beside what was learned from it. ``own`` are
-    the patterns and slots that a configuration adds to the shipped ones.
+    the patterns and slots that a configuration adds to the shipped ones. ``categories`` are names with a description
+    each, of which every fact gets one; none means the built-in ones. ``attachments`` says what becomes of pictures and
+    files in messages: ``reference`` keeps them by name, ``refuse`` raises. A model that decides about a fact is shown
+    ``neighbours`` memories near it.
     """
 
     strategies: tuple[str, ...] = ()
@@ -40,6 +43,9 @@ class Curation:
     redact: tuple[tuple[str, str], ...] = ()
     keep_turns: bool = True
     own: OwnRules = field(default_factory=OwnRules)
+    categories: tuple[tuple[str, str], ...] = ()
+    attachments: str = "reference"
+    neighbours: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,8 @@ class RetrievalPolicy:
     are looked for (0: without end). ``override_tokens`` is how much of what the user told us to keep in mind is shown,
     whatever the budget. Of unrelated questions only the share ``false_injection`` is shown anything (0: whatever was
     found is shown). A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
+    ``turn_min_score`` is the minimum for turns, and ``min_scores`` are those of embedders by ``provider:model``: a
+    cosine of one model says little about that of another.
     """
 
     token_budget: int = 800
@@ -65,6 +73,14 @@ class RetrievalPolicy:
     cache_seconds: float = 10.0
     receipts: int = 1_000
     receipt_days: int = 30
+    turn_min_score: float | None = None
+    min_scores: tuple[tuple[str, float], ...] = ()
+
+    def minimum(self, embedder: str, *, turns: bool = False) -> float | None:
+        """How near in meaning something must be, by the words of this embedder (``provider:model``)."""
+        if turns and self.turn_min_score is not None:
+            return self.turn_min_score
+        return dict(self.min_scores).get(embedder, self.min_score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +111,10 @@ class Formation:
     also distilled into an episode; one with fewer than ``novelty_chars`` is not worth it. A worker holds a session for
     ``lease_seconds`` at a time. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model. A model is shown
     ``turns`` turns of at most ``turn_chars``. ``shutdown_seconds`` is how long closing may take to finish what waits,
-    ``idle_seconds`` how long background work steps aside for calls.
+    ``idle_seconds`` how long background work steps aside for calls. A fact from a session is left out when it shares
+    more than ``overlap`` of its words with one of the ``overlap_among`` most salient facts; without a word on how
+    salient it is, it is ``fact_salience``. At most ``derived`` facts about who the user is are kept beside what the
+    user wrote, and the text about the user is made of ``portrait_facts`` facts in at most ``portrait_tokens``.
     """
 
     mode: str = "inline"
@@ -109,6 +128,12 @@ class Formation:
     turn_chars: int = 2_000
     shutdown_seconds: float = 5.0
     idle_seconds: float = 8.0
+    overlap: float = 0.6
+    overlap_among: int = 200
+    fact_salience: float = 0.6
+    derived: int = 40
+    portrait_facts: int = 24
+    portrait_tokens: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +145,8 @@ class Upkeep:
     and ``merge_facts`` are how alike two must be to become one (0: never). What ``promote_at`` episodes of the last
     ``promote_days`` speak of gains ``promote_boost``. ``ttl`` drops kinds that were not used for so many days, unless
     they were used ``immune_uses`` times. ``summarize_tokens`` is how much is left as it is when old memories are
-    summarised, which ``auto_summarize`` does by itself.
+    summarised, which ``auto_summarize`` does by itself. ``keep_vectors`` keeps those of earlier embedders after a
+    reindex, so that going back costs nothing.
     """
 
     interval_hours: float = 24.0
@@ -141,6 +167,47 @@ class Upkeep:
     ttl_scan: int = 5_000
     auto_summarize: bool = False
     summarize_tokens: int = 4_000
+    keep_vectors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a request is about, for services: where that is looked for, in order, and what happens when nobody is named.
+
+    ``sources``: ``body``, ``header:<name>`` or ``api_key``. ``nobody``: ``error``, ``off`` (no memory for that request)
+    or ``owner`` (it is ``owner``'s).
+    """
+
+    sources: tuple[str, ...] = ("body",)
+    nobody: str = "error"
+    owner: str = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """Where services put what a model is shown, and which of them do.
+
+    ``position``: ``split`` (what is stable leads, what changes stands before the last message of the user),
+    ``system_first``, ``system_merge`` or ``prefix_last_user``. ``chat`` is the plain chat route, ``agents`` the running
+    of an agent. ``extras`` are what an answer also carries: ``memories`` or ``events``.
+    """
+
+    position: str = "split"
+    chat: bool = True
+    agents: bool = True
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How much may be stored: memories, turns, and characters of both; None is without end."""
+
+    user_memories: int | None = None
+    user_turns: int | None = None
+    user_chars: int | None = None
+    tenant_memories: int | None = None
+    tenant_turns: int | None = None
+    tenant_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +215,9 @@ class Policy:
     """How a memory behaves.
 
     ``enabled`` is the switch for all of it; ``learns`` and ``shows`` are those of its two halves. ``language`` is the
-    user's, '' when it is not known.
+    user's, '' when it is not known. ``search_tool`` lets a model search by itself, ``skills`` is kept for services that
+    offer tools beside memory. ``paused`` says who wants no memory now, and until when ('' is until told otherwise).
+    ``profile`` is what these values began as.
     """
 
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
@@ -167,3 +236,16 @@ class Policy:
     language: str = ""
     formation: Formation = Formation()
     upkeep: Upkeep = Upkeep()
+    search_tool: bool = False
+    skills: bool = False
+    identity: Identity = Identity()
+    inject: Injection = Injection()
+    quotas: Quotas = Quotas()
+    paused: tuple[tuple[str, str], ...] = ()
+    profile: str = "facts"
+
+    @property
+    def instructions(self) -> str:
+        """What a language model is told besides its task: the configured words, and the user's language."""
+        spoken = f"The user's language is {self.language}: write what you learn in it." if self.language else ""
+        return "\n".join(part for part in (self.curation.instructions, spoken) if part)

@@ -32,7 +32,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``field`` is a name of ``FIELDS`` or ``metadata.<key>`` (everything after the dot is the key)."""
+    """``field`` is a name of ``FIELDS``, ``metadata.<key>`` (everything after the dot is the key) or ``data.<key>``."""
 
     field: str
     op: Op
@@ -63,6 +63,8 @@ class Not:
 Where: TypeAlias = Condition | And | Or | Not
 
 METADATA: Final = "metadata."
+DATA: Final = "data."
+"""What Retain itself notes about a memory; of it only ``data.category`` can be asked for."""
 
 FieldType: TypeAlias = Literal["text", "number", "instant"]
 

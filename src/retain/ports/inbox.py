@@ -21,10 +21,53 @@ class Signals(Protocol):
         """What waits in a scope, oldest first."""
         ...
 
+    async def session(self, scope: Scope, limit: int) -> list[Signal]:
+        """What waits in exactly this scope, oldest first."""
+        ...
+
+    async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
+        """The scopes below this one in which something waits, those that wait longest first."""
+        ...
+
+    async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
+        """The scopes in which everything that waits is due, of one tenant or of all; one may be named repeatedly."""
+        ...
+
+    async def hurry(self, scope: Scope, now: Instant) -> int:
+        """Let the other sessions of this user and agent, in whose silence somebody waits, be due; gives how many."""
+        ...
+
+    async def waiting(self, scope: Scope) -> int:
+        """How many wait in a scope."""
+        ...
+
     async def mark(
-        self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None, *, counts: bool = True
-    ) -> None:
-        """Say what became of signals; without ``counts`` it is no attempt that speaks against them."""
+        self,
+        tenant_id: str,
+        ids: Iterable[str],
+        status: str,
+        error: str | None = None,
+        *,
+        counts: bool = True,
+        due_at: Instant | None = None,
+    ) -> int:
+        """Say what became of signals that wait; gives how many of them still did.
+
+        Without ``counts`` it is no attempt that speaks against them. ``due_at`` is when they may be tried again, for
+        those that are not only tried when somebody asks for it.
+        """
+        ...
+
+    async def is_known(self, scope: Scope) -> bool:
+        """Whether anything was ever kept for later in exactly this scope."""
+        ...
+
+    async def clear(self, scope: Scope) -> None:
+        """Remove every signal of exactly this scope, whatever its state."""
+        ...
+
+    async def purge(self, tenant_id: str, before: Instant) -> int:
+        """Remove what was processed and was said before a moment; gives how many."""
         ...
 
     async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
@@ -57,6 +100,10 @@ class Suppressed(Protocol):
 
     async def has(self, tenant_id: str, dedupe: str) -> bool:
         """Whether it was deleted by a person."""
+        ...
+
+    async def since(self, tenant_id: str, dedupe: str) -> Instant | None:
+        """When a person deleted it; None when nobody did."""
         ...
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:

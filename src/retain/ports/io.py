@@ -30,6 +30,27 @@ class HttpResponse:
     body: bytes
 
 
+class Bell(Protocol):
+    """Wakes whoever waits for it, in this process."""
+
+    def ring(self) -> None:
+        """Wake one who waits, or whoever waits next; may be called from any thread."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for a ring, so long at most; gives whether there was one."""
+        ...
+
+
+class Spawned(Protocol):
+    """Background work that was started."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still at work in this process."""
+        ...
+
+
 class Io(Protocol):
     """Everything the engine and the adapters may wait for.
 
@@ -69,8 +90,27 @@ class Io(Protocol):
         """
         ...
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
-        """Start background work; ``close`` waits for it within its budget."""
+    def bell(self) -> Bell:
+        """A new bell."""
+        ...
+
+    def spawn(
+        self,
+        coroutine: Coroutine[Any, Any, None],
+        *,
+        name: str,
+        stop: Callable[[], None] | None = None,
+        patience: float = 5.0,
+    ) -> Spawned:
+        """Start background work; ``close`` waits for it within its budget.
+
+        Work that goes on until it is told to ``stop`` is told so by ``finish``, which waits ``patience`` seconds. Where
+        nobody closes, the end of the interpreter is told to it in the same way, one after the other.
+        """
+        ...
+
+    async def finish(self) -> None:
+        """Tell background work to stop and wait for it, as long as it may take."""
         ...
 
     async def close(self) -> None:

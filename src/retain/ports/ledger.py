@@ -7,33 +7,52 @@ must do nothing but database work: no model or network call is ever made inside 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from retain.ports.admin import Admin
+from retain.ports.agents import Agents
+from retain.ports.bulk import Bulk
 from retain.ports.calibration import Calibration
 from retain.ports.entities import Entities
+from retain.ports.erasure import Erasure, Vault
 from retain.ports.inbox import Idempotency, LlmCache, Signals, Suppressed
+from retain.ports.jobs import Jobs
+from retain.ports.keys import ApiKeys
+from retain.ports.leases import Leases
 from retain.ports.memories import Events, Links, Memories
+from retain.ports.metrics import Metrics
 from retain.ports.mirrors import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
+from retain.ports.preferences import Preferences
+from retain.ports.owned import Owned
 from retain.ports.provenance import Provenance
 from retain.ports.receipts import Receipts
 from retain.ports.stored import Stored
+from retain.ports.upkeep import Upkeep
 
 __all__ = [
     "Admin",
+    "Agents",
+    "ApiKeys",
+    "Bulk",
     "Calibration",
     "Entities",
+    "Erasure",
     "Events",
     "FullText",
     "Idempotency",
     "IndexInfo",
     "Indexes",
+    "Jobs",
+    "Leases",
     "Ledger",
     "LinkedVector",
     "Links",
     "LlmCache",
     "Memories",
+    "Metrics",
+    "Preferences",
+    "Owned",
     "Provenance",
     "Receipts",
     "Signals",
@@ -41,8 +60,11 @@ __all__ = [
     "Suppressed",
     "TextRow",
     "Tx",
+    "Upkeep",
+    "Vault",
     "VectorRow",
     "VectorRows",
+    "WholeLedger",
     "Work",
 ]
 
@@ -77,6 +99,12 @@ class Tx(Protocol):
     def signals(self) -> Signals: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
+    def jobs(self) -> Jobs: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def leases(self) -> Leases: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
     def suppressed(self) -> Suppressed: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
@@ -95,7 +123,34 @@ class Tx(Protocol):
     def provenance(self) -> Provenance: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
+    def api_keys(self) -> ApiKeys: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def metrics(self) -> Metrics: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def erasure(self) -> Erasure: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def vault(self) -> Vault: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def preferences(self) -> Preferences: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def agents(self) -> Agents: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def owned(self) -> Owned: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
     def stored(self) -> Stored: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def upkeep(self) -> Upkeep: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def bulk(self) -> Bulk: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def admin(self) -> Admin: ...  # noqa: D102 - the protocol it names is the contract
@@ -123,10 +178,22 @@ class Ledger(Protocol):
         """Run a unit as one transaction; when this returns it survives a crash."""
         ...
 
+    def of(self, tenant_id: str) -> Ledger:
+        """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
+        ...
+
     async def check(self) -> dict[str, Any]:
         """What a doctor wants to know: location, schema, integrity, size."""
         ...
 
     async def close(self) -> None:
         """Give the store back."""
+        ...
+
+
+class WholeLedger(Ledger, Protocol):
+    """A ledger with what only whoever runs the database asks for."""
+
+    async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
+        """Bring the schema up to date, and let these roles of the database run the product; gives what was done."""
         ...

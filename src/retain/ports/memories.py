@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from retain.model.event import Event
+from retain.model.event import Done, Event
 from retain.model.instant import Instant
 from retain.model.memory import Found, Link, Record
 from retain.model.query import Where
@@ -27,8 +27,24 @@ class Memories(Protocol):
         """Mark the earlier versions of a deleted memory as deleted too, so that no look at the past shows them."""
         ...
 
+    async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
+        """Take ``bury`` back: versions that were marked as deleted are superseded again, this one has this status."""
+        ...
+
+    async def last(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The version with the highest number, whether it still holds or not."""
+        ...
+
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         """Matching memories, each once, newest first."""
+        ...
+
+    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+        """Matching memories, each once, the most salient first; of equals the newest."""
+        ...
+
+    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+        """Note that one episode more (or, with -1, one less) speaks of these versions."""
         ...
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
@@ -47,7 +63,7 @@ class Memories(Protocol):
         ...
 
     async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
-        """The version that holds now, through its first link."""
+        """The version that holds now, through its first link, one of a project last."""
         ...
 
     async def at(self, seq: int) -> Record | None:
@@ -56,6 +72,10 @@ class Memories(Protocol):
 
     async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
         """One version by its number."""
+        ...
+
+    async def strengthen(self, seq: int, salience: float, anchor_at: Instant) -> None:
+        """Let a version have this salience since a moment; its words stay as they are."""
         ...
 
     async def seqs(self, where: Where) -> list[int]:
@@ -79,7 +99,7 @@ class Links(Protocol):
         ...
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
-        """The links of a version."""
+        """The links of a version, those through a project last."""
         ...
 
     async def holder(self, tenant_id: str, dedupe: str) -> int | None:
@@ -112,6 +132,33 @@ class Events(Protocol):
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
         """Events with a larger ``seq``, oldest first."""
+        ...
+
+    async def one(self, tenant_id: str, event_id: str) -> Event | None:
+        """One event by its id."""
+        ...
+
+    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """The events of one memory, and those by which others came of it, oldest first."""
+        ...
+
+    async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
+        """What a job did, oldest first."""
+        ...
+
+    async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
+        """Events of a scope (of everybody when nobody is named) with a larger ``seq``, oldest first."""
+        ...
+
+    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+        """The events of a scope that are meant, newest first; ``below`` goes on under a ``seq``.
+
+        By source, it may give some that somebody else did to what that source learned.
+        """
+        ...
+
+    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+        """The events of a scope by which something took the place of a memory, or nothing did, newest first."""
         ...
 
     async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:

@@ -20,6 +20,14 @@ class Receipts(Protocol):
         """The body of a receipt, or None."""
         ...
 
+    async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
+        """Who was asked about, or None."""
+        ...
+
+    async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
+        """Put another body in the place of that of a receipt."""
+        ...
+
     async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
         """Remove what is older than a moment, and what is older than the newest ``keep``."""
         ...

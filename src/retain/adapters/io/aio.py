@@ -9,9 +9,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from weakref import WeakKeyDictionary
 
+from retain.adapters.io.aio_waits import LoopBell, LoopLock, settle
 from retain.adapters.io.http import (
     Body,
     Lines,
@@ -46,7 +47,7 @@ class AsyncIo:
         self._threads = threads
         self._pools: dict[int, ThreadPoolExecutor] = {}  # by process id: threads do not survive a fork
         self._units: set[Future[Any]] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], _Background] = {}
         self._clients: dict[asyncio.AbstractEventLoop, _KeptClient] = {}
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -117,32 +118,60 @@ class AsyncIo:
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """A new lock between tasks."""
-        return _LoopLock()
+        return LoopLock()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Nothing is held: the pool is small, and tasks take turns by themselves."""
         return nullcontext()
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
-        """Start a task; it is held until it ends and its errors are logged."""
+    def bell(self) -> LoopBell:
+        """A new bell between tasks."""
+        return LoopBell()
+
+    def spawn(
+        self,
+        coroutine: Coroutine[Any, Any, None],
+        *,
+        name: str,
+        stop: Callable[[], None] | None = None,
+        patience: float = CLOSE_SECONDS,
+    ) -> _Background:
+        """Start a task; it is held until it ends and its errors are logged.
+
+        A loop that ends cancels it: only ``finish`` and ``close`` give it time.
+        """
         try:
             task = asyncio.get_running_loop().create_task(coroutine, name=name)
         except RuntimeError as error:
             coroutine.close()
             raise UsageError(f"background work {name} needs a running event loop") from error
-        self._tasks.add(task)
+        work = self._tasks[task] = _Background(task, stop, patience)
         task.add_done_callback(self._ended)
+        return work
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             _log.error("background work %s failed", task.get_name(), exc_info=error)
 
+    async def finish(self) -> None:
+        """Tell tasks that can be told to stop, one after the other; one that takes too long is cancelled."""
+        for task, work in self._of_this_loop().items():
+            if work.stop is not None:
+                work.stop()
+                await _all_within(work.patience, [task])
+                await _cancelled([] if task.done() else [task])
+
+    def _of_this_loop(self) -> dict[asyncio.Task[None], _Background]:
+        loop, current = asyncio.get_running_loop(), asyncio.current_task()
+        return {task: work for task, work in self._tasks.items() if task.get_loop() is loop and task is not current}
+
     async def close(self) -> None:
         """Wait for background work and units under way, five seconds at most; then cancel and close."""
+        await self.finish()
         loop = asyncio.get_running_loop()
-        tasks = [task for task in self._tasks if task.get_loop() is loop and task is not asyncio.current_task()]
+        tasks = list(self._of_this_loop())
         await _all_within(CLOSE_SECONDS, [*tasks, *(_end_of(unit) for unit in list(self._units))])
         await _cancelled([task for task in tasks if not task.done()])
         pool = self._pools.pop(os.getpid(), None)
@@ -151,6 +180,19 @@ class AsyncIo:
         kept = self._clients.pop(loop, None)
         if kept is not None:
             await kept.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """A task in the background, and how it is told to stop."""
+
+    task: asyncio.Task[None]
+    stop: Callable[[], None] | None
+    patience: float
+
+    @property
+    def alive(self) -> bool:
+        return not self.task.done() and not self.task.get_loop().is_closed()
 
 
 def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
@@ -164,15 +206,10 @@ def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
 
     def wake(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(_settle, end)
+            loop.call_soon_threadsafe(settle, end)
 
     unit.add_done_callback(wake)
     return end
-
-
-def _settle(end: asyncio.Future[None]) -> None:
-    if not end.done():
-        end.set_result(None)
 
 
 def _log_unread_error(unit: Future[Any]) -> None:
@@ -189,7 +226,7 @@ async def _all_within(seconds: float, waited: Iterable[asyncio.Future[None]]) ->
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
-        _log.warning("background work %s did not end within %s s", task.get_name(), CLOSE_SECONDS)
+        _log.warning("background work %s did not end in time", task.get_name())
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -231,19 +268,3 @@ async def _keep_client() -> AsyncGenerator[httpx2.AsyncClient, None]:
         yield client
     finally:
         await client.aclose()
-
-
-class _LoopLock(AbstractAsyncContextManager[None]):
-    """A lock between the tasks of a loop; each loop that uses it gets its own."""
-
-    def __init__(self) -> None:
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-
-    def _of_this_loop(self) -> asyncio.Lock:
-        return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
-
-    async def __aenter__(self) -> None:
-        await self._of_this_loop().acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        self._of_this_loop().release()

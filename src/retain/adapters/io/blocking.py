@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retain.adapters.io.http import (
@@ -49,7 +52,7 @@ class BlockingIo:
         self._clients: dict[int, httpx2.Client] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self._turn = _ThreadLock()
-        self._spawned: set[threading.Thread] = set()
+        self._spawned: dict[threading.Thread, _Background] = {}
         self._here = threading.local()
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -123,12 +126,26 @@ class BlockingIo:
         """The one lock of all short work."""
         return self._turn
 
-    def spawn(self, coroutine: Coroutine[Any, Any, None], *, name: str) -> None:
+    def bell(self) -> _ThreadBell:
+        """A new bell between threads."""
+        return _ThreadBell()
+
+    def spawn(
+        self,
+        coroutine: Coroutine[Any, Any, None],
+        *,
+        name: str,
+        stop: Callable[[], None] | None = None,
+        patience: float = CLOSE_SECONDS,
+    ) -> _Background:
         """Drive the coroutine on a daemon thread of its own; its errors are logged."""
         context = copy_context()
         thread = threading.Thread(target=context.run, args=(self._background, coroutine, name), name=name, daemon=True)
-        self._spawned.add(thread)
+        work = self._spawned[thread] = _Background(thread, stop, patience)
+        if stop is not None:
+            _AT_WORK.add(self)
         thread.start()
+        return work
 
     def _background(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
         try:
@@ -136,22 +153,58 @@ class BlockingIo:
         except Exception:  # noqa: BLE001 - nobody waits for it: the log is where its errors go
             _log.exception("background work %s failed", name)
         finally:
-            self._spawned.discard(threading.current_thread())
+            self._spawned.pop(threading.current_thread(), None)
+
+    async def finish(self) -> None:
+        """Tell threads that can be told to stop, one after the other, and wait for each."""
+        for thread, work in list(self._spawned.items()):
+            if work.stop is not None and thread is not threading.current_thread():
+                work.stop()
+                _await_end(thread, work.patience)
+                self._spawned.pop(thread, None)
 
     async def close(self) -> None:
         """Wait for background work, five seconds at most, and close the connections."""
+        await self.finish()
         deadline = time.monotonic() + CLOSE_SECONDS
         for thread in list(self._spawned):
             if thread is not threading.current_thread():
-                thread.join(max(0.0, deadline - time.monotonic()))
-                if thread.is_alive():
-                    _log.warning("background work %s did not end within %s s", thread.name, CLOSE_SECONDS)
+                _await_end(thread, deadline - time.monotonic())
         pool = self._pools.pop(os.getpid(), None)
         if pool is not None:
             pool.shutdown(wait=False)
         client = self._clients.pop(os.getpid(), None)
         if client is not None:
             client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """A thread in the background, and how it is told to stop."""
+
+    thread: threading.Thread
+    stop: Callable[[], None] | None
+    patience: float
+
+    @property
+    def alive(self) -> bool:
+        return self.thread.is_alive()  # not in a forked child, which has none of its parent's threads
+
+
+def _await_end(thread: threading.Thread, seconds: float) -> None:
+    thread.join(max(0.0, seconds))
+    if thread.is_alive():
+        _log.warning("background work %s did not end in time", thread.name)
+
+
+_AT_WORK: Final[weakref.WeakSet[BlockingIo]] = weakref.WeakSet()
+"""Whose background work has to be told when the interpreter ends."""
+
+
+@atexit.register
+def _finish_all() -> None:
+    for io in list(_AT_WORK):
+        drive(io.finish())
 
 
 def _read(request: HttpRequest, response: httpx2.Response) -> HttpResponse:
@@ -192,3 +245,24 @@ class _ThreadLock(AbstractAsyncContextManager[None]):
 
     async def __aexit__(self, *_: object) -> None:
         self._held.release()
+
+
+class _ThreadBell:
+    """A bell between threads; a forked child has its own."""
+
+    def __init__(self) -> None:
+        self._rung, self._process = threading.Event(), os.getpid()
+
+    def _here(self) -> threading.Event:
+        if self._process != os.getpid():  # whoever waited for it does not exist here
+            self._rung, self._process = threading.Event(), os.getpid()
+        return self._rung
+
+    def ring(self) -> None:
+        self._here().set()
+
+    async def wait(self, seconds: float) -> bool:
+        rung = self._here()
+        was_rung = rung.wait(max(0.0, seconds))
+        rung.clear()
+        return was_rung

@@ -23,15 +23,15 @@ LINK_COLUMNS: Final = (
     "use_count",
     "last_used_at",
 )
-_INSERTED: Final = tuple(name for name in RECORD_COLUMNS if name != "seq")
-_values: Final = attrgetter(*_INSERTED)
+INSERTED: Final = tuple(name for name in RECORD_COLUMNS if name != "seq")
+_values: Final = attrgetter(*INSERTED)
 _DATA, _METADATA = RECORD_COLUMNS.index("data"), RECORD_COLUMNS.index("metadata")
 _WIDTH: Final = len(RECORD_COLUMNS)
 
-INSERT_RECORD: Final = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
+INSERT_RECORD: Final = f"INSERT INTO memories ({', '.join(INSERTED)}) VALUES ({', '.join('?' * len(INSERTED))})"
 SELECT_RECORD: Final = ", ".join(f"m.{name}" for name in RECORD_COLUMNS)
 SELECT_LINK: Final = ", ".join(f"l.{name}" for name in LINK_COLUMNS)
-_DATA_AT, _METADATA_AT = _INSERTED.index("data"), _INSERTED.index("metadata")
+_DATA_AT, _METADATA_AT = INSERTED.index("data"), INSERTED.index("metadata")
 
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +16,13 @@ from pydantic import BaseModel, ConfigDict
 
 from retain.adapters.ledger.migrate import latest, migrate, version_of
 from retain.adapters.ledger.sqlite_connection import Connection, connect
+from retain.adapters.ledger.sqlite_copies import SqliteCopies
 from retain.adapters.ledger.sqlite_errors import translating
 from retain.adapters.ledger.sqlite_fork import PATIENCE, watch
 from retain.adapters.ledger.sqlite_readers import Readers
 from retain.adapters.ledger.write_queue import WriteQueue
 from retain.drive import drive
-from retain.errors import RetainError, StorageError
+from retain.errors import RetainError, StorageError, Unsupported
 from retain.ports.io import Io
 from retain.ports.ledger import Work
 
@@ -40,7 +42,7 @@ class SqliteConfig(BaseModel):
     durable: bool = True
 
 
-class SqliteLedger:
+class SqliteLedger(SqliteCopies):
     """See ``retain.ports.ledger.Ledger``."""
 
     Config = SqliteConfig
@@ -68,6 +70,25 @@ class SqliteLedger:
         with translating(self._where):
             self._open_writer()
 
+    async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
+        """Open the file, which brings its schema up to date."""
+        if grant:
+            raise Unsupported("a file has no roles to grant anything to", kind="ledger", name="sqlite")
+        before = await self._io.run(self._version)
+        await self.open()
+        return {"location": self._where, "before": before, "schema": latest()}
+
+    def _version(self) -> int:
+        """The version of the file as it is; 0 where there is none."""
+        if self._config.path is None or not self._config.path.exists():
+            return 0
+        with translating(self._where):
+            connection = connect(str(self._config.path), uri=False, writable=False, durable=True)
+            try:
+                return version_of(connection)
+            finally:
+                connection.close()
+
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot."""
         return await self._io.run(lambda: self._read(work))
@@ -79,6 +100,10 @@ class SqliteLedger:
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
         return await self._io.run(lambda: self._write(work))
+
+    def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
+        """This ledger: a file has no walls between tenants."""
+        return self
 
     async def check(self) -> dict[str, Any]:
         """Location, schema, size, journal and the result of SQLite's own integrity check."""
@@ -114,6 +139,9 @@ class SqliteLedger:
     def _fresh_reader(self) -> Connection:
         self._open_writer()
         return connect(str(self._config.path), uri=False, writable=False, durable=True)
+
+    def _file(self) -> Path | None:
+        return self._config.path
 
     def _open_writer(self) -> Connection:
         if self._writer is not None and not self._closed:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeGuard
 
 from retain.errors import InvalidFilter
-from retain.model.query import FIELDS, METADATA, RECORD_FIELDS, And, Condition, Not, Op, Or, Where
+from retain.model.query import DATA, FIELDS, METADATA, RECORD_FIELDS, And, Condition, Not, Op, Or, Where
 
 NEGATIONS: Final = {Op.NE: Op.EQ, Op.NIN: Op.IN}
 SIGNS: Final = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
 EMPTY_IS_ABSENT: Final = frozenset({"tenant_id", "user_id", "agent_id", "run_id"})
 JSON_WORDS: Final = ((None, "null"), (True, "true"), (False, "false"))
 CHAIN: Final = 30
-_READABLE: Final = "iif(json_valid(m.metadata), m.metadata, '{}')"
+_READABLE: Final = "iif(json_valid(m.{0}), m.{0}, '{{}}')"
 """One row whose metadata is damaged must not fail the filter for all others."""
 
 
@@ -73,8 +73,12 @@ class Dialect(Protocol):
         """A test that a text has the bound value in it, taken literally."""
         ...
 
-    def metadata(self, key: str) -> Field:
-        """The tests of a metadata key."""
+    def folded(self, text: str) -> str:
+        """A text without regard to case."""
+        ...
+
+    def metadata(self, key: str, column: str = "metadata") -> Field:
+        """The tests of a metadata key, or of a key of another column that holds JSON."""
         ...
 
 
@@ -95,7 +99,7 @@ class _Compiler:
         if isinstance(where, Condition):
             return self.leaf(where, holds=holds)
         parts = [self.tree(part, holds=holds) for part in where.parts]
-        return _joined("AND" if isinstance(where, And) == holds else "OR", parts)
+        return joined("AND" if isinstance(where, And) == holds else "OR", parts)
 
     def leaf(self, condition: Condition, *, holds: bool) -> Sql:
         field, op, value = condition.field, condition.op, condition.value
@@ -109,7 +113,7 @@ class _Compiler:
             others = tuple(each for each in value if each is not None)
             return self.tree(Or((Condition(field, op, others), Condition(field, Op.EQ, None))), holds=holds)
         test = self.test(field, op, value)
-        return test if holds else _untrue(test)
+        return test if holds else untrue(test)
 
     def presence(self, field: str, *, holds: bool) -> Sql:
         tests = self.field(field)
@@ -128,6 +132,8 @@ class _Compiler:
             return _Column(name, self.dialect)
         if name.startswith(METADATA):
             return self.dialect.metadata(name.removeprefix(METADATA))
+        if name.startswith(DATA):
+            return self.dialect.metadata(name.removeprefix(DATA), "data")
         raise InvalidFilter(f"{name!r} names no field")
 
 
@@ -154,7 +160,7 @@ class _Column:
 
     def one_of(self, values: Sequence[object]) -> Sql:
         absent = "" if self.name in EMPTY_IS_ABSENT else None
-        return _among(self.sql, [_bound(value) for value in values if self._fits(value) and value != absent])
+        return among(self.sql, [bound(value) for value in values if self._fits(value) and value != absent])
 
     def ordered(self, sign: str, value: object) -> Sql:
         return Sql(f"{self.nullable} {sign} ?", (value,)) if self._fits(value) else FALSE
@@ -162,17 +168,19 @@ class _Column:
     def has(self, value: object, *, folded: bool) -> Sql:
         if FIELDS[self.name] == "number" or not isinstance(value, str):
             return FALSE
-        return _has_part(self.dialect, self.nullable, value, folded=folded)
+        return has_part(self.dialect, self.nullable, value, folded=folded)
 
     def _fits(self, value: object) -> bool:
-        return _is_number(value) if FIELDS[self.name] == "number" else isinstance(value, str)
+        return is_number(value) if FIELDS[self.name] == "number" else isinstance(value, str)
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a number; true and false are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _among(expression: str, values: Sequence[Sql]) -> Sql:
+def among(expression: str, values: Sequence[Sql]) -> Sql:
+    """A test that an expression equals one of the values."""
     params = tuple(param for value in values for param in value.params)
     if not values:
         return FALSE
@@ -181,17 +189,20 @@ def _among(expression: str, values: Sequence[Sql]) -> Sql:
     return Sql(f"{expression} IN ({', '.join(value.text for value in values)})", params)
 
 
-def _bound(value: object) -> Sql:
+def bound(value: object) -> Sql:
+    """A value, never written into the statement."""
     return Sql("?", (value,))
 
 
-def _has_part(dialect: Dialect, text: str, value: str, *, folded: bool) -> Sql:
+def has_part(dialect: Dialect, text: str, value: str, *, folded: bool) -> Sql:
+    """A test that a text has the value in it."""
     if folded:
-        return Sql(dialect.contains(f"casefold({text})"), (value.casefold(),))
+        return Sql(dialect.contains(dialect.folded(text)), (value.casefold(),))
     return Sql(dialect.contains(text), (value,))
 
 
-def _untrue(sql: Sql) -> Sql:
+def untrue(sql: Sql) -> Sql:
+    """A test that another one does not hold, or holds nothing to test."""
     return Sql(f"({sql.text}) IS NOT TRUE", sql.params, sql.stack + 1)
 
 
@@ -199,7 +210,7 @@ def _bracketed(sql: Sql) -> Sql:
     return Sql(f"({sql.text})", sql.params, sql.stack + 1)
 
 
-def _joined(word: str, parts: Iterable[Sql]) -> Sql:
+def joined(word: str, parts: Iterable[Sql]) -> Sql:
     """All parts with AND or OR between them.
 
     The deepest comes first, where a parser has the least to remember, and long chains are cut into groups, because
@@ -210,11 +221,12 @@ def _joined(word: str, parts: Iterable[Sql]) -> Sql:
         return TRUE if word == "AND" else FALSE
     first, rest = waiting[0], waiting[1:]
     while len(rest) > CHAIN:
-        rest = [_bracketed(_chain(word, rest[start : start + CHAIN])) for start in range(0, len(rest), CHAIN)]
-    return _chain(word, [first, *rest])
+        rest = [_bracketed(chain(word, rest[start : start + CHAIN])) for start in range(0, len(rest), CHAIN)]
+    return chain(word, [first, *rest])
 
 
-def _chain(word: str, parts: Sequence[Sql]) -> Sql:
+def chain(word: str, parts: Sequence[Sql]) -> Sql:
+    """The parts with a word between them, as they are."""
     return Sql(
         f" {word} ".join(part.text for part in parts),
         tuple(param for part in parts for param in part.params),
@@ -229,21 +241,26 @@ class SqliteDialect:
         """``instr``, because LIKE reads % and _ as wildcards and ignores the case of some letters."""
         return f"instr({text}, ?) > 0"
 
-    def metadata(self, key: str) -> Field:
+    def folded(self, text: str) -> str:
+        """A function of ours; SQLite folds ASCII only."""
+        return f"casefold({text})"
+
+    def metadata(self, key: str, column: str = "metadata") -> Field:
         """JSON text, taken apart by ``json_each``: it reports every key as it is, and the type of its value."""
-        return _JsonKey(key, self)
+        return _JsonKey(key, self, column)
 
 
 @dataclass(frozen=True, slots=True)
 class _JsonKey:
     key: str
     dialect: SqliteDialect
+    column: str
 
     def present(self) -> Sql:
         return self._some(Sql("e.type <> 'null'"))
 
     def absent(self) -> Sql:
-        return _untrue(self.present())
+        return untrue(self.present())
 
     def one_of(self, values: Sequence[object]) -> Sql:
         return self._some(_json_equal("e.type", "e.value", values))
@@ -251,7 +268,7 @@ class _JsonKey:
     def ordered(self, sign: str, value: object) -> Sql:
         if isinstance(value, str):
             return self._some(Sql(f"e.type = 'text' AND e.value {sign} ?", (value,)))
-        if _is_number(value):
+        if is_number(value):
             number = _json_number(value)
             return self._some(Sql(f"e.type IN ('integer', 'real') AND e.value {sign} {number.text}", number.params))
         return FALSE
@@ -260,32 +277,33 @@ class _JsonKey:
         """CASE makes sure that only a list is taken apart as one, and only text is searched."""
         part, member, wanted = FALSE, "i.value", value
         if isinstance(value, str):
-            part = _has_part(self.dialect, "e.value", value, folded=folded)
-            member, wanted = ("casefold(i.value)", value.casefold()) if folded else (member, wanted)
+            part = has_part(self.dialect, "e.value", value, folded=folded)
+            member, wanted = (self.dialect.folded(member), value.casefold()) if folded else (member, wanted)
         equal = _json_equal("i.type", member, [wanted])
         members = f"SELECT 1 FROM json_each(e.value) AS i WHERE {equal.text}"
         text = f"CASE e.type WHEN 'text' THEN {part.text} WHEN 'array' THEN EXISTS ({members}) END"
         return self._some(Sql(text, (*part.params, *equal.params), equal.stack + 15))
 
     def _some(self, test: Sql) -> Sql:
-        entries = f"SELECT 1 FROM json_each({_READABLE}) AS e WHERE e.key = ? AND ({test.text})"
+        readable = _READABLE.format(self.column)
+        entries = f"SELECT 1 FROM json_each({readable}) AS e WHERE e.key = ? AND ({test.text})"
         return Sql(f"EXISTS ({entries})", (self.key, *test.params), test.stack + 12)
 
 
 def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> Sql:
     """A test that a JSON value equals one of those wanted, type by type."""
     tests = [Sql(f"{kind} = '{word}'") for each, word in JSON_WORDS if any(each is other for other in wanted)]
-    texts = [_bound(each) for each in wanted if isinstance(each, str)]
-    numbers = [_json_number(each) for each in wanted if _is_number(each)]
+    texts = [bound(each) for each in wanted if isinstance(each, str)]
+    numbers = [_json_number(each) for each in wanted if is_number(each)]
     if texts:
-        tests.append(_chain("AND", [Sql(f"{kind} = 'text'"), _among(value, texts)]))
+        tests.append(chain("AND", [Sql(f"{kind} = 'text'"), among(value, texts)]))
     if numbers:
-        tests.append(_chain("AND", [Sql(f"{kind} IN ('integer', 'real')"), _among(value, numbers)]))
-    return _joined("OR", tests)
+        tests.append(chain("AND", [Sql(f"{kind} IN ('integer', 'real')"), among(value, numbers)]))
+    return joined("OR", tests)
 
 
 def _json_number(value: float) -> Sql:
     """A float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return Sql("json_extract(?, '$')", (repr(float(value)),))
-    return _bound(value)
+    return bound(value)

@@ -62,8 +62,11 @@ class LocalText:
         self._held.forget(tenant_id)
 
     async def _partitions(self, scope: Scope) -> list[TextPartition]:
-        users = [scope.user_id] if scope.user_id else await self._ledger.read(lambda tx: tx.admin.users_of(scope))
+        users = [scope.user_id] if scope.user_id else await self._users(scope)
         return [await self._held.fresh((scope.tenant_id, user, "")) for user in users]
+
+    async def _users(self, scope: Scope) -> list[str]:
+        return await self._ledger.of(scope.tenant_id).read(lambda tx: tx.admin.users_of(scope))
 
 
 async def _rows(tx: Tx, name: Name, since: int | None) -> list[TextRow]:

@@ -69,12 +69,13 @@ class LocalVectors:
         self._held.forget(tenant_id)
 
     async def _users(self, query: VectorQuery) -> list[str]:
-        return await self._ledger.read(lambda tx: tx.admin.users_of(query.scope))
+        return await self._ledger.of(query.scope.tenant_id).read(lambda tx: tx.admin.users_of(query.scope))
 
     async def _compared_again(self, query: VectorQuery, hits: list[DenseHit], own: set[int]) -> list[DenseHit]:
         """The same hits by the vectors of the ledger: one that has left it since is left out."""
         seqs = [hit.seq for hit in hits if not hit.extra or hit.seq in query.also]
-        rows = await self._ledger.read(lambda tx: tx.vectors.many(query.scope.tenant_id, query.signature, seqs))
+        ledger, tenant_id = self._ledger.of(query.scope.tenant_id), query.scope.tenant_id
+        rows = await ledger.read(lambda tx: tx.vectors.many(tenant_id, query.signature, seqs))
         cosines = await self._io.run(partial(_cosines, query, rows, own))
         near = [hit.seq for hit in hits if not hit.extra and hit.seq in cosines]
         near.sort(key=lambda seq: (-cosines[seq], -seq))

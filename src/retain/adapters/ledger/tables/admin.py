@@ -20,11 +20,13 @@ _MEMORY_TABLES: Final = (
     "events",
     "signals",
     "jobs",
+    "leases",
     "receipts",
     "suppressed",
     "llm_cache",
     "calibration",
     "idempotency",
+    "counters",
 )
 _COUNTS: Final = """
 SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
@@ -51,9 +53,12 @@ class AdminTable:
         return dict(zip(names, row or (0,) * len(names), strict=True))
 
     async def reset(self, tenant_id: str) -> None:
-        await FullTextTable(self._sql).clear(tenant_id)
+        await self.clear_texts(tenant_id)
         for table in (*_MEMORY_TABLES, "memories"):
             await self._sql.run(f"DELETE FROM {table} WHERE tenant_id = ?", (tenant_id,))
+
+    async def clear_texts(self, tenant_id: str) -> None:
+        await FullTextTable(self._sql).clear(tenant_id)
 
     async def cursor(self) -> int:
         row = await self._sql.one("SELECT max(seq) FROM memories")

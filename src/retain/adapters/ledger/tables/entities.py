@@ -47,11 +47,11 @@ DELETE FROM entities AS e WHERE e.tenant_id = ? AND e.id IN ({ids})
 _SEEN: Final = "WITH seen AS MATERIALIZED (SELECT DISTINCT l.memory_seq FROM links l WHERE {condition})"
 _SPOKEN_OF: Final = """
 SELECT m.entity_id, 1 AS counts FROM seen CROSS JOIN mentions m INDEXED BY mentions_memory
-    ON m.tenant_id = ? AND m.memory_seq = seen.memory_seq
+    WHERE m.tenant_id = ? AND m.memory_seq = seen.memory_seq
 UNION ALL SELECT r.source_id, 0 FROM seen CROSS JOIN relations r INDEXED BY relations_memory
-    ON r.tenant_id = ? AND r.memory_seq = seen.memory_seq
+    WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq
 UNION ALL SELECT r.target_id, 0 FROM seen CROSS JOIN relations r INDEXED BY relations_memory
-    ON r.tenant_id = ? AND r.memory_seq = seen.memory_seq"""
+    WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq"""
 _NEXT: Final = f"""
 SELECT {_ENTITY} FROM (
     SELECT target_id AS id FROM {_BY_SOURCE} WHERE tenant_id = ? AND source_id = ?
@@ -141,22 +141,25 @@ class EntitiesTable:
 
     async def listed(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         condition, params = _linked(scope)
+        owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
             SELECT {_ENTITY}, sum(s.counts) AS n FROM ({_SPOKEN_OF}) s
-            CROSS JOIN entities e ON e.tenant_id = ? AND e.id = s.entity_id
-            GROUP BY e.seq ORDER BY n DESC, e.seq LIMIT ? OFFSET ?"""
-        rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, limit, offset))
+            CROSS JOIN entities e WHERE e.tenant_id = ? AND e.id = s.entity_id{owned}
+            GROUP BY e.tenant_id, e.seq ORDER BY n DESC, e.seq LIMIT ? OFFSET ?"""
+        rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, *owner, limit, offset))
         return [_entity(row, row[_ENTITY_WIDTH]) for row in rows]
 
     async def edges(self, scope: Scope, limit: int, offset: int = 0) -> list[tuple[EntityRow, RelationRow, EntityRow]]:
         condition, params = _linked(scope)
+        owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
             SELECT {_ENTITY}, {_ENTITY.replace("e.", "t.")}, {_RELATION} FROM seen
-            CROSS JOIN relations r INDEXED BY relations_memory ON r.tenant_id = ? AND r.memory_seq = seen.memory_seq
+            CROSS JOIN relations r INDEXED BY relations_memory
             JOIN entities e ON e.tenant_id = r.tenant_id AND e.id = r.source_id
             JOIN entities t ON t.tenant_id = r.tenant_id AND t.id = r.target_id
+            WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq{owned}
             ORDER BY r.valid_from DESC, r.memory_seq DESC, r.id LIMIT ? OFFSET ?"""
-        rows = await self._sql.rows(query, (*params, scope.tenant_id, limit, offset))
+        rows = await self._sql.rows(query, (*params, scope.tenant_id, *owner, limit, offset))
         return [(_entity(row), RelationRow(*row[2 * _ENTITY_WIDTH :]), _entity(row[_ENTITY_WIDTH:])) for row in rows]
 
 
@@ -173,6 +176,11 @@ def _linked(scope: Scope) -> tuple[str, list[str]]:
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in given)
     return f"l.tenant_id = ?{narrowed}", [scope.tenant_id, *(value for _, value in given)]
+
+
+def _of_user(scope: Scope) -> tuple[str, tuple[str, ...]]:
+    """That an entity is the user's own: others who hold the same memory know the same name by an entity of theirs."""
+    return (" AND e.user_id = ?", (scope.user_id,)) if scope.user_id else ("", ())
 
 
 def _entity(row: Row, mentions: int = 0) -> EntityRow:

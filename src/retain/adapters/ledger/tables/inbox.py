@@ -11,6 +11,24 @@ from retain.model.event import Signal
 from retain.model.instant import Instant
 from retain.model.scope import Scope
 
+_COLUMNS: Final = (
+    "id, tenant_id, user_id, agent_id, run_id, user_text, occurred_at, created_at, assistant_text, data, status, "
+    "attempts, last_error, due_at"
+)
+_SAME: Final = "tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ?"
+# By rows and not by sessions: grouping would read all that wait whenever somebody looks.
+_DUE: Final = """
+SELECT s.tenant_id, s.user_id, s.agent_id, s.run_id FROM signals s
+WHERE s.status = 'pending' AND s.due_at <= ?:whose
+  AND NOT EXISTS (SELECT 1 FROM signals later
+                  WHERE later.tenant_id = s.tenant_id AND later.status = 'pending' AND later.user_id = s.user_id
+                    AND later.agent_id = s.agent_id AND later.run_id = s.run_id AND later.due_at > ?)
+ORDER BY s.due_at, s.seq LIMIT ? OFFSET ?"""
+_MARK: Final = """
+UPDATE signals SET status = ?, attempts = attempts + ?, last_error = ?,
+       due_at = CASE WHEN due_at IS NULL THEN NULL ELSE coalesce(?, due_at) END
+WHERE tenant_id = ? AND id = ? AND status = 'pending'"""
+
 
 class SignalsTable:
     """See ``retain.ports.inbox.Signals``."""
@@ -21,19 +39,50 @@ class SignalsTable:
     async def put(self, signals: Iterable[Signal]) -> None:
         await self._sql.many(
             "INSERT INTO signals (tenant_id, id, user_id, agent_id, run_id, user_text, assistant_text, data, status, "
-            "attempts, last_error, occurred_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "attempts, last_error, occurred_at, created_at, due_at) "
+            f"VALUES ({marks(14)})",
             (_params(signal) for signal in signals),
         )
 
     async def pending(self, scope: Scope, limit: int) -> list[Signal]:
         narrowed, values = _narrowed(scope)
         rows = await self._sql.rows(
-            "SELECT id, tenant_id, user_id, agent_id, run_id, user_text, occurred_at, created_at, assistant_text, "
-            f"data, status, attempts, last_error FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed} "
-            "ORDER BY seq LIMIT ?",
+            f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed} ORDER BY seq LIMIT ?",
             (scope.tenant_id, *values, limit),
         )
         return [_signal(row) for row in rows]
+
+    async def session(self, scope: Scope, limit: int) -> list[Signal]:
+        query = f"SELECT {_COLUMNS} FROM signals WHERE {_SAME} AND status = 'pending' ORDER BY seq LIMIT ?"
+        return [_signal(row) for row in await self._sql.rows(query, (*_session(scope), limit))]
+
+    async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
+        narrowed, values = _narrowed(scope)
+        query = (
+            "SELECT tenant_id, user_id, agent_id, run_id FROM signals "
+            f"WHERE tenant_id = ? AND status = 'pending'{narrowed} "
+            "GROUP BY tenant_id, user_id, agent_id, run_id ORDER BY min(seq) LIMIT ? OFFSET ?"
+        )
+        return [Scope(*row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
+
+    async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
+        whose = "" if tenant_id is None else " AND s.tenant_id = ?"
+        values = () if tenant_id is None else (tenant_id,)
+        rows = await self._sql.rows(_DUE.replace(":whose", whose), (now, *values, now, limit, offset))
+        return [Scope(*row) for row in rows]
+
+    async def hurry(self, scope: Scope, now: Instant) -> int:
+        return await self._sql.run(
+            "UPDATE signals SET due_at = ? WHERE tenant_id = ? AND status = 'pending' AND user_id = ? AND agent_id = ? "
+            "AND run_id <> ? AND due_at > ?",
+            (now, *_session(scope), now),
+        )
+
+    async def waiting(self, scope: Scope) -> int:
+        narrowed, values = _narrowed(scope)
+        query = f"SELECT count(*) FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed}"
+        row = await self._sql.one(query, (scope.tenant_id, *values))
+        return int(row[0]) if row else 0
 
     async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -50,18 +99,36 @@ class SignalsTable:
         await self._sql.run(f"DELETE FROM signals WHERE tenant_id = ?{narrowed}", (scope.tenant_id, *values))
 
     async def mark(
-        self, tenant_id: str, ids: Iterable[str], status: str, error: str | None = None, *, counts: bool = True
-    ) -> None:
-        await self._sql.many(
-            "UPDATE signals SET status = ?, attempts = attempts + ?, last_error = ? WHERE tenant_id = ? AND id = ?",
-            ((status, int(counts), error, tenant_id, signal_id) for signal_id in ids),
-        )
+        self,
+        tenant_id: str,
+        ids: Iterable[str],
+        status: str,
+        error: str | None = None,
+        *,
+        counts: bool = True,
+        due_at: Instant | None = None,
+    ) -> int:
+        marked = 0
+        for signal_id in ids:
+            marked += await self._sql.run(_MARK, (status, int(counts), error, due_at, tenant_id, signal_id))
+        return marked
+
+    async def is_known(self, scope: Scope) -> bool:
+        return await self._sql.one(f"SELECT 1 FROM signals WHERE {_SAME} LIMIT 1", _session(scope)) is not None
+
+    async def clear(self, scope: Scope) -> None:
+        await self._sql.run(f"DELETE FROM signals WHERE {_SAME}", _session(scope))
+
+    async def purge(self, tenant_id: str, before: Instant) -> int:
+        query = "DELETE FROM signals WHERE tenant_id = ? AND status = 'processed' AND created_at < ?"
+        return await self._sql.run(query, (tenant_id, before))
 
 
-# A memory that is deleted for everybody says so itself; one that only lost a link is named by what is suppressed.
+# A memory that is deleted for everybody or put aside says so itself; one that only lost a link is named by what is
+# suppressed.
 _HIDDEN: Final = """
 SELECT m.origin_id FROM memories m WHERE m.tenant_id = ? AND m.origin_id IN (:ids)
-   AND (m.status = 'deleted'
+   AND (m.status = 'deleted' OR (m.valid_to IS NULL AND m.status IN ('disabled', 'quarantined'))
         OR EXISTS (SELECT 1 FROM suppressed s WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id))
 UNION SELECT turn_id FROM suppressed WHERE tenant_id = ? AND turn_id IN (:ids)"""
 
@@ -89,6 +156,11 @@ class SuppressedTable:
     async def has(self, tenant_id: str, dedupe: str) -> bool:
         query = "SELECT 1 FROM suppressed WHERE tenant_id = ? AND dedupe = ?"
         return await self._sql.one(query, (tenant_id, dedupe)) is not None
+
+    async def since(self, tenant_id: str, dedupe: str) -> Instant | None:
+        query = "SELECT created_at FROM suppressed WHERE tenant_id = ? AND dedupe = ?"
+        row = await self._sql.one(query, (tenant_id, dedupe))
+        return None if row is None else row[0]
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -148,10 +220,14 @@ def _params(signal: Signal) -> tuple[object, ...]:
     who = signal.scope
     scope = (who.tenant_id, signal.id, who.user_id, who.agent_id, who.run_id)
     state = (signal.status, signal.attempts, signal.last_error, signal.occurred_at, signal.created_at)
-    return (*scope, signal.user_text, signal.assistant_text, dump(signal.data), *state)
+    return (*scope, signal.user_text, signal.assistant_text, dump(signal.data), *state, signal.due_at)
+
+
+def _session(scope: Scope) -> tuple[str, str, str, str]:
+    return (scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
 
 
 def _signal(row: Row) -> Signal:
-    id_, tenant, user, agent, run, text, occurred_at, created_at, answer, data, status, attempts, error = row
+    id_, tenant, user, agent, run, text, occurred_at, created_at, answer, data, status, attempts, error, due_at = row
     scope = Scope(tenant, user, agent, run)
-    return Signal(id_, scope, text, occurred_at, created_at, answer, load(data), status, attempts, error)
+    return Signal(id_, scope, text, occurred_at, created_at, answer, load(data), status, attempts, error, due_at)

@@ -14,6 +14,9 @@ from retain.model.scope import Scope
 _INSERT = f"INSERT INTO links ({', '.join(LINK_COLUMNS)}, memory_seq) VALUES ({marks(len(LINK_COLUMNS) + 1)})"
 
 
+_OWN_FIRST = "ORDER BY l.origin = 'mirror', l.user_id, l.agent_id, l.run_id"
+
+
 class LinksTable:
     """See ``retain.ports.ledger.Links``."""
 
@@ -27,7 +30,7 @@ class LinksTable:
         await self._sql.many(_INSERT, (_params(tenant_id, seq, link) for seq, link in links))
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
-        query = f"SELECT {SELECT_LINK} FROM links l WHERE l.tenant_id = ? AND l.memory_seq = ?"
+        query = f"SELECT {SELECT_LINK} FROM links l WHERE l.tenant_id = ? AND l.memory_seq = ? {_OWN_FIRST}"
         return [to_link(row) for row in await self._sql.rows(query, (tenant_id, seq))]
 
     async def holder(self, tenant_id: str, dedupe: str) -> int | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeAlias
 
 from retain.adapters.ledger.codec import (
     INSERT_RECORD,
@@ -42,7 +42,8 @@ WHERE m.seq = p.seq AND l.tenant_id = p.tenant AND l.memory_seq = p.seq
 ORDER BY p.seq %s"""
 _SEEN = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}
-FROM {_MEMORIES_FIRST} AND m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"""
+FROM {_MEMORIES_FIRST} AND m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL
+ORDER BY l.origin = 'mirror' LIMIT 1"""
 _CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL"
 # Only what stands near the end is looked at: a user without turns may have any number of facts.
 _LATEST = """
@@ -60,6 +61,9 @@ _LATEST_OF_USER = _LATEST.format(index="links_user", which="=")
 class MemoriesTable:
     """See ``retain.ports.ledger.Memories``."""
 
+    page: ClassVar[str] = _PAGE
+    """One page of what matches; databases differ in how they pick one link of several."""
+
     def __init__(self, sql: Sql, compile_where: Compile) -> None:
         self._sql, self._where = sql, compile_where
 
@@ -70,8 +74,9 @@ class MemoriesTable:
     async def close(self, seq: int, status: str, at: Instant) -> bool:
         # A version never ends before it began, even when clocks or backdated revisions disagree.
         changed = await self._sql.run(
-            "UPDATE memories SET status = ?, valid_to = max(valid_from, ?) WHERE seq = ? AND valid_to IS NULL",
-            (status, at, seq),
+            "UPDATE memories SET status = ?, valid_to = CASE WHEN valid_from > ? THEN valid_from ELSE ? END "
+            "WHERE seq = ? AND valid_to IS NULL",
+            (status, at, at, seq),
         )
         return changed == 1
 
@@ -81,13 +86,39 @@ class MemoriesTable:
             (tenant_id, memory_id),
         )
 
+    async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
+        await self._sql.run(
+            "UPDATE memories SET status = CASE WHEN version = ? THEN ? ELSE 'superseded' END "
+            "WHERE tenant_id = ? AND id = ? AND status = 'deleted'",
+            (version, status, tenant_id, memory_id),
+        )
+
+    async def last(self, tenant_id: str, memory_id: str) -> Record | None:
+        query = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ?"
+        row = await self._sql.one(f"{query} ORDER BY m.version DESC LIMIT 1", (tenant_id, memory_id))
+        return None if row is None else to_record(row)
+
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
         condition, params = self._where(where)
         order = "ASC" if oldest_first else "DESC"
         # First the links of one page, which their indexes hold in order, then what is shown of them. A memory may be
         # seen through several links of one scope; it is listed once.
-        query = _PAGE % (f"{_from(where)} AND {condition}", order, order)
+        query = self.page % (f"{_from(where)} AND {condition}", order, order)
         return [_found(row) for row in await self._sql.rows(query, [*params, limit, offset])]
+
+    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+        condition, params = self._where(where)
+        rank = "m.salience DESC, m.seq DESC"
+        query = f"SELECT DISTINCT m.salience, m.seq FROM {_from(where)} AND {condition} ORDER BY {rank} LIMIT ?"
+        seqs = [row[1] for row in await self._sql.rows(query, [*params, limit])]
+        found = {one.record.seq: one for one in await self.among(seqs, where)}
+        return [found[seq] for seq in seqs if seq in found]
+
+    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+        counted = "CASE WHEN source_count + ? < 0 THEN 0 ELSE source_count + ? END"
+        await self._sql.many(
+            f"UPDATE memories SET source_count = {counted} WHERE seq = ?", ((by, by, seq) for seq in seqs)
+        )
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
         ids = (scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
@@ -116,6 +147,9 @@ class MemoriesTable:
         query = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.version = ?"
         row = await self._sql.one(query, (tenant_id, memory_id, version))
         return None if row is None else to_record(row)
+
+    async def strengthen(self, seq: int, salience: float, anchor_at: Instant) -> None:
+        await self._sql.run("UPDATE memories SET salience = ?, anchor_at = ? WHERE seq = ?", (salience, anchor_at, seq))
 
     async def seqs(self, where: Where) -> list[int]:
         condition, params = self._where(where)

@@ -34,6 +34,15 @@ class ReceiptsTable:
         row = await self._sql.one(query, (tenant_id, receipt_id))
         return None if row is None else load(row[0])
 
+    async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
+        query = "SELECT user_id, agent_id, run_id FROM receipts WHERE tenant_id = ? AND id = ?"
+        row = await self._sql.one(query, (tenant_id, receipt_id))
+        return None if row is None else Scope(tenant_id, *row)
+
+    async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
+        query = "UPDATE receipts SET body = ? WHERE tenant_id = ? AND id = ?"
+        await self._sql.run(query, (dump(body), tenant_id, receipt_id))
+
     async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
         await self._sql.run("DELETE FROM receipts WHERE tenant_id = ? AND created_at < ?", (tenant_id, before))
         await self._sql.run(_SURPLUS, (tenant_id, tenant_id, max(keep, 1) - 1))

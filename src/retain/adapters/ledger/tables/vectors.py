@@ -20,7 +20,7 @@ WHERE l.tenant_id = ? AND l.user_id = ?
 ORDER BY l.memory_seq"""
 _CHANGED: Final = """
 SELECT t.memory_seq, coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), v.vector,
-       coalesce(m.layer = 'turn' OR m.source = 'manual', 0)
+       coalesce(m.layer = 'turn' OR m.source = 'manual', FALSE)
 FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
 LEFT JOIN links l ON l.tenant_id = t.tenant_id AND l.memory_seq = t.memory_seq AND l.user_id = ?
 LEFT JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
@@ -60,7 +60,7 @@ class VectorsTable:
         self._sql = sql
 
     async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        await self._sql.many(_PUT, ((tenant_id, seq, signature, one, _words(one)) for seq, one in vectors))
+        await self._sql.many(_PUT, ((tenant_id, seq, signature, one, words_of(one)) for seq, one in vectors))
 
     async def get(self, tenant_id: str, seq: int, signature: str) -> Vector | None:
         query = "SELECT vector, words FROM vectors WHERE tenant_id = ? AND memory_seq = ? AND signature = ?"
@@ -135,11 +135,12 @@ class VectorsTable:
         return int(row[0]) if row else 0
 
     async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        params = ((signature, one, _words(one), tenant_id, seq) for seq, one in vectors)
+        params = ((signature, one, words_of(one), tenant_id, seq) for seq, one in vectors)
         return sum([await self._sql.run(_FILL, each) for each in params])
 
 
-def _words(vector: bytes) -> bytes | None:
+def words_of(vector: bytes) -> bytes | None:
+    """The vectors of its words, if the model told them."""
     return (vector.words or None) if isinstance(vector, Vector) else None
 
 

@@ -40,6 +40,8 @@ CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
 CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_origin ON memories (tenant_id, origin_id) WHERE origin_id IS NOT NULL;
+-- What was deleted and still has its words; without them it has no hash.
+CREATE INDEX memories_buried ON memories (tenant_id, valid_to) WHERE status = 'deleted' AND hash <> '';
 
 CREATE TABLE links (
     tenant_id    TEXT    NOT NULL,
@@ -82,9 +84,12 @@ CREATE TABLE events (
     run_id     TEXT    NOT NULL DEFAULT '',
     job_id     TEXT,
     is_deleted INTEGER NOT NULL DEFAULT 0,
-    created_at TEXT    NOT NULL
+    created_at TEXT    NOT NULL,
+    undoes     TEXT
 );
 CREATE INDEX events_memory ON events (tenant_id, memory_id, seq);
+CREATE INDEX events_job ON events (tenant_id, job_id, seq) WHERE job_id IS NOT NULL;
+CREATE INDEX events_old ON events (tenant_id, old_id, seq) WHERE old_id IS NOT NULL;
 CREATE INDEX events_time ON events (tenant_id, created_at);
 
 CREATE TABLE signals (
@@ -99,14 +104,24 @@ CREATE TABLE signals (
     data           TEXT    NOT NULL DEFAULT '{}',
     status         TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'processed', 'dead')),
     attempts       INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
-    lease_owner    TEXT,
-    lease_until    TEXT,
     last_error     TEXT,
+    due_at         TEXT             DEFAULT '',
     occurred_at    TEXT    NOT NULL,
     created_at     TEXT    NOT NULL,
     UNIQUE (tenant_id, id)
 );
-CREATE INDEX signals_queue ON signals (tenant_id, status, user_id, agent_id, run_id);
+-- due_at: '' is at once, NULL only when somebody asks for it. A session is due when the last of its signals is.
+CREATE INDEX signals_queue ON signals (tenant_id, status, user_id, agent_id, run_id, due_at);
+CREATE INDEX signals_due ON signals (status, due_at);
+
+-- Who works on what, and until when nobody else does.
+CREATE TABLE leases (
+    tenant_id TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    owner     TEXT NOT NULL,
+    until     TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+) WITHOUT ROWID;
 
 CREATE TABLE jobs (
     seq           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -127,6 +142,8 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_time ON jobs (tenant_id, task, created_at);
 
+-- scope_key: '' is the tenant, else user:<id>, agent:<id> or run:<id>. The row with neither scope_key nor key holds
+-- a version that differs after every change, so that other processes notice.
 CREATE TABLE settings (
     tenant_id  TEXT NOT NULL,
     scope_key  TEXT NOT NULL DEFAULT '',
@@ -212,31 +229,35 @@ CREATE TABLE mentions (
 ) WITHOUT ROWID;
 CREATE INDEX mentions_memory ON mentions (tenant_id, memory_seq);
 
+-- What is set for an agent stands in settings.
 CREATE TABLE agents (
     tenant_id     TEXT NOT NULL,
     id            TEXT NOT NULL,
     name          TEXT NOT NULL DEFAULT '',
     model         TEXT,
     system_prompt TEXT,
-    settings      TEXT NOT NULL DEFAULT '{}',
     created_at    TEXT NOT NULL,
     updated_at    TEXT NOT NULL,
     PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
 
+-- Only what recognises a key; the id is part of the key and tells which row to look at.
 CREATE TABLE api_keys (
-    tenant_id    TEXT NOT NULL,
-    id           TEXT NOT NULL,
-    hash         TEXT NOT NULL UNIQUE,
-    prefix       TEXT NOT NULL,
-    subjects     TEXT NOT NULL DEFAULT '{}',
-    verbs        TEXT NOT NULL DEFAULT '[]',
-    created_at   TEXT NOT NULL,
-    expires_at   TEXT,
-    revoked_at   TEXT,
-    last_used_at TEXT,
+    tenant_id      TEXT NOT NULL,
+    id             TEXT NOT NULL,
+    name           TEXT NOT NULL DEFAULT '',
+    hash           TEXT NOT NULL,
+    subjects       TEXT NOT NULL DEFAULT '{}',
+    verbs          TEXT NOT NULL DEFAULT '[]',
+    created_at     TEXT NOT NULL,
+    expires_at     TEXT,
+    revoked_at     TEXT,
+    last_used_at   TEXT,
+    previous_hash  TEXT,
+    previous_until TEXT,
     PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
+CREATE UNIQUE INDEX api_keys_id ON api_keys (id);
 
 CREATE TABLE receipts (
     tenant_id  TEXT NOT NULL,
@@ -287,6 +308,46 @@ CREATE TABLE idempotency (
 );
 CREATE INDEX idempotency_time ON idempotency (created_at);
 
+-- What a store keeps about itself, apart from settings because nobody is shown it: the keys that sign reports, what was
+-- erased (by digests under the key: not whose), and the copies that were made of it (tenant '' is the whole store).
+CREATE TABLE secrets (
+    tenant_id  TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+) WITHOUT ROWID;
+
+CREATE TABLE erasures (
+    seq           INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    user_digest   TEXT NOT NULL DEFAULT '',
+    agent_digest  TEXT NOT NULL DEFAULT '',
+    run_digest    TEXT NOT NULL DEFAULT '',
+    memory_digest TEXT NOT NULL DEFAULT '',
+    created_at    TEXT NOT NULL,
+    UNIQUE (tenant_id, id)
+);
+
+CREATE TABLE backups (
+    tenant_id  TEXT    NOT NULL DEFAULT '',
+    path       TEXT    NOT NULL,
+    whole      INTEGER NOT NULL DEFAULT 0,
+    created_at TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, path)
+) WITHOUT ROWID;
+
+-- How often something happened that leaves no event, by user and day.
+CREATE TABLE counters (
+    tenant_id TEXT    NOT NULL,
+    user_id   TEXT    NOT NULL DEFAULT '',
+    day       TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    value     INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, user_id, day, name)
+) WITHOUT ROWID;
+
 -- Words come analysed and separated by blanks; every other character is part of a word.
 CREATE TABLE words (
     seq     INTEGER PRIMARY KEY,
@@ -307,6 +368,22 @@ SELECT id, memory_id, event, old_text AS old_value, new_text AS new_value, creat
        tenant_id, user_id, agent_id, run_id
 FROM events WHERE event IN ('ADD', 'UPDATE', 'DELETE');
 
+-- What took the place of what, for whom: a version under the same id, a memory of one's own, or nothing.
 CREATE VIEW memory_updates AS
-SELECT id, tenant_id, user_id, old_id AS old_vector_id, new_id AS new_vector_id, reason, created_at
-FROM events WHERE event IN ('REPLACE', 'UNLINK');
+SELECT id, tenant_id, user_id, coalesce(old_id, memory_id) AS old_vector_id,
+       CASE WHEN event = 'UPDATE' THEN coalesce(new_id, memory_id) ELSE new_id END AS new_vector_id, reason, created_at
+FROM events WHERE event IN ('REPLACE', 'UNLINK', 'DELETE') OR (event = 'UPDATE' AND old_text <> new_text);
+
+-- A store of vectors and of who holds them, as other tools know it; "values" is little-endian float32.
+CREATE VIEW shared_vectors AS
+SELECT m.tenant_id, m.id, v.vector AS "values",
+       json_object('content', m.text, 'type', 'memory', 'created_at', m.created_at) AS metadata
+FROM memories m
+JOIN indexes i ON i.tenant_id = m.tenant_id AND i.state = 'active'
+JOIN vectors v ON v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = i.signature
+WHERE m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact';
+
+CREATE VIEW users_vectors AS
+SELECT DISTINCT l.tenant_id, l.user_id, m.id AS vector_id
+FROM links l JOIN memories m ON m.tenant_id = l.tenant_id AND m.seq = l.memory_seq
+WHERE l.user_id <> '' AND m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact';

@@ -1,0 +1,131 @@
+"""``python -m benchmarks.quality.digest --data FILE``: digests that rules make of sessions, beside written summaries.
+
+The file is in LoCoMo's format, with ``session_summary``. A digest is its summary, topics and entities. Measured is how
+many of the names in the written summary stand in it, and whether it holds a name or a word that nobody said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.quality.cases import reading
+from benchmarks.quality.metrics import mean
+from benchmarks.quality.report import Origin, Section, Table, save
+from retain.core.analyze import terms
+from retain.core.curate import EFFECT, candidates
+from retain.core.digest.extractive import Stated, extractive
+from retain.core.digest.model import Digest
+from retain.core.entities import entities, read
+from retain.core.names import names_in
+from retain.errors import RetainError
+from retain.model.message import Message
+
+_WORD = re.compile(r"[^\W_]+")
+_CALENDAR = frozenset(
+    """january february march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A session, what somebody wrote about it, and what the rules make of it."""
+
+    turns: Sequence[Message]
+    written: str
+    digest: Digest
+
+    @property
+    def text(self) -> str:
+        """All of the digest that names are looked for in."""
+        return "\n".join([self.digest.summary, *self.digest.topics, *self.digest.entities])
+
+    @property
+    def said(self) -> str:
+        """All that was said, and by whom."""
+        return "\n".join(f"{turn.name} {turn.text}" for turn in self.turns)
+
+    def kept(self, names: Sequence[str]) -> list[float]:
+        """For each name whether all its words stand in the digest."""
+        held = set(terms(self.text))
+        return [float(set(terms(name)) <= held) for name in names]
+
+    @property
+    def invented(self) -> list[str]:
+        """The words of the digest, of every part of it, that were not said."""
+        said = {word.lower() for word in _WORD.findall(self.said)}
+        told = "\n".join([self.text, *self.digest.decisions, *self.digest.action_items])
+        return [word for word in _WORD.findall(told) if word.lower() not in said]
+
+
+def named(text: str) -> list[str]:
+    """Names as Retain finds them: what has a capital letter of its own."""
+    return [one.name for one in entities(read(text).names) if one.name != one.name.lower()]
+
+
+def capitals(text: str) -> list[str]:
+    """Names as anybody would count them: words with a capital inside a sentence, each once, but for dates."""
+    return sorted({name for name in names_in(text) if name.lower() not in _CALENDAR and not name.isdigit()})
+
+
+def sessions(path: Path) -> Iterator[Told]:
+    """Every session of a file about which somebody wrote a summary."""
+    for case in json.loads(path.read_text("utf-8")):
+        for name, written in case["session_summary"].items():
+            talk = case["conversation"].get(name.removesuffix("_summary"))
+            if talk:
+                turns = [Message("user", turn["text"], turn["speaker"]) for turn in talk]
+                yield Told(turns, written, digest(turns))
+
+
+def digest(turns: Sequence[Message]) -> Digest:
+    """What the rules make of a session."""
+    stated = [
+        Stated(at, one.start, one.end, one.category, one.salience)
+        for at, turn in enumerate(turns)
+        for one in candidates(turn.text, speaker=turn.name)
+        if one.category != EFFECT
+    ]
+    return extractive(turns, stated) or Digest("")
+
+
+def table(path: Path) -> Table:
+    """How much of what is named comes through, and how much is made up."""
+    with reading(path, "locomo, with session summaries"):
+        every = list(sessions(path))
+    by_finder = [kept for one in every for kept in one.kept(named(one.written))]
+    by_capitals = [kept for one in every for kept in one.kept(capitals(one.written))]
+    length = sum(len(one.digest.summary) for one in every) / sum(len(one.said) for one in every)
+    header = ("sessions", "named entities kept", "words with a capital kept", "words nobody said", "length")
+    shown = (len(every), mean(by_finder), mean(by_capitals), sum(len(one.invented) for one in every), f"{length:.1%}")
+    return Table("", header, [tuple(map(str, shown))])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and keep the result when that is asked for."""
+    parser = argparse.ArgumentParser(prog="benchmarks.quality.digest", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="conversations in LoCoMo's format")
+    parser.add_argument("--save", action="store_true", help="keep the result under benchmarks/results")
+    options = parser.parse_args(arguments)
+    origin = Origin.now()
+    try:
+        measured = table(options.data)
+    except (RetainError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    facts = origin.facts() | {"data": options.data.name, "distilled by": "rules, no model"}
+    section = Section(f"Digests: {options.data.name}", facts, [measured])
+    sys.stdout.write(section.markdown())
+    if options.save:
+        save(section, origin.name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

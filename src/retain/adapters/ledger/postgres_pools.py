@@ -1,0 +1,188 @@
+"""psycopg's two pools behind one: connections to be waited for, or to be awaited.
+
+A pool belongs to one process, and on asyncio to one event loop. Whoever comes from another one gets another pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
+
+from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from retain.adapters.forks import ForkSafeLock
+from retain.adapters.ledger.postgres_sql import AsyncWire, BlockingWire, PeekingSql, PostgresSql, Wire
+from retain.adapters.ledger.postgres_tx import PostgresTx
+from retain.adapters.ledger.postgres_types import register
+from retain.adapters.ledger.seam import Row
+
+PATIENCE: Final = 5.0
+"""How many seconds closing waits for connections that are in use."""
+
+
+@dataclass(slots=True)
+class Lent:
+    """A connection that nobody else uses meanwhile, and the tables over it."""
+
+    connection: Any
+    wire: Wire
+    tx: PostgresTx
+    peeking: PeekingSql
+    peeked: PostgresTx
+
+
+def _lent(connection: Any, wire: Wire) -> Lent:
+    peeking = PeekingSql(wire)
+    return Lent(connection, wire, PostgresTx(PostgresSql(wire)), peeking, PostgresTx(peeking))
+
+
+class Blocking(Connection[Row]):
+    """A connection that knows its tables."""
+
+    @cached_property
+    def lent(self) -> Lent:
+        """Made once a connection."""
+        return _lent(self, BlockingWire(self))
+
+
+class Awaited(AsyncConnection[Row]):
+    """The same for asyncio."""
+
+    @cached_property
+    def lent(self) -> Lent:
+        """Made once a connection."""
+        return _lent(self, AsyncWire(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How connections are made."""
+
+    url: str = field(repr=False)
+    size: int
+    wait_seconds: float
+    vector_oid: int = 0
+
+    def kwargs(self) -> dict[str, Any]:
+        """What psycopg is told about every connection. Transactions begin and end where the code says so."""
+        return {"autocommit": True, "fallback_application_name": "retain"}
+
+
+class Pool(Protocol):
+    """Lends connections."""
+
+    async def take(self) -> Lent:
+        """A connection; waits while all are in use."""
+        ...
+
+    async def give(self, lent: Lent) -> None:
+        """Take it back; one that is lost is replaced."""
+        ...
+
+    async def close(self) -> None:
+        """Close them all."""
+        ...
+
+
+class BlockingPool:
+    """Connections for threads."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._pools: dict[int, ConnectionPool[Blocking]] = {}  # by process: a child must not touch its parent's
+        self._guard = ForkSafeLock()
+
+    async def take(self) -> Lent:
+        return self._pool().getconn().lent
+
+    async def give(self, lent: Lent) -> None:
+        self._pool().putconn(lent.connection)
+
+    async def close(self) -> None:
+        pool = self._pools.pop(os.getpid(), None)
+        if pool is not None:
+            pool.close(PATIENCE)
+
+    def _pool(self) -> ConnectionPool[Blocking]:
+        pool = self._pools.get(os.getpid())
+        return pool if pool is not None else self._opened()
+
+    def _opened(self) -> ConnectionPool[Blocking]:
+        with self._guard:
+            if os.getpid() not in self._pools:
+                self._pools[os.getpid()] = made = ConnectionPool(
+                    self._options.url,
+                    connection_class=Blocking,
+                    kwargs={**self._options.kwargs(), "cursor_factory": RawCursor},
+                    min_size=1,
+                    max_size=self._options.size,
+                    timeout=self._options.wait_seconds,
+                    num_workers=1,
+                    configure=lambda connection: register(connection, self._options.vector_oid),
+                    name="retain",
+                    open=False,
+                )
+                made.open()
+            return self._pools[os.getpid()]
+
+
+class AsyncPool:
+    """Connections for tasks, a pool for every event loop."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool[Awaited]] = {}
+        self._made: WeakKeyDictionary[Awaited, asyncio.AbstractEventLoop] = WeakKeyDictionary()
+
+    async def take(self) -> Lent:
+        pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
+        return (await pool.getconn()).lent
+
+    async def give(self, lent: Lent) -> None:
+        pool = self._pools.get(asyncio.get_running_loop())
+        if pool is None:
+            await lent.connection.close()
+        else:
+            await pool.putconn(lent.connection)
+
+    async def close(self) -> None:
+        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.close(PATIENCE)
+        self._leave_ended()
+
+    async def _opened(self) -> AsyncConnectionPool[Awaited]:
+        self._leave_ended()
+        loop = asyncio.get_running_loop()
+        self._pools[loop] = made = AsyncConnectionPool(
+            self._options.url,
+            connection_class=Awaited,
+            kwargs={**self._options.kwargs(), "cursor_factory": AsyncRawCursor},
+            min_size=1,
+            max_size=self._options.size,
+            timeout=self._options.wait_seconds,
+            num_workers=1,
+            configure=self._configure,
+            name="retain",
+            open=False,
+        )
+        await made.open()
+        return made
+
+    async def _configure(self, connection: Awaited) -> None:
+        register(connection, self._options.vector_oid)
+        self._made[connection] = asyncio.get_running_loop()
+
+    def _leave_ended(self) -> None:
+        """Close what belongs to event loops that have ended: nobody can await it any more."""
+        ended = [loop for loop in self._pools if loop.is_closed()]
+        for loop in ended:
+            self._pools.pop(loop)
+        for connection, loop in list(self._made.items()):
+            if loop in ended:
+                connection.pgconn.finish()

@@ -1,0 +1,173 @@
+"""One transaction on PostgreSQL: the same tables, and a twin where the two databases differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, record_params
+from retain.adapters.ledger.postgres_fulltext import PostgresFullText
+from retain.adapters.ledger.postgres_sql import PostgresSql
+from retain.adapters.ledger.postgres_types import PgVector
+from retain.adapters.ledger.postgres_where import compiled
+from retain.adapters.ledger.seam import marks
+from retain.adapters.ledger.tables.admin import AdminTable
+from retain.adapters.ledger.tables.bulk import BulkTables, described, docs
+from retain.adapters.ledger.tables.erasure import ErasureTable
+from retain.adapters.ledger.tables.inbox import SignalsTable
+from retain.adapters.ledger.tables.keys import ApiKeysTable
+from retain.adapters.ledger.tables.memories import MemoriesTable
+from retain.adapters.ledger.tables.stored import StoredTexts
+from retain.adapters.ledger.tables.vectors import VectorsTable, words_of
+from retain.adapters.ledger.tx import SqlTx
+from retain.model.access import ApiKey
+from retain.model.instant import Instant
+from retain.model.memory import Record
+from retain.model.scope import Scope
+from retain.ports.bulk import BulkRow, BulkTable
+
+_PUT: Final = """
+INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
+_FILL: Final = """
+INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words)
+SELECT tenant_id, seq, ?, ?, ?::bytea FROM memories WHERE tenant_id = ? AND seq = ? AND valid_to IS NULL
+ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
+
+_MOST_NUMBERS: Final = 64
+_NUMBERS: Final = "SELECT nextval('retain.memories_seq_seq') FROM generate_series(1, ?)"
+_INSERT: Final = f"INSERT INTO memories ({', '.join(INSERTED)}, seq) VALUES ({marks(len(INSERTED) + 1)})"
+_COLUMNS: Final = """
+SELECT c.relname::text, a.attname::text, coalesce(array_position(i.indkey::int2[], a.attnum), -1) + 1
+FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r'
+ORDER BY c.relname COLLATE "C", 3, a.attname COLLATE "C\""""
+
+
+class PostgresTx(SqlTx):
+    """See ``retain.ports.ledger.Tx``; made once per connection."""
+
+    memories: _Memories
+
+    def __init__(self, sql: PostgresSql) -> None:
+        super().__init__(sql, compiled)
+        self.memories = _Memories(sql)
+        self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
+        self.vectors = _Vectors(sql)
+        self.signals = _Signals(sql)
+        self.api_keys = _ApiKeys(sql)
+        self.stored = _Stored(sql)
+        self.erasure = _Erasure(sql)
+        self.bulk = _Bulk(sql)
+        self.admin = _Admin(sql)
+
+    def begin(self) -> None:
+        """Whatever was kept for the transaction before is gone."""
+        self.memories.begin()
+
+
+class _Memories(MemoriesTable):
+    def __init__(self, sql: PostgresSql) -> None:
+        super().__init__(sql, compiled)
+        self._numbers: list[int] = []
+        self._wanted = 1
+
+    def begin(self) -> None:
+        """Forget the numbers of the transaction before."""
+        self._numbers, self._wanted = [], 1
+
+    async def insert(self, record: Record) -> int:
+        """Numbers are asked for ahead, more and more of them, so that nobody waits for each row to be stored."""
+        if not self._numbers:
+            rows = await self._sql.rows(_NUMBERS, (self._wanted,))
+            self._numbers = sorted((int(row[0]) for row in rows), reverse=True)
+            self._wanted = min(2 * self._wanted, _MOST_NUMBERS)
+        record.seq = self._numbers.pop()
+        await self._sql.many(_INSERT, [(*record_params(record), record.seq)])
+        return record.seq
+
+    page: ClassVar[str] = f"""
+SELECT {SELECT_RECORD}, {SELECT_LINK}
+FROM (SELECT DISTINCT ON (l.memory_seq)
+             l.tenant_id AS tenant, l.memory_seq AS seq, l.user_id AS one, l.agent_id AS other, l.run_id AS run
+      FROM %s ORDER BY l.memory_seq %s LIMIT ? OFFSET ?) p
+JOIN memories m ON m.tenant_id = p.tenant AND m.seq = p.seq
+JOIN links l ON l.tenant_id = p.tenant AND l.memory_seq = p.seq
+ AND l.user_id = p.one AND l.agent_id = p.other AND l.run_id = p.run
+ORDER BY p.seq %s"""
+
+
+class _Vectors(VectorsTable):
+    async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        rows = ((tenant_id, seq, signature, PgVector(one), words_of(one)) for seq, one in vectors)
+        await self._sql.many(_PUT, rows)
+
+    async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        params = ((signature, PgVector(one), words_of(one), tenant_id, seq) for seq, one in vectors)
+        return sum([await self._sql.run(_FILL, each) for each in params])
+
+
+class _Signals(SignalsTable):
+    _sql: PostgresSql
+
+    async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
+        """Whoever takes work from all tenants has to see whose turn it is, before there is a tenant to speak for."""
+        if tenant_id is not None:
+            return await super().due(tenant_id, now, limit, offset)
+        await self._sql.say("retain.queue", "all")
+        found = await super().due(None, now, limit, offset)
+        await self._sql.say("retain.queue", "")
+        return found
+
+
+class _ApiKeys(ApiKeysTable):
+    _sql: PostgresSql
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """The wall lets this one row through, whoever asks: it is what tells the tenant."""
+        await self._sql.say("retain.key", key_id)
+        return await super().find(key_id)
+
+
+class _Stored(StoredTexts):
+    async def tidy(self) -> None:
+        """Nothing to do: what is deleted from the full text is gone with its row."""
+
+
+class _Erasure(ErasureTable):
+    async def rebuild(self) -> None:
+        """Nothing to do: the full text is part of its row."""
+
+
+class _Bulk(BulkTables):
+    _sql: PostgresSql
+
+    async def tables(self) -> list[BulkTable]:
+        return described(await self._sql.rows(_COLUMNS))
+
+    async def tenants(self) -> list[str] | None:
+        """Row-level security lets nobody look past the tenant they speak for, unless they connected as one above it."""
+        await self._sql.say("role", "none")
+        row = await self._sql.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+        return await super().tenants() if row and row[0] else None
+
+    async def put(self, tenant_id: str, table: BulkTable, rows: Iterable[BulkRow]) -> None:
+        if table.name == "vectors":
+            at = table.columns.index("vector")
+            rows = ((*row[:at], PgVector(row[at]), *row[at + 1 :]) for row in rows)
+        await super().put(tenant_id, table, rows)
+
+    async def put_words(self, rows: Iterable[BulkRow]) -> None:
+        await PostgresFullText(self._sql).put_many(docs(rows))
+
+    async def reserve(self, table: BulkTable, count: int) -> list[int]:
+        sequence = f"retain.{table.name}_{table.number}_seq"
+        query = "SELECT nextval(?::text::regclass) FROM generate_series(1, ?)"
+        return sorted(int(row[0]) for row in await self._sql.rows(query, (sequence, count)))
+
+
+class _Admin(AdminTable):
+    async def clear_texts(self, tenant_id: str) -> None:
+        await PostgresFullText(self._sql).clear(tenant_id)

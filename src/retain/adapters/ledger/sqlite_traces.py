@@ -1,0 +1,44 @@
+"""What the raw bytes of a SQLite store hold that no row of it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from retain.adapters.ledger.sqlite_connection import Connection
+from retain.ports.backups import Look
+
+_READ: Final = 4 << 20
+_ROWS: Final = 1_000
+
+
+def traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
+    """How many pieces each file holds, but for those that stand in a row: somebody else may have said the same."""
+    found = {name: _found(parts, look) for name, parts in files.items()}
+    if any(found.values()):
+        kept = _found(_texts(connection), look)
+        found = {name: pieces - kept for name, pieces in found.items()}
+    return {name: len(pieces) for name, pieces in found.items()}
+
+
+def _found(parts: Iterable[bytes], look: Look) -> set[bytes]:
+    return {piece for part in parts for piece in look(part)}
+
+
+def blocks(path: Path, overlap: int) -> Iterator[bytes]:
+    """A file in parts, each of which begins with the end of the one before."""
+    before = b""
+    with path.open("rb") as file:
+        while block := file.read(_READ):
+            part = before + block
+            yield part
+            before = part[-overlap:] if overlap else b""
+
+
+def _texts(connection: Connection) -> Iterator[bytes]:
+    """Every text that a row holds."""
+    for (table,) in connection.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        rows = connection.raw.execute(f'SELECT * FROM "{table}"')
+        while page := rows.fetchmany(_ROWS):
+            yield "\n".join(value for row in page for value in row if isinstance(value, str)).encode()

@@ -1,0 +1,134 @@
+"""What scenarios about consolidation do to a memory, whichever face stands before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from retain.engine.draft import event_of, text_hash
+from retain.engine.parts import Parts
+from retain.engine.store import ensure_space, enter
+from retain.engine.write import current_space
+from retain.model.ids import new_id
+from retain.model.memory import Kind, Layer, Link, Record, Status
+from retain.model.policy import Upkeep
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+from tests.faces.harness import Face, Opens
+
+TIDY: Final = Upkeep(evict=True, merge_facts=0.9)
+UNTOLD: Final = ("jobs", "leases")
+"""What every pass writes to: that it ran."""
+
+
+async def parts_of(face: Face) -> Parts:
+    """What the engine of a face is made of."""
+    engine = face.memory._engine
+    await engine.open()
+    return engine.parts
+
+
+async def with_upkeep(face: Face, policy: Upkeep = TIDY, **changed: Any) -> Parts:
+    """The same with this policy from now on."""
+    parts = await parts_of(face)
+    face.memory._engine.parts = replace(
+        parts, policy=replace(parts.policy, upkeep=replace(policy, **changed), recall=parts.policy.recall)
+    )
+    return face.memory._engine.parts
+
+
+async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | None = None, **rest: Any) -> str:
+    """Store a memory of any layer as something that was learned now; gives its id."""
+    parts = await parts_of(face)
+    given = {name: rest.pop(name, "") for name in ("user_id", "agent_id", "run_id")}
+    scope = Scope(parts.tenant_id, given["user_id"] or "alice", given["agent_id"], given["run_id"])
+    now = parts.now()
+    record = Record(
+        id=new_id(),
+        text=text,
+        hash=text_hash(text),
+        occurred_at=now,
+        created_at=now,
+        updated_at=now,
+        valid_from=now,
+        anchor_at=now,
+        tenant_id=parts.tenant_id,
+        layer=layer,
+        source="digest",
+    )
+    record = replace(record, **rest)
+    space = await current_space(parts)
+    (vector,) = await parts.embedding.many([text])
+
+    async def work(tx: Tx) -> None:
+        await ensure_space(tx, parts.tenant_id, space)
+        await enter(tx, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
+        await tx.events.append([event_of("ADD", record, scope, now)])
+
+    await parts.ledger.write(work)
+    return record.id
+
+
+async def episode(face: Face, text: str, **rest: Any) -> str:
+    """Store what a session was about; lists such as ``topics`` may be given."""
+    lists = {name: rest.pop(name) for name in ("topics", "entities", "facts") if name in rest}
+    return await keep(face, text, layer=Layer.EPISODE, kind=Kind.EPISODIC, data=lists, **rest)
+
+
+async def current(face: Face, memory_id: str) -> Record | None:
+    """The version that holds now, whatever its status."""
+    parts = await parts_of(face)
+    return await parts.ledger.peek(lambda tx: tx.memories.current(parts.tenant_id, memory_id))
+
+
+async def there(face: Face, memory_id: str) -> Record:
+    """The same, of one that must be there."""
+    record = await current(face, memory_id)
+    assert record is not None, "it is gone"
+    return record
+
+
+async def status_of(face: Face, memory_id: str) -> str:
+    """The status of the last version."""
+    parts = await parts_of(face)
+    record = await parts.ledger.peek(lambda tx: tx.memories.last(parts.tenant_id, memory_id))
+    assert record is not None
+    return str(record.status)
+
+
+async def links_of(face: Face, memory_id: str) -> list[Link]:
+    """Who sees a memory."""
+    parts, record = await parts_of(face), await there(face, memory_id)
+    return await parts.ledger.peek(lambda tx: tx.links.of(parts.tenant_id, record.seq))
+
+
+async def use(face: Face, memory_id: str, times: int = 1) -> None:
+    """Count uses of a memory now, through each of its links."""
+    parts, record = await parts_of(face), await there(face, memory_id)
+    links = await links_of(face, memory_id)
+    for _ in range(times):
+        await parts.ledger.write(lambda tx: tx.links.used([(record.seq, one.scope) for one in links], parts.now()))
+
+
+async def indexes_hold_what_is_live(face: Face) -> bool:
+    """Whether the full text and the vectors have exactly the live memories."""
+    counts = await face.stats()
+    return bool(counts["fulltext"] == counts["vectors"] == counts["memories"])
+
+
+def content(opens: Opens) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, but for the log of passes."""
+    named = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'fulltext%'"
+    )
+    tables = [row[0] for row in opens.rows(named)]
+    every = {table: f"SELECT * FROM {table}" for table in tables if table not in UNTOLD}  # noqa: S608 - names of tables
+    return {table: sorted(opens.rows(query), key=repr) for table, query in every.items()}
+
+
+def happened(history: list[dict[str, Any]]) -> list[str]:
+    """The verbs of a history."""
+    return [event["event"] for event in history]
+
+
+EVICTED, ACTIVE = str(Status.EVICTED), str(Status.ACTIVE)

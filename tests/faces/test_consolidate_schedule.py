@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from retain import Memory
+from retain.engine.consolidate import consolidate
+from retain.engine.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
+from retain.errors import BackendUnavailable, Conflict
+from retain.model.instant import instant
+from tests.faces import consolidate_steps as steps
+from tests.faces.harness import ON_DISK, Face, Opens
+
+
+@pytest.mark.req("N-28", "R-25", "S-34")
+async def test_a_pass_is_due_once_an_interval_whoever_ran_the_last_one(opens: Opens) -> None:
+    parts = await steps.parts_of(face := opens())
+    assert await due(parts)
+    assert (await tick(parts) or {})["status"] == "completed"
+    assert await last_run(parts) == parts.now()
+    opens.clock.advance(hours=23.9)
+    assert not await due(parts)
+    assert await tick(parts) is None
+    opens.clock.advance(hours=0.1)
+    assert await due(parts)
+    await face.consolidate()
+    assert not await due(parts), "one that was asked for counts as well"
+    await face.consolidate(user_id="alice")
+    opens.clock.advance(hours=24)
+    assert await due(parts), "one of a single user does not"
+
+
+@ON_DISK
+@pytest.mark.req("N-28", "R-25")
+async def test_a_machine_that_is_started_every_morning_does_what_is_due_a_minute_later(opens: Opens) -> None:
+    for _ in range(3):
+        face = opens()
+        parts = await steps.parts_of(face)
+        table = Timetable.of(parts)
+        assert table.seconds(parts) == FIRST_SECONDS
+        assert await table.tick(parts) is None, "not at once"
+        opens.clock.advance(seconds=FIRST_SECONDS)
+        assert await table.tick(parts, busy=True) is None, "not while there is something better to do"
+        assert await table.tick(parts) is not None
+        assert table.seconds(parts) == AGAIN_SECONDS
+        opens.clock.advance(hours=8)
+        assert await table.tick(parts) is None, "it was done this morning"
+        opens.clock.advance(hours=16)
+    assert opens.rows("SELECT count(*) FROM jobs WHERE task = 'consolidate' AND status = 'success'") == [(3,)]
+
+
+@pytest.mark.req("N-28")
+async def test_a_memory_that_is_switched_off_is_left_alone(face: Face) -> None:
+    parts = await steps.parts_of(face)
+    off = replace(parts, policy=replace(parts.policy, enabled=False))
+    assert not await due(off)
+    assert await consolidate(off, {}) == {"status": "disabled"}
+
+
+@pytest.mark.req("S-34", "N-28")
+async def test_while_a_pass_runs_another_one_is_told_so(face: Face, opens: Opens) -> None:
+    parts = await steps.parts_of(face)
+    until = instant(opens.clock.now().replace(hour=0, minute=10))
+    await parts.ledger.write(lambda tx: tx.leases.claim(parts.tenant_id, "consolidate", "me", parts.now(), until))
+    assert await face.consolidate() == {"status": "already_running"}
+    assert await face.consolidate(user_id="alice") == {"status": "already_running"}
+    assert (await face.consolidate(dry_run=True))["status"] == "completed", "looking disturbs nobody"
+    opens.clock.advance(minutes=11)
+    assert (await face.consolidate())["status"] == "completed", "whoever held it is gone"
+    assert (await face.consolidate())["status"] == "completed", "and it was given back"
+
+
+@ON_DISK
+@pytest.mark.req("S-34")
+async def test_passes_that_are_started_at_once_are_one_pass(kind: str, opens: Opens) -> None:
+    face = opens()
+    walk = "Talked about the long walk along the coast and which boots to buy for it"
+    ids = [await steps.episode(face, walk, run_id=str(number)) for number in range(20)]
+    if isinstance(face.memory, Memory):
+        others = [opens().memory for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda one: one.consolidate(), others))
+    else:
+        answers = await asyncio.gather(*(opens().consolidate() for _ in range(4)))
+    assert {answer["status"] for answer in answers} <= {"completed", "already_running"}, kind
+    assert sum(answer.get("merged", 0) for answer in answers) == 19
+    assert (await steps.there(face, ids[0])).source_count == 20
+    assert await steps.indexes_hold_what_is_live(face)
+
+
+async def test_a_pass_that_lost_its_turn_stops(face: Face, opens: Opens) -> None:
+    """It stood still for so long that another one began."""
+    parts = await steps.with_upkeep(face)
+    await steps.episode(face, "Talked about boats")
+    original, stolen = opens.clock.now, list[bool]()
+
+    def stand_still() -> object:
+        if not stolen and len(calls) > 3:
+            opens.clock.advance(minutes=30)
+            stolen.append(True)
+        calls.append(None)
+        return original()
+
+    calls: list[None] = []
+    taken = replace(parts, clock=type("Slow", (), {"now": staticmethod(stand_still)})())
+
+    async def steal() -> None:
+        until = instant(opens.clock.now().replace(year=2027))
+        await parts.ledger.write(lambda tx: tx.leases.claim(parts.tenant_id, "consolidate", "other", until, until))
+
+    ledger = _After(parts.ledger, steal)
+    with pytest.raises(Conflict, match="taken over"):
+        await consolidate(replace(taken, ledger=ledger), {})  # type: ignore[arg-type]
+    (job,) = (await face.jobs(task="consolidate"))["results"]
+    assert job["status"] == "error"
+
+
+class _After:
+    """A ledger beside which somebody else does something after the first read."""
+
+    def __init__(self, ledger: object, then: object) -> None:
+        self._ledger, self._then, self._done = ledger, then, False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._ledger, name)
+
+    async def read(self, work: object) -> object:
+        found = await self._ledger.read(work)  # type: ignore[attr-defined]
+        if not self._done:
+            self._done = True
+            await self._then()  # type: ignore[operator]
+        return found
+
+
+@pytest.mark.req("N-28")
+async def test_a_pass_that_fails_is_logged_and_tried_again(
+    face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = await steps.parts_of(face)
+
+    async def broken(_: object) -> None:
+        raise BackendUnavailable("the disk is on fire")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("retain.engine.sweep.evict", broken)
+        with pytest.raises(BackendUnavailable):
+            await tick(parts)
+    (job,) = (await face.jobs(task="consolidate"))["results"]
+    assert (job["status"], job["details"]["error"]["code"]) == ("error", "backend_unavailable")
+    opens.clock.advance(seconds=AGAIN_SECONDS)
+    assert (await tick(parts) or {})["status"] == "completed"
+
+
+async def test_a_pass_tells_what_it_did_and_never_what_it_read(face: Face, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="retain")
+    await steps.episode(face, "Talked about the secret garden")
+    await face.consolidate()
+    (told,) = [record for record in caplog.records if record.getMessage() == "memory.consolidated"]
+    assert told.__dict__["merged"] == 0
+    assert "secret garden" not in str([record.__dict__ for record in caplog.records])

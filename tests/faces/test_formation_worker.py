@@ -1,0 +1,300 @@
+"""The worker: one thing at a time, stepping aside for calls, ending in time, and giving nothing up."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from retain import Memory
+from retain.adapters.clock import SystemClock
+from retain.engine.claims import lease_name
+from retain.engine.distill import Distilled
+from retain.errors import BackendUnavailable, Forbidden, InvalidInput
+from retain.testing.llm import ScriptedLlm
+from tests.concurrency.intact import rows
+from tests.faces.formation_steps import (
+    LONG,
+    SESSION,
+    Distiller,
+    digests,
+    distiller,
+    episodes,
+    later,
+    outcomes,
+    pending,
+)
+from tests.faces.harness import ON_DISK, Face, Opens
+
+__all__ = ["distiller"]
+
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday")
+
+
+async def _talk(face: Face, days: tuple[str, ...] = _DAYS) -> None:
+    for number, day in enumerate(days):
+        await face.add(LONG, user_id=f"user{number}", run_id=day)
+
+
+def _nap(face: Face, seconds: float) -> Any:
+    return lambda: face.memory._engine.parts.io.sleep(seconds)
+
+
+@pytest.mark.req("N-21")
+async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("background"))
+    distiller.during = _nap(face, 0.01)
+    await _talk(face)
+    if opens.kind == "memory":
+        others = [threading.Thread(target=face.memory.flush) for _ in range(3)]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(20)
+    else:
+        await asyncio.gather(*(face.flush() for _ in range(3)))
+    assert len(distiller.seen) == len(_DAYS)
+    assert distiller.most_at_once == 1
+
+
+@pytest.mark.req("N-21")
+async def test_background_work_steps_aside_for_a_call_but_not_for_ever(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("background", idle_seconds=0.3))
+    await face.stats()
+    parts = face.memory._engine.parts
+    with parts.workshop.call():
+        await face.add(LONG, **SESSION)
+        await parts.io.sleep(0.05)
+        assert distiller.seen == [], "somebody is still waiting for an answer"
+        for _ in range(200):
+            if distiller.seen:
+                break
+            await parts.io.sleep(0.05)
+    assert distiller.seen == [[LONG]], "it does not wait for ever"
+
+
+@ON_DISK
+@pytest.mark.req("N-22", "R-36", "S-13")
+async def test_closing_forms_what_was_said_one_by_one(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests(debounce_seconds=3600))
+    distiller.during = _nap(face, 0.02)
+    await _talk(face)
+
+    await face.close()
+
+    assert len(distiller.seen) == len(_DAYS)
+    assert distiller.most_at_once == 1
+    assert set(opens.rows("SELECT status FROM signals")) == {("processed",)}
+
+
+@ON_DISK
+@pytest.mark.req("N-22", "R-36", "P-12")
+async def test_what_closing_has_no_time_for_is_done_after_the_next_start(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests(debounce_seconds=60, shutdown_seconds=0.2))
+    distiller.during = _nap(face, 0.15)
+    await _talk(face)
+    await face.close()
+    left = opens.rows("SELECT count(*) FROM signals WHERE status = 'pending'")[0][0]
+    assert 0 < left < len(_DAYS)
+
+    distiller.during = None
+    again = opens(digests(debounce_seconds=60))
+    opens.clock.advance(minutes=2)
+    await again.work(0)
+
+    assert await pending(again) == (0, 0)
+    formed = opens.rows("SELECT count(*) FROM jobs WHERE status = 'success' AND task = 'distill'")
+    assert formed == [(len(_DAYS),)], "each of them once"
+
+
+@ON_DISK
+@pytest.mark.req("N-22")
+async def test_closing_leaves_alone_what_other_processes_have_to_do(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests(debounce_seconds=3600))
+    await face.add(LONG, **SESSION)
+    visitor = opens(digests(debounce_seconds=3600))
+    await visitor.stats()
+    await visitor.close()
+    assert distiller.seen == []
+
+
+@pytest.mark.req("S-14", "N-22")
+async def test_by_hand_is_by_hand_at_the_end_as_well(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("manual"))
+    await face.add(LONG, **SESSION)
+    await face.close()
+    assert distiller.seen == []
+
+
+_EXITS = """
+from retain import Memory
+memory = Memory({"store": {"url": "sqlite:///PATH", "durable": False}, "embedder": {"provider": "hash"},
+                 "write": {"mode": "session_end", "debounce_seconds": 3600}})
+for day in ("monday", "tuesday"):
+    memory.add(f"I live in Oslo and I love {day}.", user_id=day)
+"""
+
+
+@pytest.mark.req("N-22", "R-36")
+def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> None:
+    path = tmp_path / "retain.db"
+    program = _EXITS.replace("PATH", str(path))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50)  # noqa: S603
+    assert done.stderr == ""
+    assert rows(path, "SELECT status FROM signals") == [("processed",), ("processed",)]
+    assert [status for (status,) in rows(path, "SELECT status FROM jobs")] == ["success", "success"]
+
+
+def test_a_memory_that_nobody_holds_leaves_no_thread_behind(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'retain.db'}"
+    memory = Memory({"store": {"url": url}, "embedder": {"provider": "hash"}, **later("background")})
+    worker = memory._engine.parts.workshop.worker
+    assert worker is not None
+    del memory
+    gc.collect()
+    for _ in range(100):
+        if not worker.alive:
+            break
+        threading.Event().wait(0.05)
+    assert not worker.alive
+
+
+@ON_DISK
+@pytest.mark.req("N-19", "N-17")
+async def test_a_cancelled_distillation_is_skipped_and_counts_against_nothing(
+    opens: Opens, distiller: Distiller
+) -> None:
+    face = opens(digests("manual"))
+    await face.add(LONG, **SESSION)
+    cancelled = KeyboardInterrupt() if opens.kind == "memory" else asyncio.CancelledError()
+    distiller.fails = [cancelled]
+
+    with pytest.raises(type(cancelled)):
+        await face.flush()
+
+    assert await outcomes(face) == ["skipped:cancelled"]
+    assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
+    assert await face.flush() == {"stored": 1, "waiting": 0}, "and others may have it at once"
+
+
+@ON_DISK
+@pytest.mark.req("S-19", "N-18", "P-12")
+async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("manual"))
+    await face.add(LONG, **SESSION)
+    parts = face.memory._engine.parts
+    name = lease_name(parts.scope(SESSION))
+
+    async def stolen() -> None:
+        now = "2027-01-01T00:00:00.000000Z"
+        assert await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "thief", now, now))
+
+    distiller.during = stolen
+    assert await face.flush() == {"stored": 0, "waiting": 1}
+    assert await episodes(face, user_id="alice") == []
+    assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
+    assert opens.rows("SELECT owner FROM leases") == [("thief",)]
+
+
+@ON_DISK
+@pytest.mark.req("N-21", "P-12")
+async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distiller: Distiller) -> None:
+    mine = opens(digests("manual", lease_seconds=0.2), clock=SystemClock(), llm=ScriptedLlm([]))
+    other = opens(digests("manual", lease_seconds=0.2), clock=SystemClock())
+    await mine.add(LONG, **SESSION)
+    seen: list[dict[str, int]] = []
+
+    async def slow() -> None:
+        distiller.during = None
+        await mine.memory._engine.parts.io.sleep(0.7)
+        seen.append(await other.flush())
+
+    distiller.during = slow
+    assert await mine.flush() == {"stored": 1, "waiting": 0}
+    assert seen == [{"stored": 0, "waiting": 1}], "nobody else has taken it meanwhile"
+    assert len(distiller.seen) == 1
+
+
+@ON_DISK
+@pytest.mark.req("P-12")
+async def test_a_session_whose_worker_died_is_taken_over_when_its_lease_is_over(
+    opens: Opens, distiller: Distiller
+) -> None:
+    face = opens(digests("background", lease_seconds=60))
+    parts = face.memory._engine.parts
+    await face.stats()
+    name = lease_name(parts.scope(SESSION))
+    until = "2026-01-01T00:01:00.000000Z"
+    await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "dead", parts.now(), until))
+    await face.add(LONG, **SESSION)
+    await face.work(0)
+    assert distiller.seen == []
+    opens.clock.advance(seconds=60)
+    await face.work(0)
+    assert distiller.seen == [[LONG]]
+    assert opens.rows("SELECT * FROM leases WHERE name LIKE 'session:%'") == []
+
+
+@pytest.mark.req("N-22", "N-19")
+async def test_an_outage_stops_the_round_and_is_over_after_a_moment(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("manual"))
+    await _talk(face)
+    down = BackendUnavailable("nobody there")
+    distiller.fails = [Distilled("error:x", error=down)]
+    assert await face.flush() == {"stored": 0, "waiting": len(_DAYS)}
+    assert len(distiller.seen) == 1, "the others would meet the same"
+    assert await face.flush() == {"stored": len(_DAYS), "waiting": 0}
+
+
+@pytest.mark.req("N-22", "S-22")
+async def test_what_failed_is_due_again_five_seconds_later(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests(debounce_seconds=0))
+    distiller.fails = [Distilled("error:x", error=BackendUnavailable("nobody there"))]
+    answer = await face.ingest_session([{"user": LONG}], **SESSION)
+    assert answer["status"] == "pending"
+    opens.clock.advance(seconds=4)
+    await face.work(0)
+    assert len(distiller.seen) == 1
+    opens.clock.advance(seconds=1)
+    await face.work(0)
+    assert len(distiller.seen) == 2
+    assert await pending(face) == (0, 0)
+
+
+async def test_a_worker_works_for_its_tenant_or_for_all(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("background"))
+    await face.stats()
+    face.memory._engine.parts.workshop.leave()  # only the one below works
+    await face.memory._engine.parts.io.finish()
+    face.memory._engine.parts.workshop.stopping = False
+    other = Face(face.memory.acting_for("acme"))
+    distiller.fails = [Distilled("error:x", error=BackendUnavailable("down")) for _ in range(9)]
+    await other.ingest_session([{"user": LONG}], **SESSION)
+    distiller.fails, distiller.seen = [], []
+    opens.clock.advance(seconds=10)
+    if not face.memory._engine.parts.workshop.touched:
+        await face.work(0)
+        assert distiller.seen == []
+    assert await face.work(0, all_tenants=True) == {"sessions": 1, "outcomes": {"distilled": 1}}
+    assert len(await episodes(other, user_id="alice")) == 1
+    assert await episodes(face, user_id="alice") == []
+
+
+@pytest.mark.parametrize("seconds", [-1, True, float("nan")])
+async def test_a_worker_is_told_a_time_it_can_keep(opens: Opens, seconds: float) -> None:
+    with pytest.raises(InvalidInput):
+        await opens().work(seconds)
+
+
+async def test_a_key_that_reaches_one_user_is_no_worker(opens: Opens) -> None:
+    face = opens(later("manual"))
+    await face.stats()
+    bound = Face(face.memory.acting_for("default", user_id="alice"))
+    with pytest.raises(Forbidden):
+        await bound.work(0)

@@ -1,0 +1,106 @@
+"""A PostgreSQL server for the tests: started once, and wiped for every test that asks for a store."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from retain.adapters.ledger import postgres_migrate
+
+APP: Final = "app"
+"""The role the product logs in as: it owns nothing, and row-level security binds it."""
+
+_SETTINGS: Final = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off", "autovacuum": "off"}
+_WIPE: Final = """
+CREATE OR REPLACE FUNCTION public.wipe() RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE
+    name TEXT;
+BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'retain' AND tablename <> 'schema_version' LOOP
+        EXECUTE format('DELETE FROM retain.%I', name);
+    END LOOP;
+    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'retain' AND last_value IS NOT NULL LOOP
+        EXECUTE format('ALTER SEQUENCE retain.%I RESTART', name);
+    END LOOP;
+END $$"""
+
+
+class Server:
+    """One server with one database that has the schema; ``database`` makes others."""
+
+    def __init__(self, folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the package's own, about folders of this machine
+            from pgserver.postgres_server import get_server
+
+            self._server: Any = get_server(folder / "data", cleanup_mode=None)
+        self._made = 0
+        self._wiper: psycopg.Connection[Any] | None = None
+        with self.superuser() as connection:
+            for name, value in _SETTINGS.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute(f"CREATE ROLE {APP} LOGIN")
+        self.name = self.database()
+        with self.superuser(self.name) as connection:
+            postgres_migrate.migrate(connection)
+            postgres_migrate.grant(connection, APP)
+            connection.execute(_WIPE)
+
+    def url(self, name: str = "postgres", role: str = "postgres") -> str:
+        """Where a database is, for a role."""
+        return str(self._server.get_uri(name)).replace("postgres:@", f"{role}@", 1)
+
+    @contextmanager
+    def superuser(self, name: str = "postgres") -> Iterator[psycopg.Connection[Any]]:
+        """A connection that may do anything."""
+        with psycopg.connect(self.url(name), autocommit=True) as connection:
+            yield connection
+
+    def fresh(self) -> str:
+        """An empty store, for the product's role."""
+        if self._wiper is None or self._wiper.closed:
+            self._wiper = psycopg.connect(self.url(self.name), autocommit=True)
+            self._wiper.execute("SET session_replication_role = replica")
+        self._wiper.execute("SELECT public.wipe()")
+        return self.url(self.name, APP)
+
+    def database(self, template: str = "template0") -> str:
+        """A new database."""
+        self._made += 1
+        name = f"retain_{self._made}"
+        with self.superuser() as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return name
+
+    def restart(self) -> None:
+        """Stop at once, as a crash would, and start again."""
+        self.stop()
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        """Stop at once."""
+        if self._wiper is not None:
+            self._wiper.close()
+        commands: Any = import_module("pgserver._commands")
+        commands.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=self._server.pgdata, user=self._server.system_user)
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server in a folder of its own, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="retain-pg-"))
+    server = Server(folder)
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

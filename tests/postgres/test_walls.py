@@ -1,0 +1,194 @@
+"""Row-level security is a second wall: it stands when the first, the condition in every statement, is taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from retain import Memory
+from retain.drive import drive
+from retain.ports.ledger import Tx
+from tests.postgres.server import APP, Server
+
+EVIL = "'; SET retain.tenant = 'b'; SELECT set_config('retain.tenant', 'b', false); --"
+_TABLES = """
+SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r'
+AND c.relname <> 'schema_version'"""
+
+
+@contextmanager
+def _memory(url: str, tenant: str) -> Iterator[Memory]:
+    config = {"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}, "tenant": tenant}
+    with Memory(config) as memory:
+        yield memory
+
+
+@pytest.fixture
+def url(postgres: Server) -> str:
+    """A store in which two tenants have something in as many tables as can be."""
+    url = postgres.fresh()
+    for tenant in ("a", "b"):
+        with _memory(url, tenant) as memory:
+            memory.add("I live in Oslo. My sister Anna loves olives.", user_id="u")
+            memory.context("Where do I live?", user_id="u")
+            memory.add_many([{"messages": f"secret of {tenant}", "user_id": "u", "infer": False}], idempotency_key="k")
+            memory.delete(memory.add("gone", user_id="u", infer=False)["results"][0]["id"])
+            memory.create_key("one")
+    return url
+
+
+def _asks(url: str, tenant: str | None, query: str) -> list[tuple[Any, ...]]:
+    """A statement of one's own, without any condition, as the product's role."""
+    with psycopg.connect(url) as connection:
+        if tenant is not None:
+            connection.execute("SELECT set_config('retain.tenant', %s, true)", (tenant,))
+        return connection.execute(query).fetchall()
+
+
+def _held(postgres: Server) -> dict[str, set[str]]:
+    """Which tenants really have rows, by table."""
+    with postgres.superuser(postgres.name) as connection:
+        tables = [row[0] for row in connection.execute(_TABLES)]
+        rows = {name: connection.execute(f"SELECT DISTINCT tenant_id FROM retain.{name}").fetchall() for name in tables}
+    return {name: {row[0] for row in found} for name, found in rows.items()}
+
+
+@pytest.mark.req("X-18")
+def test_without_a_tenant_there_is_nothing_to_see(url: str, postgres: Server) -> None:
+    for table, tenants in _held(postgres).items():
+        assert _asks(url, None, f"SELECT 1 FROM retain.{table}") == [], table
+        assert _asks(url, "", f"SELECT 1 FROM retain.{table}") == [], table
+        assert tenants <= {"a", "b"}
+
+
+def test_with_the_condition_taken_out_rows_of_others_stay_hidden_in_every_table(url: str, postgres: Server) -> None:
+    held = _held(postgres)
+
+    assert {"memories", "links", "events", "vectors", "words", "entities", "mentions", "receipts"} <= {
+        table for table, tenants in held.items() if tenants == {"a", "b"}
+    }
+    for table, tenants in held.items():
+        seen = {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM retain.{table}")}
+        assert seen == tenants & {"a"}, table
+
+
+@pytest.mark.req("P-2", "P-3", "P-4")
+@pytest.mark.parametrize("view", ["vectors", "users_vectors", "memory_history", "memory_updates"])
+def test_views_show_what_whoever_looks_may_see(url: str, postgres: Server, view: str) -> None:
+    with postgres.superuser(postgres.name) as connection:
+        every = {row[0] for row in connection.execute(f"SELECT DISTINCT tenant_id FROM retain_views.{view}")}
+    assert every == {"a", "b"}
+
+    assert {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM retain_views.{view}")} == {"a"}
+    assert _asks(url, None, f"SELECT 1 FROM retain_views.{view}") == []
+
+
+@pytest.mark.req("P-2", "P-3")
+def test_the_views_have_the_shape_that_other_tools_expect(url: str) -> None:
+    (row,) = _asks(
+        url,
+        "a",
+        "SELECT v.id, vector_dims(v.values), v.metadata, u.user_id FROM retain_views.vectors v "
+        "JOIN retain_views.users_vectors u ON u.vector_id = v.id WHERE v.metadata ->> 'content' LIKE 'secret%'",
+    )
+
+    assert row[1] == 256
+    assert row[2]["type"] == "memory"
+    assert row[2].keys() == {"content", "type", "created_at"}
+    assert row[3] == "u"
+
+
+def test_nobody_writes_into_another_tenant(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT set_config('retain.tenant', 'a', false)")
+        changed = connection.execute("UPDATE retain.memories SET text = 'x' WHERE tenant_id = 'b'").rowcount
+        gone = connection.execute("DELETE FROM retain.events WHERE tenant_id = 'b'").rowcount
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            connection.execute(
+                "INSERT INTO retain.agents (tenant_id, id, created_at, updated_at) VALUES ('b', 'x', '', '')"
+            )
+
+    assert (changed, gone) == (0, 0)
+
+
+def test_a_link_across_tenants_is_an_error(postgres: Server, url: str) -> None:
+    with postgres.superuser(postgres.name) as connection, pytest.raises(psycopg.errors.ForeignKeyViolation):
+        connection.execute(
+            "INSERT INTO retain.links (tenant_id, memory_seq, user_id, created_at) "
+            "SELECT 'b', seq, 'thief', '' FROM retain.memories WHERE tenant_id = 'a' LIMIT 1"
+        )
+
+
+def test_a_unit_sees_one_tenant_whatever_it_asks(url: str) -> None:
+    async def unit(tx: Tx) -> list[Any]:
+        sql = tx.memories._sql  # type: ignore[attr-defined]
+        return [row[0] for row in await sql.rows("SELECT DISTINCT tenant_id FROM memories")]
+
+    with _memory(url, "a") as memory:
+        ledger = memory._engine.parts.ledger
+        assert drive(ledger.read(unit)) == drive(ledger.peek(unit)) == drive(ledger.write(unit)) == ["a"]
+        assert drive(ledger.of("b").read(unit)) == ["b"]
+
+
+def test_a_variable_of_the_session_changes_nothing(url: str) -> None:
+    with _memory(f"{url}&options=-cretain.tenant%3Db", "a") as memory:
+        texts = [one["memory"] for one in memory.get_all(user_id="u")["results"]]
+
+    assert texts
+    assert not [text for text in texts if "of b" in text]
+
+
+def test_what_stands_first_in_the_search_path_is_not_asked(postgres: Server, url: str) -> None:
+    with postgres.superuser(postgres.name) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS evil CASCADE")
+        connection.execute(f"CREATE SCHEMA evil AUTHORIZATION {APP}")
+        connection.execute("CREATE TABLE evil.memories AS SELECT * FROM retain.memories")
+        connection.execute(
+            "CREATE FUNCTION evil.strpos(text, text) RETURNS int LANGUAGE sql AS "
+            "'SELECT set_config(''retain.tenant'', ''b'', true); SELECT 1'"
+        )
+        connection.execute(f"GRANT SELECT ON evil.memories TO {APP}")
+
+    with _memory(f"{url}&options=-csearch_path%3Devil,retain", "a") as memory:
+        found = memory.get_all(user_id="u", filters={"memory": {"contains": "of"}})["results"]
+
+    assert found
+    assert not [one for one in found if "of b" in one["memory"]]
+
+
+@pytest.mark.parametrize("tenant", ["a", "o'brien\\", "x'); SET retain.tenant = 'b'; --"])
+def test_sql_in_any_text_is_text(url: str, tenant: str) -> None:
+    word = EVIL.replace(" ", "_")  # ids hold no blanks
+    with _memory(url, tenant) as memory:
+        added = memory.add(
+            EVIL, user_id=word, agent_id=word, run_id=word, key=EVIL, metadata={EVIL: EVIL, "k": [EVIL]}, infer=False
+        )
+        scope: dict[str, Any] = {"user_id": word}
+        filters = {"AND": [{EVIL: EVIL}, {"k": {"contains": EVIL}}, {EVIL: {"icontains": EVIL.upper()}}]}
+        found = [memory.search(EVIL, filters=filters, **scope), memory.get_all(filters=filters, **scope)]
+        memory.context(EVIL, **scope)
+        foreign = memory.search("secret of b", user_id="u")["results"]
+
+    for answer in found:
+        assert [one["id"] for one in answer["results"]] == [added["results"][0]["id"]]
+        assert answer["results"][0]["metadata"] == {EVIL: EVIL, "k": [EVIL]}
+    assert not [one for one in foreign if "of b" in one["memory"]]
+
+
+def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str) -> None:
+    with _memory(url, "b") as memory:
+        (key,) = memory.keys()
+
+    with _memory(url, "a") as memory:
+        ledger = memory._engine.parts.ledger
+        found = drive(ledger.peek(lambda tx: tx.api_keys.find(key["id"])))
+        listed = drive(ledger.peek(lambda tx: tx.api_keys.all("b")))
+        assert [one["tenant_id"] for one in memory.keys()] == ["a"]  # noqa: SIM118 - no dict, but a face
+
+    assert found is not None
+    assert found.tenant_id == "b"
+    assert listed == []

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.core.decay import Strength, effective
+from retain.core.feedback import judged, used
+from retain.core.usage import uses
+
+OSLO, VEGAN, NURSE, CATS = (
+    "User lives in Oslo",
+    "User is vegan",
+    "User works as a nurse",
+    "User's cats are Miso and Tofu",
+)
+SHOWN = [("oslo", OSLO), ("vegan", VEGAN), ("nurse", NURSE), ("cats", CATS)]
+
+
+def hit(question: str, answer: str, shown: list[tuple[str, str]] | None = None) -> list[str]:
+    return [one.id for one in uses(question, answer, SHOWN if shown is None else shown) if one.used]
+
+
+@pytest.mark.req("D-18", "D-7")
+@pytest.mark.parametrize(
+    ("question", "answer", "expected"),
+    [
+        ("Where should I eat?", "There is a vegan place in the east of Oslo.", ["oslo", "vegan"]),
+        ("Where do I live?", "You live in Oslo.", ["oslo"]),
+        ("What are my cats called?", "Miso and Tofu!", ["cats"]),
+        ("Who am I?", "A vegan nurse from Oslo with two cats.", ["oslo", "vegan", "nurse", "cats"]),
+        ("What is 2 + 2?", "It is 4.", []),
+        ("Tell me a joke", "Why did the chicken cross the road? It works out of its home.", []),
+    ],
+)
+def test_a_memory_is_used_when_the_answer_says_what_it_says(question: str, answer: str, expected: list[str]) -> None:
+    assert hit(question, answer) == expected
+
+
+@pytest.mark.req("D-18")
+def test_words_of_the_question_prove_nothing() -> None:
+    assert hit("Is there a vegan place in Oslo?", "Sure, Oslo has many a vegan place.") == []
+    assert hit("Is there a place in Oslo?", "Sure, Oslo has many a vegan place.") == ["vegan"]
+
+
+@pytest.mark.req("D-18")
+def test_one_telling_word_of_a_longer_memory_is_enough_and_a_common_one_is_not() -> None:
+    peanuts = "User is allergic to peanuts and carries an epipen"
+    walks = "User likes to take a long walk with her friends after work"
+    shown = [("peanuts", peanuts), ("walks", walks)]
+    assert hit("Suggest a snack", "Apple slices; nothing with peanuts, of course.", shown) == ["peanuts"]
+    assert hit("Suggest a snack", "Take whatever you like after work.", shown) == []
+
+
+@pytest.mark.req("D-18")
+def test_names_and_numbers_tell_more_than_other_words() -> None:
+    shown = [("trip", "User plans to go sailing with a whole crew and a parrot to see the Alhambra in Granada in 2027")]
+    (by_name,) = uses("What next?", "Granada is fine, buy tickets and book hotels.", shown)
+    (by_word,) = uses("What next?", "Sailing is fine, buy tickets and book hotels.", shown)
+    assert by_name.words == ("granada",)
+    assert by_word.words == ("sail",)
+    assert by_name.told > by_word.told
+    assert by_name.said > by_word.said
+    assert by_name.used
+    assert not by_word.used
+
+
+def test_nothing_shown_and_nothing_said() -> None:
+    assert uses("", "", []) == []
+    assert [one.told for one in uses("", "", SHOWN)] == [0.0] * 4
+    assert [one.said for one in uses("x", "y", [("empty", "")])] == [0.0]
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=40), max_size=4))
+def test_a_share_is_a_share_whatever_is_said(question: str, answer: str, texts: list[str]) -> None:
+    found = uses(question, answer, [(str(at), text) for at, text in enumerate(texts)])
+    assert [one.id for one in found] == [str(at) for at in range(len(texts))]
+    assert all(0.0 <= one.told <= 1.0 >= one.said >= 0.0 for one in found)
+    assert all(one.told == one.said == 0.0 for one in uses(answer, answer, [("same", answer)]))
+
+
+DAY = "2026-01-01T00:00:00.000000Z"
+LATER = "2026-02-01T00:00:00.000000Z"
+
+
+@pytest.mark.req("D-18", "X-16")
+def test_a_judgement_moves_strength_and_a_use_moves_it_less() -> None:
+    old = Strength(0.5, DAY)
+    assert judged(old, LATER, useful=True) == Strength(0.6, LATER)
+    assert judged(old, LATER, useful=False) == Strength(0.4, DAY)
+    assert used(old, LATER) == Strength(0.52, LATER)
+    assert effective(used(old, LATER), LATER) > effective(old, LATER)
+    assert judged(Strength(0.05, DAY), LATER, useful=False).base == 0.0
+    assert judged(Strength(0.95, DAY), LATER, useful=True).base == 1.0
