@@ -27,6 +27,8 @@ DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 MEANING: Final = {
     "store.url": "where the memory lives; none: `~/.retain/retain.db`",
     "store.durable": "wait for the disk on every write",
+    "store.pool_size": "how many connections to PostgreSQL a process holds at most",
+    "store.statement_seconds": "how long a statement on PostgreSQL may take",
     "embedder.provider": "who turns text into vectors: a name below, `none`, or `package.module:Class`",
     "embedder.config": "the provider's own options, see below",
     "llm.provider": (
@@ -60,7 +62,7 @@ MEANING: Final = {
     "quota.tenant_memories": "memories of all users together",
     "quota.tenant_turns": "turns of all users together",
     "quota.tenant_chars": "characters of both",
-    "identity.sources": "where a service looks for whom a request is about: `body`, `header:<name>`, `api_key`, in order",
+    "identity.sources": "where a service looks for whom it is about, in order: `body`, `header:<name>`, `api_key`",
     "identity.nobody": "what happens when nobody is named: `error`, `off` (no memory) or `owner`",
     "identity.owner": "who that is",
     "inject.position": "where a service puts what a model is shown, see [context](guides/context.md)",

@@ -57,9 +57,9 @@ class Side:
         return self._plain(answer)
 
     def _plain(self, value: Any) -> Any:
-        """An answer without what may differ: ids become numbers."""
+        """An answer without what may differ: ids become numbers, and numbers that only tell an order are left out."""
         if isinstance(value, dict):
-            return {self._plain(key): self._plain(one) for key, one in value.items()}
+            return {self._plain(key): self._plain(one) for key, one in value.items() if key != "order"}
         if isinstance(value, (list, tuple)):
             return [self._plain(one) for one in value]
         if isinstance(value, float):

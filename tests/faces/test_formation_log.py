@@ -252,3 +252,14 @@ async def test_a_chat_that_is_wrong_holds_up_no_other(opens: Opens, distiller: D
     answer = await face.backfill([*wrong, _chat("good")], user_id="alice")
     assert (answer["ingested"], answer["failed"]) == (1, 4)
     assert all(one["error"]["message"] for one in answer["results"][:4])
+
+
+@pytest.mark.req("N-23", "X-25")
+async def test_whoever_speaks_does_not_wait_for_a_transcript(opens: Opens) -> None:
+    llm = ScriptedLlm(lambda _: '{"facts": []}')
+    face = opens(llm=llm)
+    chat = [{"role": "user", "content": f"In year {number} I lived in Town{number}."} for number in range(60)]
+    assert (await face.ingest(chat, user_id="alice", learn=True))["queued"] == 3
+    await face.add("How is the weather?", user_id="alice")
+    assert len(llm.prompts) == 1
+    assert await pending(face) == (3, 0)

@@ -11,13 +11,17 @@ STANDING: dict[str, Any] = {"cache_seconds": 0, "gate": "always", "false_injecti
 
 
 @pytest.mark.req("N-47", "O-56")
-@pytest.mark.parametrize("paused", [{"user_id": "alice"}, {"agent_id": "bot"}, {"run_id": "r1"}])
+@pytest.mark.parametrize(
+    "paused",
+    [{"user_id": "alice"}, {"agent_id": "bot"}, {"run_id": "r1"}, {"user_id": "alice", "run_id": "r1"}],
+    ids=" ".join,
+)
 async def test_while_paused_nothing_is_stored_and_nothing_shown(opens: Opens, paused: dict[str, str]) -> None:
     face = opens({"context": STANDING})
     who = {"user_id": "alice", "agent_id": "bot", "run_id": "r1"}
     await face.remember("tea is on the shelf", **who)
     before = await face.stats()
-    assert await face.pause(**paused) == {"paused": [paused], "until": None}
+    assert await face.pause(**paused) == {"paused": {**paused, "until": None}}
 
     answer = await face.add("I live in Oslo", **who)
     assert (answer["results"], answer["status"]) == ([], "paused")
@@ -38,10 +42,10 @@ async def test_while_paused_nothing_is_stored_and_nothing_shown(opens: Opens, pa
     }
     assert await face.found("tea", **who) == ["tea is on the shelf"]
 
-    assert await face.resume(**paused) == {"resumed": [paused]}
+    assert await face.resume(**paused) == {"resumed": paused}
     assert (await face.add("I live in Oslo", **who))["results"]
     assert (await face.context("tea", **who)).text
-    assert await face.resume(**paused) == {"resumed": []}
+    assert await face.resume(**paused) == {"resumed": None}
 
 
 @pytest.mark.req("N-47")
@@ -55,7 +59,7 @@ async def test_others_go_on(face: Face) -> None:
 async def test_a_pause_may_have_an_end(opens: Opens) -> None:
     face = opens()
     paused = await face.pause(user_id="alice", until="2026-01-01T01:00:00Z")
-    assert paused["until"] == "2026-01-01T01:00:00.000000Z"
+    assert paused["paused"]["until"] == "2026-01-01T01:00:00.000000Z"
     assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "paused"
     assert (await face.paused(user_id="alice"))["paused"] == [
         {"user_id": "alice", "until": "2026-01-01T01:00:00.000000Z"}
@@ -68,12 +72,26 @@ async def test_a_pause_may_have_an_end(opens: Opens) -> None:
 
 @pytest.mark.req("N-47")
 async def test_who_is_paused_can_be_asked(face: Face) -> None:
-    await face.pause(user_id="alice", run_id="r1")
+    await face.pause(user_id="alice")
+    await face.pause(run_id="r1", user_id="bob")
     await face.pause(agent_id="bot")
-    every = [{"agent_id": "bot", "until": None}, {"run_id": "r1", "until": None}, {"user_id": "alice", "until": None}]
-    assert (await face.paused())["paused"] == every
+    together = {"user_id": "bob", "run_id": "r1", "until": None}
+    alone = [{"agent_id": "bot", "until": None}, {"user_id": "alice", "until": None}]
+    assert sorted((await face.paused())["paused"], key=str) == sorted([*alone, together], key=str)
     assert (await face.paused(user_id="alice", agent_id="other"))["paused"] == [{"user_id": "alice", "until": None}]
     assert (await face.paused(user_id="bob"))["paused"] == []
+    assert (await face.paused(user_id="bob", run_id="r1", agent_id="x"))["paused"] == [together]
+
+
+@pytest.mark.req("N-47", "R-34")
+async def test_a_session_of_one_user_is_paused_and_no_other(face: Face) -> None:
+    await face.pause(user_id="alice", run_id="r1")
+    said = "I live in Oslo"
+    assert (await face.add(said, user_id="alice", run_id="r1", agent_id="bot"))["status"] == "paused"
+    assert (await face.add(said, user_id="alice", run_id="r2"))["status"] == "ok"
+    assert (await face.add(said, user_id="alice"))["status"] == "ok"
+    assert (await face.add(said, user_id="bob", run_id="r1"))["status"] == "ok"
+    assert (await face.add(said, user_id='alice","run":"r1'))["status"] == "ok"
 
 
 @pytest.mark.req("N-47")

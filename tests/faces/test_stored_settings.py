@@ -205,7 +205,7 @@ async def test_days_are_those_of_the_user_s_time_zone(opens: Opens) -> None:
     opens.clock.advance(hours=20)  # 2026-01-01, 20:00 in UTC
     assert "2026-01-02" in (await face.context("Anna", user_id="alice")).text
     assert "2026-01-01" in (await face.context("Anna", user_id="bob")).text
-    with pytest.raises(InvalidInput, match="extract.timezone"):
+    with pytest.raises(InvalidInput, match=r"extract\.timezone"):
         await face.set_settings({"timezone": "Moon/Base"}, user_id="alice")
 
 

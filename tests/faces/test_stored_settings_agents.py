@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, NotFoundError, ScopeError, TooLarge
+from retain.errors import Forbidden, InvalidInput, NotFoundError, ScopeError, TooLarge
 from retain.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens
 
@@ -49,7 +49,8 @@ async def test_an_agent_that_is_named_for_the_first_time_is_registered(opens: Op
     await face.store_many([{"messages": "tea", "user_id": "alice", "agent_id": 3}])
     await face.found("tea", user_id="alice", agent_id="only-asked")
     listed = await face.agents()
-    assert [(one["id"], one["memory_entry_count"]) for one in listed["agents"]] == [("3", 1), ("first", 1), ("second", 0)]
+    counts = {one["id"]: one["memory_entry_count"] for one in listed["agents"]}
+    assert counts == {"3": 1, "first": 1, "second": 0}
     assert listed["total"] == 3
     assert [one["id"] for one in (await face.agents(limit=1, offset=1))["agents"]] == ["first"]
     await face.save_agent("first", name="First")
@@ -88,8 +89,8 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     assert opens.rows("SELECT count(*) FROM signals") == [(0,)]
     assert opens.rows("SELECT count(*) FROM receipts WHERE agent_id = 'bot'") == [(0,)]
     assert opens.rows("SELECT count(*) FROM settings WHERE scope_key = 'agent:bot'") == [(0,)]
-    live = "SELECT memory_seq FROM links WHERE agent_id = 'bot'"
-    assert opens.rows(f"SELECT count(*) FROM vectors WHERE memory_seq IN ({live})") == [(0,)]
+    held = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
+    assert opens.rows(held) == [(0,)]
     assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 800
     with pytest.raises(NotFoundError, match="no agent bot"):
         await face.delete_agent("bot")
@@ -135,6 +136,28 @@ async def test_what_is_wrong_makes_no_agent(opens: Opens, call: dict[str, Any], 
     assert (await face.agents())["total"] == 0
 
 
+@pytest.mark.req("S-67")
+async def test_whoever_reaches_one_user_registers_agents_and_changes_none(opens: Opens) -> None:
+    face = opens()
+    own = Face(face.memory.acting_for("default", user_id="alice"))
+    await own.add("I live in Oslo", agent_id="bot")
+    assert (await face.agent("bot"))["memory_entry_count"] == 1
+    for call in (own.agents(), own.agent("bot"), own.save_agent("bot", name="Mine"), own.delete_agent("bot")):
+        with pytest.raises(Forbidden):
+            await call
+    with pytest.raises(InvalidInput):
+        await own.set_settings({"policy.enabled": False}, agent_id="bot")
+    assert (await own.set_settings({"context.budget": 5}))["scope"] == "user"
+    assert (await face.settings())["settings"]["context.budget"] == 800
+    await own.pause(run_id="r1")
+    assert (await face.add("I live in Oslo", user_id="bob", run_id="r1"))["status"] == "ok"
+    assert (await own.add("I live in Bergen", run_id="r1"))["status"] == "paused"
+    bot = Face(face.memory.acting_for("default", agent_id="bot"))
+    assert (await bot.agent("bot"))["id"] == "bot"
+    with pytest.raises(Forbidden):
+        await bot.agent("other")
+
+
 @pytest.mark.req("N-51")
 async def test_facts_are_found_by_their_category(face: Face) -> None:
     await face.add("I work at the harbour as a welder", user_id="alice")
@@ -146,7 +169,8 @@ async def test_facts_are_found_by_their_category(face: Face) -> None:
 
     assert sorted(await face.listed(filters={"category": "work"})) == sorted(work)
     assert await face.listed(filters={"category": "travel"}) == ["Oslo is lovely"]
-    assert sorted(await face.listed(filters={"category": {"in": ["work", "travel"]}})) == sorted([*work, "Oslo is lovely"])
+    both = await face.listed(filters={"category": {"in": ["work", "travel"]}})
+    assert sorted(both) == sorted([*work, "Oslo is lovely"])
     assert not set(await face.listed(filters={"category": {"ne": "work"}})) & set(work)
     assert await face.listed(filters={"category": {"exists": False}}) == []
     assert set(await face.listed(filters={"category": "*"})) == set(every)
@@ -247,9 +271,9 @@ async def test_a_name_that_holds_a_secret_is_masked_everywhere(face: Face) -> No
 async def test_attachments_can_be_refused_by_name(opens: Opens) -> None:
     face = opens({"extract": {"attachments": "refuse"}})
     said = [{"role": "user", "content": [{"type": "file", "file": {"filename": "plan.pdf"}}, "look"]}]
-    for call in (face.add(said, user_id="alice"), face.store(said, user_id="alice"), face.ingest(said, user_id="alice")):
+    for verb in (face.add, face.store, face.ingest):
         with pytest.raises(InvalidInput, match=r"messages\[0\] holds file 'plan.pdf'"):
-            await call
+            await verb(said, user_id="alice")
     assert (await face.stats())["memories"] == 0
     await face.add("words alone", user_id="alice")
 
@@ -260,7 +284,7 @@ async def test_parts_of_the_protocol_are_nobody_s_words(face: Face) -> None:
         {"role": "user", "content": "What is the weather?"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "rain"}]},
-        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "It rains."}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, "It rains."]},
     ]
     await face.ingest(said, user_id="alice")
     assert await face.listed(layers=["turn"]) == ["It rains.", "What is the weather?"]

@@ -74,12 +74,17 @@ class Server:
         return self.url(self.name, APP)
 
     def database(self, template: str = "template0") -> str:
-        """A new database."""
+        """A new database. Nobody may be connected to the one it is made from."""
+        self._rest()
         self._made += 1
         name = f"retain_{self._made}"
         with self.superuser() as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
+
+    def _rest(self) -> None:
+        if self._wiper is not None:
+            self._wiper.close()
 
     def restart(self) -> None:
         """Stop at once, as a crash would, and start again."""
@@ -88,8 +93,7 @@ class Server:
 
     def stop(self) -> None:
         """Stop at once."""
-        if self._wiper is not None:
-            self._wiper.close()
+        self._rest()
         commands: Any = import_module("pgserver._commands")
         commands.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=self._server.pgdata, user=self._server.system_user)
 

@@ -11,6 +11,8 @@ import pytest
 
 from retain import Memory
 from retain.drive import drive
+from retain.model.event import Signal
+from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 from tests.postgres.server import APP, Server
 
@@ -192,3 +194,19 @@ def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str)
     assert found is not None
     assert found.tenant_id == "b"
     assert listed == []
+
+
+def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) -> None:
+    now = "2026-01-01T00:00:00.000000Z"
+    with _memory(url, "a") as memory:
+        ledger = memory._engine.parts.ledger
+        for tenant in ("a", "b"):
+            waits = Signal(f"s-{tenant}", Scope(tenant, "u"), "secret", now, now, due_at=now)
+            drive(ledger.of(tenant).write(lambda tx, waits=waits: tx.signals.put([waits])))  # type: ignore[misc]
+
+        every = drive(ledger.peek(lambda tx: tx.signals.due(None, now, 10)))
+        own = drive(ledger.peek(lambda tx: tx.signals.due("b", now, 10)))
+        foreign = drive(ledger.read(lambda tx: tx.signals.pending(Scope("b"), 10)))
+
+    assert {scope.tenant_id for scope in every} == {"a", "b"}
+    assert (own, foreign) == ([], [])

@@ -22,8 +22,11 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def memory(clock: FakeClock) -> Iterator[Memory]:
-    """A memory of the shared profile. Vectors of words are no vectors of meaning: any likeness is enough."""
-    with Memory({**SHARED, "context": {"min_score": 0.0}}, clock=clock) as memory:
+    """A memory of the shared profile. Vectors of words are no vectors of meaning: any likeness is enough.
+
+    What forms memory in the background does it when it is told to, so that a test knows when it has.
+    """
+    with Memory({**SHARED, "context": {"min_score": 0.0}, "write": {"mode": "manual"}}, clock=clock) as memory:
         yield memory
 
 

@@ -88,6 +88,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.clock = FakeClock()
         self.ids: list[str] = []
+        self.held: dict[str, set[str]] = {}
         self.erased: set[str] = set()
         self.before: dict[str, Seen] = {}
         self.cursor = 0
@@ -121,6 +122,8 @@ class Machine(RuleBasedStateMachine):
         self.before, self.cursor = now, cursor
         after = self.state
         self.ids += [name for name in after if name not in self.ids]
+        for name, one in after.items():
+            self.held.setdefault(name, set()).update(one.holders)
         active = frozenset(one.text for one in after.values() if one.status == "active")
         self.moments.append((self.clock.now().isoformat(), active))
         self.turn += 1
@@ -198,7 +201,7 @@ class Machine(RuleBasedStateMachine):
         now = self.state
         self.memory.erase(user_id=user)
         left = self.state
-        self.erased |= {name for name, one in now.items() if user in one.holders}
+        self.erased |= {name for name, held in self.held.items() if user in held}
         self.before, self.cursor = left, self.memory.events(limit=1_000)["cursor"]
         assert all(user not in one.holders for one in left.values())
         assert {name for name in now if now[name].holders - {user}} == left.keys()

@@ -7,7 +7,7 @@ import random
 from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -73,14 +73,17 @@ def vectors(path: Path, user: str) -> list[bytes]:
         return [bytes(row[0]) for row in database.execute(query, (user,)).fetchall()]
 
 
-def exported(memory: Memory, users: list[str]) -> dict[str, list[dict[str, Any]]]:
-    return {user: list(memory.export(user_id=user)) for user in users}
+def exported(memory: Memory, without: str) -> list[str]:
+    """Every line of the whole store, but for those of one user."""
+    lines = (json.dumps(line, sort_keys=True) for line in memory.export())
+    return [line for line in lines if f'"user_id": "{without}"' not in line]
 
 
 def _assert_gone(path: Path, users: int, each: int) -> None:
     memory, everybody = filled(path, users, each)
     victim = everybody.pop("somebody07")
-    others, theirs = exported(memory, sorted(everybody)), vectors(path, victim.user)
+    others, theirs = exported(memory, victim.user), vectors(path, victim.user)
+    assert len(others) > (users - 1) * each
     before = files(path)
     assert all(text.encode() in before["second.backup"] for text in victim.texts[10:20]), "the test can fail"
 
@@ -92,9 +95,9 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
     assert {"retain.db", "first.backup", "second.backup"} <= after.keys()
     for name, raw in after.items():
         assert [piece for piece in victim.pieces() if piece in raw] == [], name
-        assert [vector for vector in theirs if vector in raw] == [], name
+        assert [vector for vector in theirs[:50] if vector in raw] == [], name
         assert victim.user.encode() not in raw, name
-    assert exported(memory, sorted(everybody)) == others
+    assert exported(memory, "") == others, "every row of everybody else, and no other"
     assert memory.verify_erasure(json.loads(json.dumps(report)))["ok"]
     for copy in ("first.backup", "second.backup"):
         assert memory.verify_backup(path.with_name(copy))["ok"]

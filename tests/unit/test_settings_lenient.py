@@ -14,6 +14,7 @@ from retain.core.settings.translate import native
 from retain.errors import InvalidInput
 from retain.model.policy import Policy, RetrievalPolicy
 
+DEFAULT_MODEL = "nomic-embed-text-v1.5"
 WRONG: tuple[Any, ...] = (None, "12", [], {}, "")
 
 
@@ -90,7 +91,7 @@ def test_memory_is_on_only_where_there_is_a_budget() -> None:
     [
         ("enabled", True, {False: False, "no": True}),
         ("embeddingBackend", "local", {"mlx": "local", "remote": "remote", "none": "none", "cuda": "local"}),
-        ("embeddingModel", "nomic-embed-text-v1.5", {"bge-small": "bge-small", " x ": "x", " ": "nomic-embed-text-v1.5"}),
+        ("embeddingModel", DEFAULT_MODEL, {"bge-small": "bge-small", " x ": "x", " ": DEFAULT_MODEL}),
         ("extractionMode", "sessionEnd", {"manual": "manual", "always": "sessionEnd"}),
         ("relevanceGateMode", "heuristic", {"off": "off", "llm": "llm", "on": "heuristic"}),
         ("memoryBudgetTokens", 800, {99: 100, 100: 100, 4_000: 4_000, 4_001: 4_000, 800.5: 801, "x": 800}),
@@ -102,7 +103,8 @@ def test_memory_is_on_only_where_there_is_a_budget() -> None:
 )
 def test_what_a_companion_is_given_is_brought_into_form(name: str, default: Any, table: dict[Any, Any]) -> None:
     assert companion_normal({})[name] == default
-    for wrong in (None, [], {}):
+    nothing: tuple[Any, ...] = (None, [], {})
+    for wrong in nothing:
         assert companion_normal({name: wrong})[name] == default
     for given, normal in table.items():
         assert companion_normal({name: given})[name] == normal, given

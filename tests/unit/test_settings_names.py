@@ -71,7 +71,7 @@ def test_a_stored_setting_may_be_what_the_configuration_may_be(name: str) -> Non
 )
 def test_what_a_configuration_converts_is_refused_here(name: str, value: Any) -> None:
     section, key = name.split(".")
-    assert Settings.of({section: {key: value}})
+    Settings.of({section: {key: value}})
     with pytest.raises(InvalidInput):
         checked(name, value)
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_costs_nothing_else() -> None:
 
 
 def test_the_agent_stands_over_the_user_and_the_user_over_the_tenant() -> None:
-    layers = [
+    layers: list[tuple[str, dict[str, Any]]] = [
         ("tenant", {"context.budget": 1, "policy.enabled": False, "write.mode": "manual"}),
         ("user", {"context.budget": 2, "policy.enabled": True}),
         ("agent", {"context.budget": 3}),
@@ -126,7 +126,7 @@ def test_the_agent_stands_over_the_user_and_the_user_over_the_tenant() -> None:
     values, sources = merged(layers)
     assert values == {"context.budget": 3, "policy.enabled": True, "write.mode": "manual"}
     assert sources == {"context.budget": "agent", "policy.enabled": "user", "write.mode": "tenant"}
-    assert scope_keys(Scope("t", "alice", "bot", "r1")) == ["", "user:alice", "agent:bot", "run:r1"]
+    assert scope_keys(Scope("t", "alice", "bot", "r1")) == ["", "user:alice", "agent:bot"]
     assert scope_keys(Scope("t")) == [""]
 
 

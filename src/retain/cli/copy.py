@@ -38,8 +38,8 @@ def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> 
         progress.finish()
     if not given.answered(answer):
         say(
-            f"{answer['copied']:,} rows copied, {answer['rows']:,} compared in {len(answer['tables'])} tables of "
-            f"{len(answer['tenants']):,} tenants: both are equal"
+            f"{answer['copied']:,} rows of {len(answer['tenants']):,} tenants copied; "
+            f"both stores have the same {answer['rows']:,} rows in {len(answer['tables'])} tables"
         )
     return OK
 

@@ -108,13 +108,14 @@ def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
 def pause(given: Given, *, until: str | None) -> int:
     """Store nothing and show nothing to a model for a user, an agent or a session.
 
-    What is known stays, and a search finds it. Needs at least one of --user, --agent and --run; each is paused.
+    What is known stays, and a search finds it. Needs at least one of --user, --agent and --run; with several, it holds
+    where they are together.
     """
     with given.memory(create=True) as memory:
         answer = memory.pause(**given.scope(), until=until)
     if not given.answered(answer):
-        end = f" until {day_time(answer['until'])}" if answer["until"] else ""
-        say(f"paused{end}: {_named(answer['paused'])}")
+        until = answer["paused"].pop("until")
+        say(f"paused{f' until {day_time(until)}' if until else ''}: {_named(answer['paused'])}")
     return OK
 
 
@@ -129,8 +130,8 @@ def resume(given: Given) -> int:
     return OK if answer["resumed"] else NOTHING
 
 
-def _named(found: Sequence[dict[str, Any]]) -> str:
-    return ", ".join(f"{kind.removesuffix('_id')} {name}" for one in found for kind, name in one.items())
+def _named(found: dict[str, Any]) -> str:
+    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items())
 
 
 @click.group(invoke_without_command=True)

@@ -15,7 +15,7 @@ from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.lifecycle import delete_all
 from retain.engine.parts import Parts
 from retain.engine.tuning import PAUSED, decoded
-from retain.errors import InvalidInput, NotFoundError, RetainError
+from retain.errors import Forbidden, InvalidInput, NotFoundError, RetainError
 from retain.model.ids import clean_id
 from retain.model.instant import Instant
 from retain.model.scope import Scope
@@ -42,6 +42,7 @@ async def agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
     """The agents of the tenant, with how many memories each has."""
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     tenant = parts.tenant_id
+    _reach(parts, "")
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.agents.listed(tenant, most, first)
@@ -148,7 +149,14 @@ def _id(parts: Parts, agent_id: Any) -> str:
     wanted = clean_id(agent_id, "agent_id")
     if not wanted:
         raise InvalidInput("agent_id is missing")
-    return parts.scope({"agent_id": wanted}).agent_id
+    _reach(parts, wanted)
+    return wanted
+
+
+def _reach(parts: Parts, agent_id: str) -> None:
+    """``Forbidden`` for whoever reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
+    if parts.bounds is not None and (not agent_id or parts.bounds.agent_id != agent_id):
+        raise Forbidden(f"this key does not reach {f'agent {agent_id!r}' if agent_id else 'every agent'}")
 
 
 async def _shown(tx: Tx, tenant_id: str, row: AgentRow) -> dict[str, Any]:

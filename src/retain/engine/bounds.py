@@ -29,6 +29,7 @@ _SCOPED: Final = ("user_id", "agent_id", "run_id")
 # By seq of rows that were found within the bounds, or by a scope that the verb was given and that was checked.
 _SAFE: Final = frozenset(
     {
+        "agents",
         "calibration",
         "entities",
         "idempotency",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from retain.engine.parts import Parts
 from retain.model.event import Signal
@@ -21,6 +21,7 @@ _MOST: Final = 5_000
 """So many signals of a session are taken at once; the rest is a claim of its own."""
 
 
+Wanted: TypeAlias = Callable[[Signal], bool]
 _NEVER: Final[Instant] = "9999-12-31T23:59:59.999999Z"
 
 
@@ -59,8 +60,8 @@ async def take(tx: Tx, parts: Parts, scope: Scope, signals: list[Signal]) -> Cla
     return taken
 
 
-async def claim(parts: Parts, sessions: Sequence[Scope]) -> Claim | None:
-    """The first of these sessions that nobody works on and in which something waits."""
+async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None = None) -> Claim | None:
+    """The first of these sessions that nobody works on and in which something waits, of what is wanted."""
 
     async def work(tx: Tx) -> Claim | None:
         now = parts.now()
@@ -68,7 +69,8 @@ async def claim(parts: Parts, sessions: Sequence[Scope]) -> Claim | None:
             taken = Claim(scope, new_id(), [])
             if not await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, now, _until(parts, now)):
                 continue
-            taken.signals = await tx.signals.session(scope, _MOST)
+            waiting = await tx.signals.session(scope, _MOST)
+            taken.signals = [one for one in waiting if wanted is None or wanted(one)]
             if taken.signals:
                 return taken
             await tx.leases.release(scope.tenant_id, taken.name, taken.owner)

@@ -149,7 +149,7 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
         before=session.before,
         most_turns=wanted.turns,
         turn_chars=wanted.turn_chars,
-        instructions=parts.policy.curation.instructions,
+        instructions=parts.policy.instructions,
     )
     answer: LlmDigest = (await ask(parts, question, lambda text: parse_digest(text, messages))).value
     scope = kept_scope(session.scope, parts.policy.dedupe_scope)

@@ -1,7 +1,8 @@
 """``pause``, ``resume``: no memory for a user, an agent or a session, for a while or until told otherwise.
 
-While it is so nothing they say is stored and nothing is shown to a model. Who searches by hand still finds what is
-there. The switches ``policy.enabled``, ``policy.learns`` and ``policy.shows`` are settings; these are moments.
+Whoever names several means all of them together: a user in one session, say. While it is so nothing they say is stored
+and nothing is shown to a model. Who searches by hand still finds what is there. The switches ``policy.enabled``,
+``policy.learns`` and ``policy.shows`` are settings; these are moments.
 """
 
 from __future__ import annotations
@@ -10,54 +11,41 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retain.core.settings.resolve import scope_key, whose
+from retain.core.settings.resolve import pause_ids, pause_key, pause_keys
 from retain.engine.parts import Parts
 from retain.engine.tuning import PAUSED, decoded
 from retain.errors import InvalidInput
 from retain.model.instant import When, parse_when
-from retain.ports.ledger import Tx
 
-_KINDS: Final = ("user", "agent", "run")
 _MOST: Final = 1_000
 
 
 async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
-    """Pause each of those that are named."""
-    keys = _keys(parts, given)
-    now = parts.now()
+    """Pause those that are named, where they are together."""
+    key, now = pause_key(parts.scope(given).required()), parts.now()
     end = "" if until is None else parse_when(until, "until")
     if end and end <= now:
         raise InvalidInput(f"until is past: {until!r}", hint="leave it out to pause until resume")
-
-    async def work(tx: Tx) -> None:
-        for key in keys:
-            await tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now)
-
-    await parts.ledger.write(work)
+    await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now))
     parts.tunings.changed(parts.tenant_id)
-    return {"paused": [_named(key) for key in keys], "until": end or None}
+    return {"paused": {**_named(key), "until": end or None}}
 
 
 async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """End the pause of each of those that are named."""
-    keys = _keys(parts, given)
-    now = parts.now()
-
-    async def work(tx: Tx) -> list[str]:
-        return [key for key in keys if await tx.preferences.drop(parts.tenant_id, key, [PAUSED], now)]
-
-    ended = await parts.ledger.write(work)
+    """End a pause of exactly those that are named."""
+    key, now = pause_key(parts.scope(given).required()), parts.now()
+    ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
     parts.tunings.changed(parts.tenant_id)
-    return {"resumed": [_named(key) for key in ended]}
+    return {"resumed": _named(key) if ended else None}
 
 
 async def paused(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Who is paused among those that are named, or at all when nobody is; and until when."""
+    """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
     scope, now = parts.scope(given), parts.now()
     if scope.is_open:
         found = await parts.ledger.peek(lambda tx: tx.preferences.named(parts.tenant_id, PAUSED, _MOST))
     else:
-        keys = _keys(parts, given)
+        keys = pause_keys(scope)
         stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
         found = [(key, stored[key][PAUSED]) for key in keys if PAUSED in stored.get(key, {})]
     ends = [(key, str(decoded({PAUSED: value}).get(PAUSED) or "")) for key, value in found]
@@ -73,11 +61,11 @@ def why_idle(parts: Parts) -> tuple[str, str] | None:
     holds = [(kind, until) for kind, until in policy.paused if not until or until > now]
     if not holds:
         return None
-    kind, until = holds[0]
-    return PAUSED, f"memory is paused for this {_WORDS[kind]}" + (f" until {until}" if until else "")
+    kinds, until = holds[0]
+    who = " and this ".join(kinds.replace("run", "session").split())
+    return PAUSED, f"memory is paused for this {who}" + (f" until {until}" if until else "")
 
 
-_WORDS: Final = {"user": "user", "agent": "agent", "run": "session"}
 _HINTS: Final = {PAUSED: "resume() ends it", "disabled": "set policy.enabled to store again"}
 
 
@@ -96,11 +84,5 @@ def not_shown(parts: Parts) -> str:
     return idle[1] if idle is not None else "" if parts.policy.shows else "memory is not shown here"
 
 
-def _keys(parts: Parts, given: Mapping[str, Any]) -> list[str]:
-    scope = parts.scope(given).required()
-    named = ((kind, getattr(scope, f"{kind}_id")) for kind in _KINDS)
-    return [scope_key(kind, name) for kind, name in named if name]
-
-
 def _named(key: str) -> dict[str, str]:
-    return {f"{whose(key)}_id": key.partition(":")[2]}
+    return {f"{kind}_id": name for kind, name in pause_ids(key).items()}

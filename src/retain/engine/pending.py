@@ -8,6 +8,7 @@ from typing import Any, Final
 from retain.engine.jobs import Patience
 from retain.engine.parts import Parts
 from retain.engine.sessions import form
+from retain.model.event import Signal
 from retain.model.scope import Scope
 
 _AT_ONCE: Final = 500
@@ -40,5 +41,9 @@ async def learn_waiting(parts: Parts, scope: Scope) -> None:
     Transcripts that were taken in are left to ``flush``: there may be thousands, and nobody who says something waits.
     """
     waiting = await parts.ledger.peek(lambda tx: tx.signals.session(scope, _BEFORE_MORE))
-    if any(one.data.get("infer") and not one.data.get("ingested") for one in waiting):
-        await form(parts, [scope])
+    if any(map(_was_put_off, waiting)):
+        await form(parts, [scope], wanted=_was_put_off)
+
+
+def _was_put_off(signal: Signal) -> bool:
+    return bool(signal.data.get("infer")) and not signal.data.get("ingested")

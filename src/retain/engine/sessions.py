@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retain.engine.claims import Claim, claim, holding
+from retain.engine.claims import Claim, Wanted, claim, holding
 from retain.engine.jobs import Patience
 from retain.engine.parts import Parts
 from retain.engine.session_work import Formed, SessionWork
@@ -13,13 +13,15 @@ from retain.engine.tuning import tuned
 from retain.model.scope import Scope
 
 
-async def form(parts: Parts, sessions: Sequence[Scope], patience: Patience | None = None) -> Formed | None:
+async def form(
+    parts: Parts, sessions: Sequence[Scope], patience: Patience | None = None, *, wanted: Wanted | None = None
+) -> Formed | None:
     """Form memory of the first of these sessions that can be claimed; None when there is none.
 
     All belong to the tenant of these parts. One at a time in a process, whoever asks for it.
     """
     async with parts.workshop.turn(parts.io):
-        claimed = await claim(parts, sessions)
+        claimed = await claim(parts, sessions, wanted)
         if claimed is None:
             return None
         return await form_claimed(await tuned(parts, claimed.scope), claimed, patience)

@@ -162,13 +162,14 @@ async def _version(parts: Parts) -> str:
 
 
 async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[str, dict[str, str]]]:
-    from retain.core.settings.resolve import scope_keys
+    from retain.core.settings.resolve import pause_keys, scope_keys
 
-    return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, scope_keys(scope))
+    keys = list(dict.fromkeys([*scope_keys(scope), *pause_keys(scope)]))
+    return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, keys)
 
 
 def _resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
-    from retain.core.settings.resolve import applied, merged, usable, whose
+    from retain.core.settings.resolve import applied, merged, pause_ids, usable, whose
 
     if not stored:
         return base
@@ -176,7 +177,7 @@ def _resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
     for key in sorted(stored, key=_strength):
         values = decoded(stored[key])
         if PAUSED in values:
-            paused.append((whose(key), str(values.pop(PAUSED) or "")))
+            paused.append((" ".join(pause_ids(key)), str(values.pop(PAUSED) or "")))
         read, unread = usable(values)
         if unread:
             log.warning("stored settings cannot be used: %s", ", ".join(unread))
@@ -196,7 +197,7 @@ def decoded(values: Mapping[str, str]) -> dict[str, Any]:
 
 def _strength(key: str) -> int:
     """The tenant's first, then the user's, then the agent's, which is the strongest."""
-    return ("", "user", "agent", "run").index(key.partition(":")[0])
+    return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
 
 
 def _base(parts: Parts) -> Policy:

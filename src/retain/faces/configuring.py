@@ -72,7 +72,8 @@ class Configuring(Face):
         """No memory for a user, an agent or a session, until a moment or until ``resume``.
 
         Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. What was
-        known stays, and a search by hand finds it. Each of those that are named is paused.
+        known stays, and a search by hand finds it. Who names several means all of them together: with a user and a
+        session only that session of this user is paused.
         """
         from retain.engine import pause
 
@@ -86,7 +87,7 @@ class Configuring(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """End the pause of each of those that are named."""
+        """End a pause; name exactly those that it was made for."""
         from retain.engine import pause
 
         return drive(self._engine.run(pause.resume, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
@@ -98,7 +99,7 @@ class Configuring(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """Who of those that are named is paused, or everybody who is when nobody is named; and until when."""
+        """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
         from retain.engine import pause
 
         return drive(self._engine.run(pause.paused, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Final
 
 from retain.core.settings.names import SETTINGS
@@ -13,6 +15,7 @@ from retain.model.scope import Scope
 
 TENANT: Final = ""
 KINDS: Final = ("user", "agent", "run")
+_SEVERAL: Final = "scope:"
 
 
 def scope_key(kind: str, name: str) -> str:
@@ -21,14 +24,42 @@ def scope_key(kind: str, name: str) -> str:
 
 
 def scope_keys(scope: Scope) -> list[str]:
-    """The keys that speak for a scope, the weakest first."""
-    named = (("user", scope.user_id), ("agent", scope.agent_id), ("run", scope.run_id))
+    """The keys whose settings hold for a scope, the weakest first."""
+    named = (("user", scope.user_id), ("agent", scope.agent_id))
     return [TENANT, *(scope_key(kind, name) for kind, name in named if name)]
 
 
 def whose(key: str) -> str:
     """Whose settings stand under a key: tenant, user, agent or run."""
     return key.partition(":")[0] or "tenant"
+
+
+def pause_key(scope: Scope) -> str:
+    """Under which key a pause of exactly this scope is stored: of somebody, or of somebody with somebody."""
+    named = _ids(scope)
+    if len(named) == 1:
+        ((kind, name),) = named.items()
+        return scope_key(kind, name)
+    return _SEVERAL + json.dumps(named, ensure_ascii=False, separators=(",", ":"))
+
+
+def pause_keys(scope: Scope) -> list[str]:
+    """The keys of every pause that holds for a scope: whoever is paused, alone or together with others in it."""
+    named = list(_ids(scope).items())
+    some = (dict(part) for size in range(1, len(named) + 1) for part in combinations(named, size))
+    return [pause_key(Scope(**{f"{kind}_id": name for kind, name in part.items()})) for part in some]
+
+
+def pause_ids(key: str) -> dict[str, str]:
+    """Who is meant by the key of a pause, by the kind of their id."""
+    if not key.startswith(_SEVERAL):
+        return {whose(key): key.partition(":")[2]}
+    found: dict[str, str] = json.loads(key.removeprefix(_SEVERAL))
+    return found
+
+
+def _ids(scope: Scope) -> dict[str, str]:
+    return {kind: getattr(scope, f"{kind}_id") for kind in KINDS if getattr(scope, f"{kind}_id")}
 
 
 def usable(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
