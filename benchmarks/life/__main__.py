@@ -69,7 +69,7 @@ def _frequencies(place: Path, days: int) -> float:
         path = place / f"{name}.db"
         _, memory, clock = live(path, script, days, passes=passes, settings=settings, ask=False)
         memory.close()
-        ends.append(strengths(path, clock.now()))
+        ends.append(strengths(path, clock.now(), unrevised=True))
     same = {frozenset(end) for end in ends}
     return max(abs(end[one] - ends[0][one]) for end in ends for one in end) if len(same) == 1 else float("inf")
 
@@ -86,7 +86,10 @@ def _held(days: list[Day], apart: float, often: float) -> dict[str, dict[str, An
         },
         "put aside although used within 30 days": {"value": wrong, "holds": wrong == 0},
         "strength as read - closed formula, at most": {"value": apart, "holds": apart < 1e-9},
-        "strength after one, daily and hourly passes apart, at most": {"value": often, "holds": often < 1e-9},
+        "strength of unrevised facts after one, daily and hourly passes apart, at most": {
+            "value": often,
+            "holds": often < 1e-9,
+        },
     }
 
 

@@ -134,12 +134,19 @@ def strays(path: Path) -> int:
         return int(database.execute(query).fetchone()[0])
 
 
-def strengths(path: Path, now: datetime, tau: float = TAU) -> dict[tuple[str, str, str], float]:
-    """What is left of every active fact, by the closed formula from what is stored: by user, agent and words."""
-    query = """
+def strengths(
+    path: Path, now: datetime, tau: float = TAU, *, unrevised: bool = False
+) -> dict[tuple[str, str, str], float]:
+    """What is left of every active fact, by the closed formula from what is stored: by user, agent and words.
+
+    ``unrevised`` leaves out facts that were revised: what a session says of such a one depends on which of its texts a
+    pass finds.
+    """
+    query = f"""
     SELECT l.user_id, l.agent_id, m.text, m.salience, m.anchor_at, max(coalesce(l.last_used_at, ''))
     FROM memories m JOIN links l ON l.memory_seq = m.seq
-    WHERE m.layer = 'fact' AND m.status = 'active' AND m.valid_to IS NULL GROUP BY m.seq, l.user_id, l.agent_id"""
+    WHERE m.layer = 'fact' AND m.status = 'active' AND m.valid_to IS NULL AND m.version <= {1 if unrevised else 10_000}
+    GROUP BY m.seq, l.user_id, l.agent_id"""  # noqa: S608 - a number of ours
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         rows = database.execute(query).fetchall()
     return {

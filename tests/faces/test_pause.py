@@ -129,6 +129,23 @@ async def test_what_waits_is_not_learned_during_a_pause(opens: Opens) -> None:
 
 @ON_DISK
 @pytest.mark.req("N-47")
+async def test_who_is_erased_has_neither_pauses_nor_settings(opens: Opens) -> None:
+    face = opens()
+    await face.remember("tea", user_id="alice")
+    await face.set_settings({"context.budget": 5}, user_id="alice")
+    await face.pause(user_id="alice", run_id="r1")
+    await face.pause(user_id="alice")
+    await face.pause(user_id="bob", run_id="r1")
+    assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "paused"
+    await face.erase(user_id="alice")
+    left = opens.rows("SELECT scope_key FROM settings WHERE key <> ''")
+    assert left == [('scope:{"user":"bob","run":"r1"}',)]
+    assert (await face.add("I live in Oslo", user_id="alice", run_id="r1"))["status"] == "ok"
+    assert (await face.add("I live in Oslo", user_id="bob", run_id="r1"))["status"] == "paused"
+
+
+@ON_DISK
+@pytest.mark.req("N-47")
 async def test_other_processes_notice_a_pause(opens: Opens) -> None:
     one, other = opens(), opens()
     assert (await other.add("I live in Oslo", user_id="alice"))["status"] == "ok"

@@ -278,6 +278,7 @@ async def _revise(
         metadata={**target.metadata, **(draft.metadata or {})},
         occurred_at=draft.occurred_at,
         expires_at=draft.expires_at,
+        anchor_at=max(target.anchor_at, draft.occurred_at),
         valid_from=max(draft.occurred_at, target.valid_from),
         updated_at=now,
     )

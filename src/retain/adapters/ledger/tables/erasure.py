@@ -9,6 +9,7 @@ from typing import Any, Final
 from retain.adapters.ledger.codec import load
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.adapters.ledger.tables.entities import EntitiesTable
+from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.scope import Scope
 from retain.ports.erasure import Reach, Subject, Words
@@ -192,6 +193,9 @@ class ErasureTable:
         counts: dict[str, int] = {}
         for table, condition, values in _scoped(subject):
             counts[table] = await self._sql.run(f"DELETE FROM {table} WHERE {condition}", values)
+        if counts.get("settings"):  # the row without a name is their version: others must notice
+            query = "UPDATE settings SET value = ? WHERE tenant_id = ? AND scope_key = '' AND key = ''"
+            await self._sql.run(query, (new_id(), subject.tenant_id))
         return counts
 
     async def drop_answers(self, tenant_id: str) -> int:
@@ -267,6 +271,10 @@ def _inside(scope: Scope, prefix: str) -> tuple[str, list[str]]:
     return told, [value for _, value in given]
 
 
+# A pause of somebody in a session or with an agent; see retain.core.settings.resolve.
+_TOGETHER: Final = "(substr(scope_key, 1, 6) = 'scope:' AND replace(scope_key, ?, '') <> scope_key)"
+
+
 def _scoped(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The tables whose rows say whose they are: each with its condition and the values that this takes."""
     if subject.memory_id:
@@ -278,7 +286,9 @@ def _scoped(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         for table in _BY_USER:
             yield table, "tenant_id = ? AND user_id = ?", (subject.tenant_id, subject.scope.user_id)
     if (key := _setting_key(subject)) is not None:
-        yield "settings", "tenant_id = ? AND scope_key = ?", (subject.tenant_id, key)
+        kind, _, name = key.partition(":")
+        together = json.dumps({kind: name}, ensure_ascii=False, separators=(",", ":"))[1:-1]
+        yield "settings", f"tenant_id = ? AND (scope_key = ? OR {_TOGETHER})", (subject.tenant_id, key, together)
 
 
 def _setting_key(subject: Subject) -> str | None:
