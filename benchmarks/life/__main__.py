@@ -38,11 +38,17 @@ def main() -> int:
     sys.stdout.write(text)
     if not options.dry:
         name = f"life-{facts['date']}-{facts['commit']}"
-        results = {"facts": facts, "held": held, "days": [asdict(day) for day in days]}
+        results = {"facts": facts, "held": held, "days": [_kept(day) for day in days]}
         (ROOT / "benchmarks" / "results" / f"{name}.json").write_text(json.dumps(results), "utf-8")
         (ROOT / "benchmarks" / "results" / f"{name}.md").write_text(text, "utf-8")
         (ROOT / "docs" / "images" / "year.svg").write_text(svg(days), "utf-8")
     return 0 if all(one["holds"] for one in held.values()) else 1
+
+
+def _kept(day: Day) -> dict[str, Any]:
+    """A day in few characters."""
+    values = {**asdict(day), "done": {name: count for name, count in day.done.items() if count}}
+    return {name: round(value, 2) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def _year(path: Path, count: int, days: int) -> tuple[list[Day], float]:

@@ -22,17 +22,19 @@ from retain.engine.revise import UNSET, UpdateRequest
 from retain.faces.aio.configuring import Configuring
 from retain.faces.aio.consolidating import Consolidating
 from retain.faces.aio.forming import Forming
+from retain.faces.aio.graphing import Graphing
 from retain.faces.aio.keeping import Keeping
 from retain.faces.aio.keyring import Keyring
 from retain.faces.aio.layered import Layered
 from retain.faces.aio.sharing import Sharing
+from retain.faces.aio.tending import Tending
 from retain.faces.aio.undoing import Undoing
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring):
+class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring, Graphing, Tending):
     """What an application remembers.
 
     ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -226,31 +228,6 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         return await self._engine.receipt(receipt_id)
 
-    async def entities(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        """People, places and things that memories speak of, most often mentioned first."""
-        return await self._engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
-
-    async def relations(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.relations(given, limit, offset)
-
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """One memory by its id, or ``None``."""
         return await self._engine.get(memory_id)
@@ -369,22 +346,6 @@ class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Co
         Returns ``{"stored": n, "waiting": n}``.
         """
         return await self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-
-    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Build the vectors of the configured embedder beside the old ones and switch when all are there.
-
-        ``progress(done, total)`` is called as it goes.
-        """
-        return await self._engine.reindex(progress)
-
-    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
-        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
-
-        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
-        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
-        what was found, by kind and by table, and never shows it.
-        """
-        return await self._engine.redact(progress, dry_run=dry_run)
 
     def export(
         self,

@@ -24,17 +24,19 @@ from retain.engine.revise import UNSET, UpdateRequest
 from retain.faces.configuring import Configuring
 from retain.faces.consolidating import Consolidating
 from retain.faces.forming import Forming
+from retain.faces.graphing import Graphing
 from retain.faces.keeping import Keeping
 from retain.faces.keyring import Keyring
 from retain.faces.layered import Layered
 from retain.faces.sharing import Sharing
+from retain.faces.tending import Tending
 from retain.faces.undoing import Undoing
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring):
+class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring, Graphing, Tending):
     """What an application remembers.
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -229,31 +231,6 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         return drive(self._engine.receipt(receipt_id))
 
-    def entities(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        """People, places and things that memories speak of, most often mentioned first."""
-        return drive(self._engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset))
-
-    def relations(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.relations(given, limit, offset))
-
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """One memory by its id, or ``None``."""
         return drive(self._engine.get(memory_id))
@@ -372,22 +349,6 @@ class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configu
         Returns ``{"stored": n, "waiting": n}``.
         """
         return drive(self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
-
-    def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
-        """Build the vectors of the configured embedder beside the old ones and switch when all are there.
-
-        ``progress(done, total)`` is called as it goes.
-        """
-        return drive(self._engine.reindex(progress))
-
-    def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
-        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
-
-        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
-        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
-        what was found, by kind and by table, and never shows it.
-        """
-        return drive(self._engine.redact(progress, dry_run=dry_run))
 
     def export(
         self,

@@ -26,7 +26,8 @@ def unhurried_embedder(texts: list[str]) -> Any:
 def settings(order: dict[str, Any]) -> dict[str, Any]:
     """A store in one file, in which sessions are distilled by rules."""
     store = {"url": f"sqlite:///{order['path']}", "durable": order["durable"]}
-    return {"store": store, "write": {"mode": "manual", "digest": True, "lease_seconds": order["lease"]}}
+    write = {"mode": "manual", "digest": True, "lease_seconds": order["lease"]}
+    return {"store": store, "write": write, "upkeep": {"merge_episodes": 0}}  # a worker also tidies up
 
 
 def main() -> None:

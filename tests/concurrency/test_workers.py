@@ -99,8 +99,10 @@ def _work_off(path: Path, *, workers: int, kills: int, lease: float, seconds: fl
 
 def _assert_formed_once(path: Path, sessions: int) -> None:
     assert set(rows(path, "SELECT status, attempts FROM signals")) == {("processed", 1)}
-    formed = rows(path, "SELECT run_id, count(*) FROM jobs WHERE status = 'success' GROUP BY run_id")
-    assert sorted(formed) == sorted((f"run{number}", 1) for number in range(sessions)), "each session was formed once"
+    done = "SELECT run_id, count(*) FROM jobs WHERE task = 'distill' AND status = 'success' GROUP BY run_id"
+    assert sorted(rows(path, done)) == sorted((f"run{number}", 1) for number in range(sessions)), (
+        "each session was formed once"
+    )
     episodes = (
         "SELECT l.run_id, m.version FROM memories m JOIN links l ON l.memory_seq = m.seq WHERE m.layer = 'episode'"
     )

@@ -76,6 +76,19 @@ async def test_what_was_imported_from_long_ago_has_its_time_to_be_used(face: Fac
     assert (await face.consolidate())["evicted"] == 1
 
 
+@pytest.mark.req("X-16", "S-35")
+async def test_what_is_told_anew_begins_to_fade_anew(face: Face, opens: Opens) -> None:
+    await steps.with_upkeep(face)
+    first = (await face.add("I live in Oslo.", user_id="alice"))["results"][0]["id"]
+    opens.clock.advance(days=40)
+    again = (await face.add("I moved to Bergen.", user_id="alice"))["results"][0]
+    assert (again["event"], again["id"]) == ("UPDATE", first)
+    opens.clock.advance(days=20)
+    assert (await face.consolidate())["evicted"] == 0
+    opens.clock.advance(days=40)
+    assert (await face.consolidate())["evicted"] == 1
+
+
 @pytest.mark.req("D-12")
 async def test_what_was_put_aside_can_be_brought_back_and_then_stays(face: Face, opens: Opens) -> None:
     await steps.with_upkeep(face)

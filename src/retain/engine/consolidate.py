@@ -75,11 +75,12 @@ async def _logged(run: Pass) -> None:
     """Carry out a pass and log it, whatever becomes of it."""
     began = perf_counter()
     newest = await run.parts.ledger.peek(lambda tx: tx.upkeep.newest_change(run.parts.tenant_id))
-    job = Job(id=run.job_id, task=TASK, scope=run.scope, status="success", created_at=run.now)
+    job = Job(id=run.job_id, task=TASK, scope=run.scope, status="error", created_at=run.now)
     try:
         await _steps(run)
+        job.status = "success"
     except RetainError as error:
-        job = replace(job, status="error", details={"error": error.as_dict()})
+        job.details = {"error": error.as_dict()}
         raise
     finally:
         job.details = {**job.details, **_counted(run), "changes": newest}

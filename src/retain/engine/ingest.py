@@ -101,7 +101,7 @@ def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
     read = read_transcript(request.turns, parts.policy.limits)
     accepted(parts.policy, [one.message for one in read])
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    owner = Scope.of(**given, tenant_id=parts.tenant_id)
+    owner = parts.scope(given)
     since = None if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     _fill(parts, said, _heard(parts, said, read), owner, since)
     return said

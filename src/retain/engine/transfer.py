@@ -58,7 +58,7 @@ async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict
     """Lines of everything a scope holds; of the whole tenant when nobody is named."""
     await engine.open()
     parts = engine.parts
-    scope = Scope.of(**given, tenant_id=parts.tenant_id)
+    scope = parts.scope(given)
     yield {"type": "header", "format": FORMAT, "version": VERSION}
     exported: set[str] = set()
     until = await parts.ledger.read(lambda tx: tx.admin.cursor())

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from retain import Memory
+from retain.errors import Forbidden, NotFoundError
+
+CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(CONFIG) as made:
+        yield made
+
+
+def added(memory: Memory, text: str, **scope: Any) -> str:
+    made: str = memory.add(text, infer=False, **scope)["results"][0]["id"]
+    return made
+
+
+@pytest.mark.req("X-1", "R-9")
+def test_whoever_acts_for_a_user_reaches_that_user_and_nobody_else(memory: Memory) -> None:
+    own, foreign = added(memory, "tea", user_id="alice"), added(memory, "coffee", user_id="bob")
+    alice = memory.acting_for("default", user_id="alice")
+    assert alice.get(own) is not None
+    assert alice.get(foreign) is None
+    assert alice.history(foreign) == []
+    assert [one["memory"] for one in alice.search("coffee or tea")["results"]] == ["tea"]
+    assert [one["memory"] for one in alice.get_all()["results"]] == ["tea"]
+    for act in (lambda: alice.update(foreign, "mine"), lambda: alice.delete(foreign), lambda: alice.undo(foreign)):
+        with pytest.raises(NotFoundError):
+            act()
+    kept = memory.get(foreign)
+    assert kept is not None
+    assert kept["memory"] == "coffee"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda memory: memory.add("x", user_id="bob"),
+        lambda memory: memory.search("x", user_id="bob"),
+        lambda memory: memory.get_all(user_id="bob"),
+        lambda memory: memory.context("who am I?", user_id="bob"),
+        lambda memory: memory.delete_all(user_id="bob"),
+        lambda memory: memory.ingest([{"role": "user", "content": "x"}], user_id="bob"),
+        lambda memory: memory.flush(user_id="bob"),
+        lambda memory: list(memory.export(user_id="bob")),
+        lambda memory: memory.entities(user_id="bob"),
+        lambda memory: memory.relations(user_id="bob"),
+        lambda memory: memory.identity(user_id="bob"),
+        lambda memory: memory.episodes(user_id="bob"),
+        lambda memory: memory.reset(),
+        lambda memory: memory.stats(),
+        lambda memory: memory.check(),
+        lambda memory: memory.keys(),
+        lambda memory: memory.create_key(),
+        lambda memory: memory.redact(),
+        lambda memory: memory.consolidate(),
+        lambda memory: memory.erase(user_id="bob"),
+    ],
+)
+def test_what_lies_outside_is_refused(memory: Memory, act: Callable[[Memory], Any]) -> None:
+    added(memory, "coffee", user_id="bob")
+    before = list(memory.export())
+    with pytest.raises(Forbidden):
+        act(memory.acting_for("default", user_id="alice"))
+    assert list(memory.export()) == before
+
+
+def test_what_is_everybodys_is_read_by_everybody_and_changed_by_none_of_them(memory: Memory) -> None:
+    shared = added(memory, "the office is closed on Friday", user_id="*")
+    alice = memory.acting_for("default", user_id="alice")
+    assert [one["id"] for one in alice.search("office", scope="global")["results"]] == [shared]
+    with pytest.raises(NotFoundError):
+        alice.delete(shared)
+
+
+def test_tenants_share_a_store_and_nothing_in_it(memory: Memory) -> None:
+    own = added(memory, "tea", user_id="alice")
+    other = memory.acting_for("acme")
+    assert other.get(own) is None
+    assert other.get_all(user_id="alice")["results"] == []
+    added(other, "coffee", user_id="alice")
+    other.reset()
+    assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["tea"]
