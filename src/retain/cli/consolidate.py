@@ -71,8 +71,10 @@ def _show(answer: dict[str, Any], *, dry_run: bool) -> None:
 
 
 @click.command()
-@click.option("--max-tokens", type=click.IntRange(min=0), default=4_000, show_default=True, help="What stays whole.")
-@click.option("--older-than-days", type=click.FloatRange(min=0), help="Leave what is younger as it is.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=0), default=4_000, metavar="N", show_default=True, help="What stays whole."
+)
+@click.option("--older-than-days", type=click.FloatRange(min=0), metavar="N", help="Leave what is younger as it is.")
 @click.option("--dry-run", is_flag=True, help="Change nothing, and say what it would save.")
 @for_scope
 def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, dry_run: bool) -> int:
