@@ -130,7 +130,7 @@ async def _unquote(tx: Tx, subject: Subject, reach: Reach, said: Sequence[str]) 
     for memory_id in reach.ids:
         for row in await tx.stored.citing(subject.tenant_id, memory_id):
             rewritten += await _rewrite(tx, subject, "memories", row.key, {"data": row.values["data"]}, quoted)
-    for memory_id in reach.touched:
+    for memory_id in dict.fromkeys((*reach.touched, *await tx.erasure.telling(subject))):
         rewritten += await _unquote_events(tx, subject, memory_id, quoted)
     for table in _QUOTING:
         rewritten += await _unquote_table(tx, subject, table, quoted)

@@ -33,6 +33,7 @@ from retain.engine.metered import metered
 from retain.engine.parts import Parts
 from retain.engine.queueing import is_on
 from retain.engine.retold import conversation_of, is_session, lessons, verbatim_of
+from retain.engine.session_log import decisions, feed_project, told
 from retain.engine.turn_vectors import TurnVectors, turn_vectors
 from retain.engine.write import Prepared, commit, prepare
 from retain.errors import BadModelOutput, StorageError
@@ -159,9 +160,9 @@ class SessionWork:
             self._work.metered(meter)
             failure = None if learned.error is None else failure_of(learned.error, session=is_session(signals[0]))
             if failure is None:
-                await self._end(tx, signals, DISTILLED, _decisions(said, learned), now, last=last)
+                await self._end(tx, signals, DISTILLED, decisions(said, learned), now, last=last)
             else:
-                await self._keep(tx, signals, failure, _decisions(said, learned), now, last=last)
+                await self._keep(tx, signals, failure, decisions(said, learned), now, last=last)
             stored.append(failure)
 
         learned = await converse(asking, said, again=True, closing=closing)
@@ -188,7 +189,8 @@ class SessionWork:
         async def work(tx: Tx) -> dict[str, Any]:
             now = self._parts.now()
             details = {} if made.commit is None else await made.commit(tx, now)
-            await self._end(tx, signals, made.outcome, {**_told(said), **details}, now, last=last)
+            await feed_project(tx, said, details, now)
+            await self._end(tx, signals, made.outcome, {**told(said), **details}, now, last=last)
             return details
 
         details = await self._parts.ledger.write(work)
@@ -272,25 +274,3 @@ def _unmade(made: Distilled) -> Failure:
     if made.error is not None:
         return failure_of(made.error)
     return Failure(made.outcome, made.outcome, counts=not made.outcome.startswith("skipped:"))
-
-
-def _told(said: Conversation) -> dict[str, Any]:
-    return {
-        "event": "memory_decision",
-        "user_id": said.scope.user_id,
-        "input_message_length": sum(len(turn.text) for turn in said.turns),
-    }
-
-
-def _decisions(said: Conversation, learned: Learned) -> dict[str, Any]:
-    """What was decided about each fact, for the log."""
-    decided = [
-        {
-            "fact": outcome.draft.text,
-            "action": str(outcome.event),
-            "target_id": outcome.record.id if outcome.record else None,
-            "reason": outcome.reason,
-        }
-        for outcome in learned.outcomes
-    ]
-    return {**_told(said), "extracted_count": len(decided), "decisions": decided}

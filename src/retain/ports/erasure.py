@@ -88,6 +88,10 @@ class Erasure(Protocol):
         """Remove the remembered answers of language models: they do not say whose words they were made from."""
         ...
 
+    async def telling(self, subject: Subject) -> list[str]:
+        """Memories whose history tells that the user once saw them, though they no longer do."""
+        ...
+
     async def rename_changes(self, subject: Subject) -> int:
         """Take the user's name out of the change counter, once every index has followed it."""
         ...

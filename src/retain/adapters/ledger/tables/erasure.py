@@ -56,11 +56,15 @@ class ErasureTable:
 
     async def _derived(self, tenant_id: str, ids: set[str]) -> set[int]:
         """What was put together from memories that go says the same in other words, whoever sees it."""
-        query = "SELECT seq, id, data FROM memories WHERE tenant_id = ? AND data LIKE '%\"derived_from\"%'"
-        made = [(int(row[0]), str(row[1]), load(row[2])) for row in await self._sql.rows(query, (tenant_id,))]
+        if not ids:
+            return set()
+        query = """SELECT seq, id, data, origin_id FROM memories WHERE tenant_id = ?
+            AND (data LIKE '%"derived_from"%' OR layer IN ('identity', 'episode'))"""
+        rows = await self._sql.rows(query, (tenant_id,))
+        made = [(int(seq), str(name), _sources(load(data)) | {str(origin)}) for seq, name, data, origin in rows]
         gone, found = set(ids), set[int]()
         while True:
-            more = {seq: name for seq, name, data in made if seq not in found and gone & _sources(data)}
+            more = {seq: name for seq, name, sources in made if seq not in found and gone & sources}
             if not more:
                 return found
             found |= more.keys()
@@ -201,6 +205,20 @@ class ErasureTable:
     async def drop_answers(self, tenant_id: str) -> int:
         return await self._sql.run("DELETE FROM llm_cache WHERE tenant_id = ?", (tenant_id,))
 
+    async def telling(self, subject: Subject) -> list[str]:
+        if subject.memory_id or not subject.is_a_user:
+            return []
+        named = (
+            json.dumps(subject.scope.user_id, ensure_ascii=False)
+            .replace("\\", "\\\\")
+            .replace("%", "\\%")
+            .replace("_", "\\_")
+        )
+        pattern = f'%"user_id":{named}%'
+        query = """SELECT DISTINCT memory_id FROM events WHERE tenant_id = ?
+            AND (before LIKE ? ESCAPE '\\' OR after LIKE ? ESCAPE '\\')"""
+        return [str(row[0]) for row in await self._sql.rows(query, (subject.tenant_id, pattern, pattern))]
+
     async def rename_changes(self, subject: Subject) -> int:
         if not subject.is_a_user:
             return 0
@@ -298,8 +316,9 @@ def _setting_key(subject: Subject) -> str | None:
 
 
 def _sources(data: dict[str, Any]) -> set[str]:
-    named = data.get("derived_from")
-    return {one for one in named if isinstance(one, str)} if isinstance(named, list) else set()
+    """The memories and turns that something was made from: a summary, an episode, a text about the user."""
+    lists = (data.get(name) for name in ("derived_from", "facts", "turns"))
+    return {one for named in lists if isinstance(named, (list, dict)) for one in named if isinstance(one, str)}
 
 
 def _strings(value: Any) -> Iterator[str]:
