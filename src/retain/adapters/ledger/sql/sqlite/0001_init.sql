@@ -36,6 +36,8 @@ CREATE TABLE memories (
 );
 -- One current version per id, and no version twice.
 CREATE UNIQUE INDEX memories_current ON memories (tenant_id, id) WHERE valid_to IS NULL;
+-- What points at a version names its tenant too: nothing of one tenant can hang on a row of another.
+CREATE UNIQUE INDEX memories_owner ON memories (tenant_id, seq);
 CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
 CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
@@ -55,7 +57,7 @@ CREATE TABLE links (
     last_used_at TEXT,
     created_at   TEXT    NOT NULL,
     PRIMARY KEY (tenant_id, memory_seq, user_id, agent_id, run_id),
-    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX links_user ON links (tenant_id, user_id, memory_seq);
 CREATE INDEX links_agent ON links (tenant_id, agent_id, memory_seq) WHERE agent_id <> '';
@@ -160,7 +162,7 @@ CREATE TABLE vectors (
     vector     BLOB    NOT NULL,
     words      BLOB,
     PRIMARY KEY (tenant_id, memory_seq, signature),
-    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
 );
 
 CREATE TABLE indexes (
@@ -213,7 +215,7 @@ CREATE TABLE relations (
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, source_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, target_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX relations_source ON relations (tenant_id, source_id);
 CREATE INDEX relations_target ON relations (tenant_id, target_id);
@@ -225,7 +227,7 @@ CREATE TABLE mentions (
     memory_seq INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, entity_id, memory_seq),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (memory_seq) REFERENCES memories (seq) ON DELETE CASCADE
+    FOREIGN KEY (tenant_id, memory_seq) REFERENCES memories (tenant_id, seq) ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX mentions_memory ON mentions (tenant_id, memory_seq);
 
