@@ -26,15 +26,30 @@ from retain.faces.aio.graphing import Graphing
 from retain.faces.aio.keeping import Keeping
 from retain.faces.aio.keyring import Keyring
 from retain.faces.aio.layered import Layered
+from retain.faces.aio.managing import Managing
 from retain.faces.aio.sharing import Sharing
 from retain.faces.aio.tending import Tending
 from retain.faces.aio.undoing import Undoing
+from retain.faces.aio.vectoring import Vectoring
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class AsyncMemory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring, Graphing, Tending):
+class AsyncMemory(
+    Forming,
+    Layered,
+    Consolidating,
+    Undoing,
+    Sharing,
+    Keeping,
+    Configuring,
+    Keyring,
+    Graphing,
+    Tending,
+    Managing,
+    Vectoring,
+):
     """What an application remembers.
 
     ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.

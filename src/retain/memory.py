@@ -28,15 +28,30 @@ from retain.faces.graphing import Graphing
 from retain.faces.keeping import Keeping
 from retain.faces.keyring import Keyring
 from retain.faces.layered import Layered
+from retain.faces.managing import Managing
 from retain.faces.sharing import Sharing
 from retain.faces.tending import Tending
 from retain.faces.undoing import Undoing
+from retain.faces.vectoring import Vectoring
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.ports.clock import Clock
 
 
-class Memory(Forming, Layered, Consolidating, Undoing, Sharing, Keeping, Configuring, Keyring, Graphing, Tending):
+class Memory(
+    Forming,
+    Layered,
+    Consolidating,
+    Undoing,
+    Sharing,
+    Keeping,
+    Configuring,
+    Keyring,
+    Graphing,
+    Tending,
+    Managing,
+    Vectoring,
+):
     """What an application remembers.
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.

@@ -78,6 +78,8 @@ class LimitSettings(Section):
     messages: int = Field(default=_LIMITS.messages, ge=1)
     batch: int = Field(default=_LIMITS.batch, ge=1)
     page: int = Field(default=_LIMITS.page, ge=1)
+    import_bytes: int = Field(default=_LIMITS.import_bytes, ge=1)
+    import_items: int = Field(default=_LIMITS.import_items, ge=1)
 
 
 class RecallSettings(Section):

@@ -84,6 +84,7 @@ def test_callers_who_know_nothing_of_retain_catch_what_they_expect(
 
 def test_what_may_be_tried_again_says_so() -> None:
     again = {cls.__name__ for cls in OURS if cls.retryable}
-    assert again == {"BackendUnavailable", "LlmUnavailable", "BackendTimeout", "RateLimited", "StorageBusy"}
+    ours = {"StorageBusy", "TooManyRequests"}
+    assert again == {"BackendUnavailable", "LlmUnavailable", "BackendTimeout", "RateLimited"} | ours
     assert errors.RateLimited("slow down", retry_after=2.5).retry_after == 2.5
     assert errors.BackendRejected("no", kind="embedder", name="openai").name == "openai"

@@ -23,7 +23,7 @@ from retain.engine.relate import Fact, relate
 from retain.engine.settle import NeedsVectors, Plan, recognise, settle
 from retain.engine.store import Space
 from retain.engine.tuning import tuned
-from retain.engine.turns import Turn
+from retain.engine.turns import Turn, origin_of
 from retain.engine.write import Outcome, current_space
 from retain.errors import RetainError
 from retain.model.event import Signal
@@ -234,7 +234,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
     """A turn as the inbox keeps it."""
     said = turn.message
     when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
-    return {"role": said.role, "content": turn.text, "name": said.name, **when}
+    return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
 
 
 def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:

@@ -18,7 +18,7 @@ from retain.core.llm_digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, pars
 from retain.engine.ask import ask
 from retain.engine.derived import keep_derived
 from retain.engine.distilled_facts import Known, known_facts, prepared, proposed
-from retain.engine.episodes import Made, Session, episode_id, session_of, store_episode
+from retain.engine.episodes import Made, Session, episode_id, own_words, session_of, store_episode
 from retain.engine.extract import PATTERN, extract
 from retain.engine.metered import Metered, metered
 from retain.engine.parts import Parts
@@ -72,7 +72,7 @@ async def distill(
     Turns that are stored already are recognised. With ``keep_turns`` those that are not are stored by ``commit``;
     without, facts keep their quotes.
     """
-    said = [turn for turn in turns if turn.message.role in _SPOKEN and turn.text.strip()]
+    said = own_words([turn for turn in turns if turn.message.role in _SPOKEN and turn.text.strip()])
     chars = sum(len(turn.text.strip()) for turn in said)
     if chars < parts.policy.formation.novelty_chars or not said:
         return Distilled(f"skipped:low_novelty:{chars}chars")

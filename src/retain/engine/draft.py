@@ -17,12 +17,12 @@ from retain.model.entity import Found as Named
 from retain.model.event import Event
 from retain.model.ids import new_id
 from retain.model.instant import Instant, moment
-from retain.model.memory import Layer, Link, Origin, Record, TextDoc
+from retain.model.memory import Layer, Link, Origin, Record, Status, TextDoc
 from retain.model.message import Message
 from retain.model.scope import Scope
 
-TRUST: Final = {Origin.USER: 1.0, Origin.ASSISTANT: 0.5}
-"""How far a speaker's word carries."""
+TRUST: Final = {Origin.USER: 1.0, Origin.ASSISTANT: 0.5, Origin.IMPORT: 0.3}
+"""How far a speaker's word carries; that of an import, whoever it says has spoken, less than any."""
 
 
 @dataclass(slots=True)
@@ -52,6 +52,9 @@ class Draft:
     named: Named | None = None
     also: Scope | None = None
     """Whose memory it is as well: the project in which it was said."""
+
+    status: str = Status.ACTIVE
+    """Quarantined when somebody has to approve it first."""
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -109,6 +112,11 @@ def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str 
     return hashlib.sha256(joined.encode()).hexdigest()
 
 
+def waiting_dedupe(scope: Scope, fields: Sequence[str], text: str) -> str:
+    """The same for what waits to be approved: beside what is known, not in its place."""
+    return dedupe_value(scope, fields, speaker="import", key=None, text=text)
+
+
 def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
     """The first version of a memory."""
     return Record(
@@ -134,6 +142,7 @@ def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
         source=draft.source,
         salience=draft.salience,
         origin_id=draft.origin_id,
+        status=draft.status,
     )
 
 

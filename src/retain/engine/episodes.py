@@ -24,7 +24,7 @@ from retain.engine.turns import Turn, turn_of
 from retain.model.event import EventType
 from retain.model.ids import new_id
 from retain.model.instant import Instant, When, instant, moment, parse_when
-from retain.model.memory import Found, Kind, Layer, Link, Origin, Record
+from retain.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
 from retain.model.message import Message
 from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
@@ -60,7 +60,12 @@ class Session:
     @property
     def trust(self) -> float:
         """How far its words carry: no further than those of whoever is trusted least in it."""
-        return min((TRUST[Origin(turn.message.role)] for turn in self.turns), default=TRUST[Origin.USER])
+        return min((turn.draft.trust for turn in self.turns), default=TRUST[Origin.USER])
+
+    @property
+    def status(self) -> str:
+        """What is made of an import alone waits until somebody approves it."""
+        return Status.QUARANTINED if is_imported(self.turns) else Status.ACTIVE
 
     @property
     def expires_at(self) -> Instant | None:
@@ -76,6 +81,7 @@ async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Insta
     holder = await tx.links.holder(scope.tenant_id, session_dedupe(scope, occurred_at))
     known = await tx.memories.at(holder) if holder is not None else None
     earlier = await _earlier(tx, scope, {turn.id for turn in turns}) if scope.run_id else []
+    earlier = [turn for turn in earlier if is_imported(turns) or turn.draft.origin != Origin.IMPORT]
     before = Before(await _narrative(tx, scope, now), await _recent(tx, scope, now))
     return Session(scope, turns, earlier, known, before)
 
@@ -101,7 +107,18 @@ def _turn(found: Found) -> Turn:
     turn = turn_of(found.link.scope, message, record.occurred_at, 0, dated=True)
     turn.id, turn.place, turn.said_before, turn.retold = record.id, record.seq, True, True
     turn.draft.expires_at, turn.draft.metadata = record.expires_at, dict(record.metadata)
+    turn.draft.origin, turn.draft.trust = record.origin, record.trust
     return turn
+
+
+def own_words(turns: list[Turn]) -> list[Turn]:
+    """What is retold of a talk: where the user is known to speak in it, nothing that only an import says."""
+    return [turn for turn in turns if turn.draft.origin != Origin.IMPORT] or turns
+
+
+def is_imported(turns: Sequence[Turn]) -> bool:
+    """Whether anything of it is known from an import only."""
+    return any(turn.draft.origin == Origin.IMPORT for turn in turns)
 
 
 async def _narrative(tx: Tx, scope: Scope, now: Instant) -> str:
@@ -182,6 +199,7 @@ def _record(session: Session, made: Made, now: Instant) -> Record:
         model=made.model,
         tokens=estimate_tokens(text),
         expires_at=session.expires_at,
+        status=session.status,
     )
 
 
@@ -196,7 +214,7 @@ def _next(old: Record, new: Record, now: Instant) -> Record:
         valid_from=max(old.valid_from, now),
         anchor_at=max(old.anchor_at, new.anchor_at),
         metadata=old.metadata,
-        status=old.status,
+        status=old.status if new.status == Status.ACTIVE else new.status,
         source_count=old.source_count,
         trust=min(old.trust, new.trust),
     )

@@ -86,7 +86,7 @@ async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
     """Make the new space the active one and drop the vectors of all others, or keep them for a way back."""
     dropped = 0
     for info in await tx.indexes.all(parts.tenant_id):
-        if info.signature == space.signature:
+        if info.signature == space.signature or info.backend == "external":  # what callers brought is theirs
             continue
         if parts.policy.upkeep.keep_vectors:
             await tx.indexes.put(parts.tenant_id, IndexInfo(info.signature, info.dim, "stale"))

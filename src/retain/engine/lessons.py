@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retain.engine.turns import Turn
+from retain.engine.turns import Turn, origin_of
 from retain.model.event import Signal
 from retain.model.instant import Instant
 from retain.model.scope import Scope
@@ -74,4 +74,5 @@ def _message(turn: Turn) -> dict[str, Any]:
         "occurred_at": turn.occurred_at,
         "dated": turn.draft.dated,
         "repeated": turn.repeated,
+        **origin_of(turn),
     }

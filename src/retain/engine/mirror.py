@@ -160,7 +160,9 @@ class MirroredIndex:
             return None
         name = _family(self._name, tenant) + _digest(signature)
         counts = await self._collections(tenant)
-        for other in counts.keys() - {name}:
+        searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
+        kept = {_family(self._name, tenant) + _digest(space.signature) for space in searched}
+        for other in counts.keys() - kept - {name}:
             await self._store.drop(other)
         await self._store.create(name, dimensions[0])
         mirror = self._mirrors[key] = _Mirror(name, dimensions[0], inherited=counts.get(name, 0) > 0)

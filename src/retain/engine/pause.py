@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retain.core.settings.resolve import pause_ids, pause_key, pause_keys
 from retain.engine.parts import Parts
 from retain.engine.tuning import PAUSED, decoded
 from retain.errors import InvalidInput
@@ -22,6 +21,8 @@ _MOST: Final = 1_000
 
 async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
     """Pause those that are named, where they are together."""
+    from retain.core.settings.resolve import pause_key  # every write loads this module, few of them need that one
+
     key, now = pause_key(parts.scope(given).required()), parts.now()
     end = "" if until is None else parse_when(until, "until")
     if end and end <= now:
@@ -33,6 +34,8 @@ async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> d
 
 async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """End a pause of exactly those that are named."""
+    from retain.core.settings.resolve import pause_key
+
     key, now = pause_key(parts.scope(given).required()), parts.now()
     ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
     parts.tunings.changed(parts.tenant_id)
@@ -41,6 +44,8 @@ async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
 
 async def paused(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
+    from retain.core.settings.resolve import pause_keys
+
     scope, now = parts.scope(given), parts.now()
     if scope.is_open:
         found = await parts.ledger.peek(lambda tx: tx.preferences.named(parts.tenant_id, PAUSED, _MOST))
@@ -85,4 +90,6 @@ def not_shown(parts: Parts) -> str:
 
 
 def _named(key: str) -> dict[str, str]:
+    from retain.core.settings.resolve import pause_ids
+
     return {f"{kind}_id": name for kind, name in pause_ids(key).items()}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from retain.engine.converse import Conversation
 from retain.engine.draft import Details, Draft, verbatim_draft
 from retain.engine.parts import Parts
-from retain.engine.turns import Turn, turn_of
+from retain.engine.turns import Turn, taken_from, turn_of
 from retain.model.event import Signal
 from retain.model.message import Message
 from retain.model.scope import Scope
@@ -49,7 +49,7 @@ def _retold(signal: Signal, one: Mapping[str, Any], at: int) -> Turn:
     turn = turn_of(signal.scope, message, when, at, dated=dated, repeated=one.get("repeated", 0))
     turn.draft.expires_at, turn.draft.metadata = signal.data.get("expires_at"), dict(signal.data["metadata"])
     turn.retold = True
-    return turn
+    return taken_from(turn, one["origin"]) if "origin" in one else turn
 
 
 def project_of(signal: Signal) -> Scope | None:

@@ -11,7 +11,7 @@ from retain.core.reconcile import Action, Decision, decide
 from retain.core.statement import understand
 from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
-from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash
+from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash, waiting_dedupe
 from retain.engine.holders import Replacement, parted, replace_for, retract_for, unlink
 from retain.engine.parts import Parts
 from retain.engine.projects import feed_outcomes, feed_turns
@@ -21,7 +21,7 @@ from retain.engine.turns import Turn
 from retain.engine.write import Outcome, counted
 from retain.model.event import EventType
 from retain.model.instant import Instant
-from retain.model.memory import MIRROR, Layer, Link, Record, Status
+from retain.model.memory import MIRROR, Layer, Link, Origin, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -106,6 +106,8 @@ async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool) -> bool:
     if known is None or (last and not turn.retold and await _is_said_anew(tx, turn, scope, known)):
         return False
     turn.id, turn.place, turn.said_before, turn.draft.occurred_at = known.id, known.seq, True, known.occurred_at
+    if known.trust < turn.draft.trust:  # it was stored as somebody else's words
+        turn.draft.origin, turn.draft.trust = known.origin, known.trust
     return True
 
 
@@ -126,8 +128,11 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
     draft = fact.draft
     draft.occurred_at, draft.origin_id, draft.also = fact.turn.occurred_at, fact.turn.id or None, plan.project
     draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
-    deleted = await tx.suppressed.since(parts.tenant_id, draft.dedupe)
+    names = _inherit(parts, fact, plan.scope)
+    deleted = max([at for name in names if (at := await tx.suppressed.since(parts.tenant_id, name))], default=None)
     if deleted is not None:
+        if draft.status != Status.ACTIVE:  # only the user brings back what they deleted
+            return
         said_since = bool(fact.turn.id) and fact.turn.occurred_at > deleted
         if fact.turn.said_before and not said_since:  # a person deleted it, and these are the old words again
             return
@@ -143,6 +148,22 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is not None:
             outcomes.append(outcome)
+
+
+def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
+    """No fact is more trusted than the words it comes from; one of an import waits until somebody approves it.
+
+    What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
+    names under which it may have been deleted.
+    """
+    draft, said, fields = fact.draft, fact.turn.draft, parts.policy.dedupe_scope
+    draft.trust = min(draft.trust, said.trust)
+    if said.origin == Origin.IMPORT:
+        draft.origin, draft.status = Origin.IMPORT, Status.QUARANTINED
+    if draft.status == Status.ACTIVE:
+        return [draft.dedupe]
+    draft.dedupe = waiting_dedupe(scope, fields, draft.text)
+    return [dedupe_value(scope, fields, speaker="", key=None, text=draft.text), draft.dedupe]
 
 
 def _has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
@@ -214,16 +235,24 @@ def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequ
     if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
         return decision
     at = decision.target
-    if fact.draft.occurred_at < target.occurred_at:
-        return Decision(Action.IGNORE, at, "what is known was said later")
-    if fact.draft.trust < target.trust:
-        return Decision(Action.IGNORE, at, "what is known comes from a more trusted source")
+    if fact.draft.status != Status.ACTIVE:
+        adds = fact.adds and not fact.candidate.forget
+        return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
+    if reason := _outweighed(fact, target):
+        return Decision(Action.IGNORE, at, reason)
     if decision.linked and _has_changed(fact, before):
         return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
     if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
         return Decision(Action.IGNORE, at, "too many retractions in one call")
     return decision
+
+
+def _outweighed(fact: Fact, target: Record) -> str:
+    """Why a fact may not change a memory; '' when it may."""
+    if fact.draft.occurred_at < target.occurred_at:
+        return "what is known was said later"
+    return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""
 
 
 async def _add(

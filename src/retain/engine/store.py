@@ -62,7 +62,12 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
         await tx.vectors.put(tenant, signature, _of_space(indexed, signature))
     news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
     await tx.vectors.note(tenant, news)
-    learned = (note_of(entry.record, entry.links, entry.named) for entry in indexed if is_learned(entry.record))
+    waits = Status.QUARANTINED  # nobody has said yet that it may be known
+    learned = (
+        note_of(entry.record, entry.links, entry.named)
+        for entry in indexed
+        if is_learned(entry.record) and entry.record.status != waits
+    )
     await mention(tx, learned, entries[0].record.updated_at)
 
 

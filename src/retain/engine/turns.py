@@ -114,6 +114,17 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
     return Turn(message, draft, repeated=repeated)
 
 
+def taken_from(turn: Turn, origin: str) -> Turn:
+    """The same turn as it came from elsewhere: whoever is said to speak in it, it is trusted as its origin is."""
+    turn.draft.origin, turn.draft.trust = Origin(origin), TRUST[Origin(origin)]
+    return turn
+
+
+def origin_of(turn: Turn) -> dict[str, str]:
+    """Where a turn comes from, for those who keep it and tell it again; nothing when its role says it."""
+    return {} if turn.draft.origin == turn.message.role else {"origin": str(turn.draft.origin)}
+
+
 def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
     """What makes two turns the same: where, who, the words, and when if the caller dates them."""
     told = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")

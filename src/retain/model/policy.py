@@ -17,6 +17,8 @@ class Limits:
     messages: int = 1_000
     batch: int = 1_000
     page: int = 10_000
+    import_bytes: int = 268_435_456
+    import_items: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

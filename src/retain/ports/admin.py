@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from retain.model.instant import Instant
 from retain.model.scope import Scope
 
 
@@ -20,6 +21,10 @@ class Admin(Protocol):
 
     async def cursor(self) -> int:
         """The ``seq`` of the newest version; whatever is written later has a larger one."""
+        ...
+
+    async def scopes(self, tenant_id: str, field: str, limit: int, offset: int) -> list[tuple[str, int, Instant]]:
+        """The ids in a field of the links, how many memories each has now and when the newest came, most first."""
         ...
 
     async def users_of(self, scope: Scope) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from retain.core.capability import SystemRole
+from retain.core.dialects.anthropic_tools import MessageTools
 from retain.core.dialects.base import Block, Body, Heard, text_of
 from retain.core.inject import Position
 
@@ -13,6 +15,7 @@ class Messages:
     """See ``retain.core.dialects.base.Dialect``."""
 
     path: Final = "/messages"
+    tooling: Final = MessageTools()
 
     def question(self, body: Body) -> str:
         """The words of the last user message; results of tools stand in one too and are not words of the user."""
@@ -33,6 +36,8 @@ class Messages:
         """What is stable in front of the system prompt, what changes before the words of the last user message."""
         if not isinstance(body.get("messages"), list) or not block.whole:
             return dict(body)
+        if block.system is SystemRole.NO:
+            return _no_system(body, block)
         match block.position:
             case Position.SYSTEM_FIRST:
                 return {**body, "system": _system(body.get("system"), block.whole, first=True)}
@@ -84,6 +89,19 @@ def _speaks(message: Any) -> bool:
 
 def _is_tool(part: Mapping[str, Any]) -> bool:
     return part.get("type") == "tool_result"
+
+
+def _no_system(body: Body, block: Block) -> dict[str, Any]:
+    """For a model without a system prompt: what would stand there is the first message of the user."""
+    match block.position:
+        case Position.SYSTEM_FIRST:
+            lead, beside = block.whole, ""
+        case Position.SPLIT:
+            lead, beside = block.stable, block.volatile
+        case _:
+            lead, beside = "", block.whole
+    changed = _prefixed(body, beside)
+    return {**changed, "messages": [{"role": "user", "content": lead}, *changed["messages"]]} if lead else changed
 
 
 def _prefixed(body: Body, text: str) -> dict[str, Any]:

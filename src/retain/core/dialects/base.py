@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from retain.core.capability import SystemRole
+from retain.core.dialects.tooling import Tooling
 from retain.core.inject import Position
 
 Body: TypeAlias = Mapping[str, Any]
@@ -51,6 +52,11 @@ class Dialect(Protocol):
     @property
     def path(self) -> str:
         """Where an upstream is asked, after its base address."""
+        ...
+
+    @property
+    def tooling(self) -> Tooling:
+        """How it speaks of tools."""
         ...
 
     def question(self, body: Body) -> str:

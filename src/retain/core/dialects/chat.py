@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.dialects.chat_tools import ChatTools
 from retain.core.inject import Position, injected
 
 _MARK: Final = "[DONE]"
@@ -16,6 +17,7 @@ class Chat:
     """See ``retain.core.dialects.base.Dialect``."""
 
     path: Final = "/chat/completions"
+    tooling: Final = ChatTools()
 
     def question(self, body: Body) -> str:
         """The words of the last user message."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.dialects.responses_tools import ResponseTools
 from retain.core.inject import Position
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
@@ -15,6 +17,7 @@ class Responses:
     """See ``retain.core.dialects.base.Dialect``."""
 
     path: Final = "/responses"
+    tooling: Final = ResponseTools()
 
     def question(self, body: Body) -> str:
         """The newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
@@ -37,6 +40,8 @@ class Responses:
         """What is stable in the instructions, what changes before the last words of the user."""
         if not block.whole:
             return dict(body)
+        if block.system is SystemRole.NO:
+            return _no_system(body, block)
         if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
             first = block.position is Position.SYSTEM_FIRST
             return {**body, "instructions": _joined(body.get("instructions"), block.whole, first=first)}
@@ -67,6 +72,22 @@ class Responses:
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""
         return name in _ENDS
+
+
+def _no_system(body: Body, block: Block) -> dict[str, Any]:
+    """For a model without instructions: what would stand there is the first item of the user."""
+    match block.position:
+        case Position.SYSTEM_FIRST:
+            lead, beside = block.whole, ""
+        case Position.SPLIT:
+            lead, beside = block.stable, block.volatile
+        case _:
+            lead, beside = "", block.whole
+    given = _prefixed(body.get("input"), beside) if beside else body.get("input")
+    if lead:
+        items = given if isinstance(given, list) else [{"role": "user", "content": given or ""}]
+        given = [{"role": "user", "content": lead}, *items]
+    return {**body, "input": given}
 
 
 def _last_user(given: Any) -> int | None:

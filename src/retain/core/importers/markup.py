@@ -13,7 +13,8 @@ from typing import Final
 _NAMES: Final = frozenset(
     """a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption cite code col
     colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer form
-    frame frameset h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label legend li link main map mark marquee
+    frame frameset
+    h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label legend li link main map mark marquee
     menu meta meter nav noscript object ol optgroup option output p param picture pre progress q s samp script section
     select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead
     time title tr track tt u ul var video wbr""".split()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,9 +11,12 @@ from retain.model.ids import clean_id
 from retain.model.policy import Identity
 from retain.server.access import Caller
 
-USER_HEADERS: Final = ("x-retain-user", "x-openwebui-user-id")
+OWN_HEADER: Final = "x-retain-user"
+USER_HEADERS: Final = (OWN_HEADER, "x-openwebui-user-id")
 SESSION_HEADERS: Final = ("x-retain-session", "x-session-id", "x-openwebui-chat-id")
 AGENT_HEADERS: Final = ("x-agent-id", "x-retain-agent")
+_KEY: Final = "api_key"
+_NOT_ALLOWED: Final = "this key may not say for whom it asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +56,35 @@ def who(caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], pol
 def _user(
     caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity
 ) -> tuple[str | None, str]:
-    named = _first(headers, USER_HEADERS) or _configured(headers, policy)
+    by_header = next(_named(headers, {}, policy), "")
     if caller.subjects.user_id:
-        if named and named != caller.subjects.user_id:
+        if by_header and by_header != caller.subjects.user_id:
             raise Forbidden("this key speaks for another user", hint="leave the header out")
         return caller.subjects.user_id, ""
     if caller.subjects.may_assert_user:
-        person = named or _text(body.get("user"))
+        person = next(_named(headers, body, policy), "")
         return (person, "") if person else (None, "the request names no user")
-    if "api_key" in policy.sources:  # a pool that belongs to the key, whoever is behind the request
+    if by_header:  # somebody is meant, and it is not the key: two people must not end up in one pool
+        return None, _NOT_ALLOWED
+    if policy.sources == (_KEY,):
         return f"key:{caller.key.id}", ""
     if policy.nobody == "owner":
         return policy.owner, ""
-    return None, "this key may not say for whom it asks"
+    return None, _NOT_ALLOWED
 
 
-def _configured(headers: Mapping[str, str], policy: Identity) -> str:
-    names = (source.partition(":")[2].lower() for source in policy.sources if source.startswith("header:"))
-    return _first(headers, tuple(names))
+def _named(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity) -> Iterator[str]:
+    """Whom a request names: by our own header, by the configured sources in their order, by a header that is known.
+
+    The body counts where it is a source, or where no other source of persons is configured: a header that is left out
+    once must not let something else in its place.
+    """
+    persons = [source for source in policy.sources if source != _KEY] or ["body"]
+    for source in (f"header:{OWN_HEADER}", *persons, *(f"header:{name}" for name in USER_HEADERS)):
+        kind, _, name = source.partition(":")
+        found = _text(body.get("user")) if kind == "body" else headers.get(name.lower(), "").strip()
+        if found:
+            yield found
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:

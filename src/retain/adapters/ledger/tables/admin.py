@@ -6,6 +6,7 @@ from typing import Final
 
 from retain.adapters.ledger.seam import Sql
 from retain.adapters.ledger.tables.fulltext import FullTextTable
+from retain.model.instant import Instant
 from retain.model.scope import Scope
 
 # Children first, so that no foreign key is in the way. Keys, agents and settings are configuration, not memory.
@@ -63,6 +64,16 @@ class AdminTable:
     async def cursor(self) -> int:
         row = await self._sql.one("SELECT max(seq) FROM memories")
         return int(row[0]) if row and row[0] is not None else 0
+
+    async def scopes(self, tenant_id: str, field: str, limit: int, offset: int) -> list[tuple[str, int, Instant]]:
+        query = (
+            f"SELECT l.{field}, count(DISTINCT m.seq), max(m.updated_at) FROM links l "
+            "JOIN memories m ON m.seq = l.memory_seq AND m.tenant_id = l.tenant_id "
+            f"WHERE l.tenant_id = ? AND l.{field} <> '' AND m.valid_to IS NULL AND m.status = 'active' "
+            f"GROUP BY l.{field} ORDER BY count(DISTINCT m.seq) DESC, l.{field} LIMIT ? OFFSET ?"
+        )
+        rows = await self._sql.rows(query, (tenant_id, limit, offset))
+        return [(str(name), int(count), str(last)) for name, count, last in rows]
 
     async def users_of(self, scope: Scope) -> list[str]:
         given = [(name, getattr(scope, name)) for name in ("agent_id", "run_id") if getattr(scope, name)]

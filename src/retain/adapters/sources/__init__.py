@@ -1,0 +1,1 @@
+"""Databases of other systems, read once."""
