@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -37,6 +38,9 @@ class ServerSettings(Section):
     log: Literal["console", "json"] = "console"
     tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
     llm_tokens_per_day: int = Field(default=0, ge=0)
+    request_log: int = Field(default=1_000, ge=0, le=100_000)
+    request_log_hours: float = Field(default=24.0, gt=0, le=8_760)
+    backup_folder: Path | None = None
 
 
 class UpstreamSettings(Section):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 
 class SystemRole(StrEnum):
@@ -22,6 +22,11 @@ _FIRST: Final = frozenset({"xiaomi-mimo", "mimo"})
 def accepts_system(provider: str | None) -> bool:
     """Whether a provider or model takes a message of the role ``system`` at all; an unknown one does."""
     return system_role(provider) is not SystemRole.NO
+
+
+def should_inject(messages: Any, *, enabled: bool) -> bool:
+    """Whether there is anything to put memory into: it is switched on, and there is a list with messages."""
+    return enabled and isinstance(messages, list) and bool(messages)
 
 
 def system_role(*names: str | None) -> SystemRole:

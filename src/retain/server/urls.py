@@ -32,6 +32,10 @@ _NUMERIC: Final = re.compile(r"([0-9]+|0x[0-9a-f]*)")
 # Where clouds tell a machine its credentials. Most are link-local anyway; these two look like any other address.
 _METADATA: Final = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "168.63.129.16", "fd00:ec2::254")))
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+# Not for everybody either, and not every version of Python knows.
+_CLOSED: Final = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "100.64.0.0/10", "198.18.0.0/15", "64:ff9b:1::/48", "5f00::/16"))
+)
 _HINT: Final = "server.private_urls in the configuration file names hosts inside your network"
 
 
@@ -111,7 +115,7 @@ class Guard:
 
 def is_public(address: Address) -> bool:
     """Whether an address is one that anybody may reach; what hides another one inside is judged by that one too."""
-    if not address.is_global or address.is_multicast or address.is_reserved:
+    if not address.is_global or address.is_multicast or any(address in one for one in _CLOSED):
         return False
     return all(is_public(one) for one in _inside(address))
 

@@ -17,6 +17,10 @@ class Messages:
     path: Final = "/messages"
     tooling: Final = MessageTools()
 
+    def spoken(self, body: Body) -> Any:
+        """The messages."""
+        return body.get("messages")
+
     def question(self, body: Body) -> str:
         """The words of the last user message; results of tools stand in one too and are not words of the user."""
         at = _last_user(body)

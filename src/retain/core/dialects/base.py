@@ -59,6 +59,10 @@ class Dialect(Protocol):
         """How it speaks of tools."""
         ...
 
+    def spoken(self, body: Body) -> Any:
+        """Where the messages of a request stand, whatever stands there."""
+        ...
+
     def question(self, body: Body) -> str:
         """The newest words of the user; '' when there are none."""
         ...

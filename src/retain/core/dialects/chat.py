@@ -19,6 +19,10 @@ class Chat:
     path: Final = "/chat/completions"
     tooling: Final = ChatTools()
 
+    def spoken(self, body: Body) -> Any:
+        """The messages."""
+        return body.get("messages")
+
     def question(self, body: Body) -> str:
         """The words of the last user message."""
         last = self._last(body)

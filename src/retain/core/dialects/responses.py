@@ -19,6 +19,11 @@ class Responses:
     path: Final = "/responses"
     tooling: Final = ResponseTools()
 
+    def spoken(self, body: Body) -> Any:
+        """The input; a text is one message."""
+        given = body.get("input")
+        return [given] if isinstance(given, str) else given
+
     def question(self, body: Body) -> str:
         """The newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
         given = body.get("input")

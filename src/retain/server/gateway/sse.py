@@ -30,13 +30,15 @@ class Events:
 
     def __init__(self) -> None:
         self._buffer = b""
+        self._searched = 0
 
     def feed(self, piece: bytes) -> Iterator[Event]:
         """The events that are complete with the next piece."""
         self._buffer += piece
-        while (end := _end(self._buffer)) is not None:
-            raw, self._buffer = self._buffer[:end], self._buffer[end:]
-            yield _event(raw)
+        while (end := _end(self._buffer, self._searched)) is not None:
+            raw, self._buffer, self._searched = self._buffer[:end], self._buffer[end:], 0
+            yield event_of(raw)
+        self._searched = max(0, len(self._buffer) - 3)  # a mark may have begun in the last bytes
 
     @property
     def rest(self) -> bytes:
@@ -44,13 +46,14 @@ class Events:
         return self._buffer
 
 
-def _end(buffer: bytes) -> int | None:
+def _end(buffer: bytes, start: int) -> int | None:
     """Where the first event ends, with its empty line: whichever of the line ends a service uses."""
-    found = [(at, len(mark)) for mark in (b"\n\n", b"\r\n\r\n", b"\r\r") if (at := buffer.find(mark)) >= 0]
+    found = [(at, len(mark)) for mark in (b"\n\n", b"\r\n\r\n", b"\r\r") if (at := buffer.find(mark, start)) >= 0]
     return None if not found else min(at + length for at, length in found)
 
 
-def _event(raw: bytes) -> Event:
+def event_of(raw: bytes) -> Event:
+    """The event that these bytes are."""
     name, data = "", []
     for line in raw.decode("utf-8", "replace").splitlines():
         field, _, value = line.partition(":")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import httpx2
 
 from retain.errors import BackendTimeout, BackendUnavailable, InvalidInput
 from retain.sections_service import GatewaySettings, UpstreamSettings
+from retain.server.gateway.counts import UPSTREAM
 from retain.server.observe import log
 
 # Whatever else a caller sends stays here: above all its own key.
@@ -19,6 +21,7 @@ _OUTGOING: Final = frozenset(
 )
 _RETURNED: Final = frozenset({"content-type", "retry-after", "openai-processing-ms", "openai-version"})
 _LIMITS: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+BROUGHT: Final = "x-upstream-authorization"
 _TRY_NEXT: Final = frozenset({429, 500, 502, 503, 504})
 
 
@@ -28,6 +31,10 @@ class Target:
 
     upstream: UpstreamSettings
     model: str
+
+
+Written: TypeAlias = Callable[[Target], Mapping[str, Any] | None]
+"""What an upstream is sent: each as it takes it."""
 
 
 class Upstreams:
@@ -59,30 +66,32 @@ class Upstreams:
 
     @asynccontextmanager
     async def asked(
-        self, targets: list[Target], path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+        self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
     ) -> AsyncIterator[httpx2.Response]:
         """The answer of the first that gives one; its body is still to be read."""
-        response = await self._first(targets, path, body, headers)
+        response = await self.first(targets, path, written, headers)
         try:
             yield response
         finally:
             await response.aclose()
 
-    async def _first(
-        self, targets: list[Target], path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    async def first(
+        self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
     ) -> httpx2.Response:
+        """The same, for somebody who closes it."""
         failure: Exception | None = None
         attempts = [target for target in targets for _ in range(target.upstream.retries + 1)]
         for number, target in enumerate(attempts, start=1):
+            theirs = headers if _host(target) == _host(targets[0]) else _without_key(headers)
             try:
-                response = await self._send(target, path, body, headers)
+                response = await self._send(target, path, written(target), theirs)
             except httpx2.HTTPError as error:
-                log.warning("gateway.upstream.failed", upstream=target.upstream.name, kind=type(error).__name__)
+                _failed(target, kind=type(error).__name__)
                 failure = error
                 continue
             if response.status_code not in _TRY_NEXT or number == len(attempts):
                 return response
-            log.warning("gateway.upstream.failed", upstream=target.upstream.name, status=response.status_code)
+            _failed(target, status=response.status_code)
             await response.aclose()
         names = ", ".join(target.upstream.name for target in targets)
         if isinstance(failure, httpx2.TimeoutException):
@@ -103,11 +112,25 @@ class Upstreams:
         return await self._client.send(request, stream=True)
 
 
+def _host(target: Target) -> str:
+    return urlsplit(target.upstream.base_url).netloc
+
+
+def _without_key(headers: Mapping[str, str]) -> dict[str, str]:
+    """A key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
+    return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
+
+
+def _failed(target: Target, **how: Any) -> None:
+    UPSTREAM.labels(target.upstream.name).inc()
+    log.warning("gateway.upstream.failed", upstream=target.upstream.name, **how)
+
+
 def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
     sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
-    sent["user-agent"] = "retain"
-    brought = headers.get("x-upstream-authorization", "").removeprefix("Bearer ").strip()
+    sent |= {"user-agent": "retain", "accept-encoding": "identity"}  # pieces are to come as they are made
+    brought = headers.get(BROUGHT, "").removeprefix("Bearer ").strip()
     key = brought or (upstream.api_key.get_secret_value() if upstream.api_key else "")
     if key and upstream.dialect == "anthropic":
         sent["x-api-key"] = key
