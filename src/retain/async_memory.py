@@ -26,6 +26,7 @@ from retain.faces.aio.graphing import Graphing
 from retain.faces.aio.keeping import Keeping
 from retain.faces.aio.keyring import Keyring
 from retain.faces.aio.layered import Layered
+from retain.faces.aio.previewing import Previewing
 from retain.faces.aio.managing import Managing
 from retain.faces.aio.sharing import Sharing
 from retain.faces.aio.tending import Tending
@@ -41,6 +42,7 @@ class AsyncMemory(
     Layered,
     Consolidating,
     Undoing,
+    Previewing,
     Sharing,
     Keeping,
     Configuring,

@@ -28,6 +28,7 @@ from retain.faces.graphing import Graphing
 from retain.faces.keeping import Keeping
 from retain.faces.keyring import Keyring
 from retain.faces.layered import Layered
+from retain.faces.previewing import Previewing
 from retain.faces.managing import Managing
 from retain.faces.sharing import Sharing
 from retain.faces.tending import Tending
@@ -43,6 +44,7 @@ class Memory(
     Layered,
     Consolidating,
     Undoing,
+    Previewing,
     Sharing,
     Keeping,
     Configuring,

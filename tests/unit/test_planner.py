@@ -316,3 +316,13 @@ def test_every_process_makes_the_same_stable_part() -> None:
     }
     told = [Item(f"o{n}", f"Rule {n}.", Layer.IDENTITY) for n in range(9)]
     assert made == {planned([], overrides=told).stable}
+
+
+def test_what_the_text_about_the_user_says_is_not_said_again() -> None:
+    about = Item("n", "User's name is Zoe. User lives in Oslo.", layer="identity")
+    items = [Item("a", "User lives in Oslo."), Item("b", "User likes tea.")]
+    made = plan(items, budget=400, today=TODAY, fence=FENCE, route="identity", narrative=about)
+    assert [one.id for one in made.chosen] == ["n", "b"]
+    assert [(one.id, one.reason) for one in made.dropped] == [("a", "duplicate")]
+    alone = plan(items, budget=400, today=TODAY, fence=FENCE, route="identity")
+    assert [one.id for one in alone.chosen] == ["a", "b"]

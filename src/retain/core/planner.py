@@ -132,6 +132,8 @@ class _Picked:
     texts: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     turns: set[str] = field(default_factory=set)
+    told: str = ""
+    """What the text about the user says: sentences of it need not be shown again."""
 
     def take(self, item: Item, line: str) -> str:
         self.texts.add(normal_text(item.text))
@@ -150,7 +152,8 @@ class _Picked:
         """Why an item says nothing new; '' when it does."""
         if not item.text.strip():
             return BLANK
-        if normal_text(item.text) in self.texts:
+        said = normal_text(item.text)
+        if said in self.texts or (item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told):
             return DUPLICATE
         same = item.id in self.sources if item.layer == Layer.TURN else not self.turns.isdisjoint(item.sources)
         return SAME_SOURCE if same else ""
@@ -181,6 +184,7 @@ def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...
     if reason:
         picked.drop(narrative, reason)
         return ()
+    picked.told = normal_text(narrative.text)
     return (picked.take(narrative, line),)
 
 

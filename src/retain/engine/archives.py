@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, Final, Protocol, TypeAlias, runtime_checkable
+from typing import IO, BinaryIO, Final
 
 from retain.core.importers import AUTO, DATABASES, MARKDOWN, read_text
 from retain.core.importers import tables as databases
 from retain.core.importers.items import Reading, word_of
+from retain.engine.requests import Readable, Source
 from retain.errors import InvalidInput, TooLarge
 from retain.model.policy import Limits
 from retain.ports.sources import TableSource
@@ -35,19 +36,6 @@ _READ: Final = (*_MARKDOWN, ".json", ".jsonl", ".ndjson")
 _ZIP: Final = b"PK\x03\x04"
 _EMPTY_ZIP: Final = b"PK\x05\x06"
 _SQLITE: Final = b"SQLite format 3\0"
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """Something open to read bytes from."""
-
-    def read(self, size: int = -1, /) -> Any:
-        """The next bytes, so many at most."""
-        ...
-
-
-Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | Readable"
-"""A path, the bytes themselves, or something to read them from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +153,16 @@ def _members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None:
     for one in chosen:
         raw = _unpacked(archive, one, left)
         left -= len(raw)
-        _file(raw, _name(one), how, into)
-        formats.add(into.format)
+        try:
+            _file(raw, _name(one), how, into)
+        except InvalidInput:
+            if len(chosen) == 1:
+                raise
+            into.skip("not recognised")
+        else:
+            formats.add(into.format)
+    if not formats:
+        raise InvalidInput("nothing in the archive was recognised", hint="name the format, or unpack it and look at it")
     into.format = "+".join(sorted(formats))
 
 

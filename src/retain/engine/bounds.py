@@ -163,6 +163,10 @@ class BoundMemories:
         """How many of them match."""
         return await self._memories.count(self._only(where))
 
+    async def tokens(self, where: Where) -> int:
+        """How many tokens all of them are."""
+        return await self._memories.tokens(self._only(where))
+
     async def seqs(self, where: Where) -> list[int]:
         """Their numbers."""
         return await self._memories.seqs(self._only(where))

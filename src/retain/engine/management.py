@@ -22,7 +22,7 @@ FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
 _FAILED: Final = ("error", "dead_letter")
 
 
-async def overview(parts: Parts, given: Mapping[str, Any], limit: int) -> dict[str, Any]:
+async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """Everything a management view begins with, of a scope or of the whole tenant."""
     scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page)
     shown = await _layers(parts, scope, most) if not scope.is_open else {}

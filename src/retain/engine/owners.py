@@ -18,7 +18,7 @@ async def owner(parts: Parts, named: str | None, own_key: str) -> str:
     A key stands for the user it is bound to, or else for a pool of its own; nobody named is one's own key. What is not
     the id of a key of this tenant is the id of a user. ``Forbidden`` is whoever lies outside the bounds.
     """
-    wanted = clean_id(named or "", "apiKeyId").removeprefix(POOL) or own_key
+    wanted = clean_id(named or None, "apiKeyId").removeprefix(POOL) or own_key
     if parts.bounds is not None:
         return _within(parts, wanted, own_key)
     found = await parts.ledger.peek(lambda tx: tx.api_keys.find(wanted))

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from retain.core.transcript import TranscriptInput
 from retain.model.instant import When
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """Something open to read bytes from."""
+
+    def read(self, size: int = -1, /) -> Any:
+        """The next bytes, so many at most."""
+        ...
+
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | Readable"
+"""What is imported: a path, the bytes themselves, or something to read them from."""
 
 
 @dataclass(slots=True)

@@ -65,7 +65,8 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
     changed = await _changed(tx, wanted, turns) if turns else set()
     who = await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
-    stale = _of_identity(wanted) - {one.record.id for one in (*who.overrides, *who.derived)}
+    shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
+    stale = _of_identity(wanted) - {one.record.id for one in shown}
     told = await retold(tx, [found.record for found, _ in wanted.hits])
     made = Material(
         items=[],

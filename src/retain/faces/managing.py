@@ -11,7 +11,7 @@ from retain.faces.base import Face
 class Managing(Face):
     """What a management view shows."""
 
-    def overview(
+    def dashboard(
         self,
         *,
         user_id: str | int | None = None,
@@ -28,7 +28,7 @@ class Managing(Face):
         from retain.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(management.overview, given, limit))
+        return drive(self._engine.run(management.dashboard, given, limit))
 
     def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.

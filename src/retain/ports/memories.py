@@ -58,6 +58,10 @@ class Memories(Protocol):
         """How many match, by kind."""
         ...
 
+    async def tokens(self, where: Where) -> int:
+        """How many tokens all that match are."""
+        ...
+
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
         """The version that holds now, whatever its status."""
         ...

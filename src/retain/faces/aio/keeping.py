@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from retain.engine.requests import Progress
+from retain.engine.requests import Progress, Source
 from retain.faces.base import Face
 
 
@@ -75,3 +75,38 @@ class Keeping(Face):
         from retain.engine import backup
 
         return await self._engine.run(backup.restore, path, progress)
+
+    async def import_from(
+        self,
+        source: Source,
+        *,
+        format: str = "auto",  # noqa: A002 - what callers call it
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        from_user: str | None = None,
+        trusted: bool = False,
+        learn: bool = True,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Take in what another system exported: a path, bytes, or an open file; a zip archive as it is.
+
+        ``format`` is recognised by what the source holds, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
+        ``openwebui``, ``facts``, ``markdown``, ``companion_db``, ``gateway_db``, ``openwebui_db``. Text, time, speaker
+        and metadata are taken; ids, origin, trust and status are not. Everything is the user's you name; ``from_user``
+        takes only what a file says is theirs. Name nobody to keep those apart that a file names.
+
+        What was said becomes turns, which are searched like any other. Facts wait in quarantine until somebody
+        approves them, and so does what is learned from the turns. With ``trusted`` you speak for the user: what they
+        said is theirs, and facts about them need no approval; what an assistant said still waits. With ``learn`` the
+        next ``flush`` learns from the turns. What somebody deleted here stays deleted, and importing twice stores once.
+
+        Returns ``{"format", "stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued",
+        "skipped": {reason: count}}``.
+        """
+        from retain.engine import importing
+        from retain.registry import adapter
+
+        who = (user_id, agent_id, run_id, from_user)
+        request = importing.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
+        return await self._engine.run(importing.import_from, request, adapter("source", "sqlite"))

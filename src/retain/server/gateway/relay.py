@@ -2,66 +2,107 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Final
 
 import httpx2
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from retain.core.dialects.base import Heard
+from retain.errors import RetainError
+from retain.server.gateway.counts import CUT
 from retain.server.gateway.hook import Exchange
-from retain.server.gateway.sse import Event, Events, written
+from retain.server.gateway.rounds import Rounds
+from retain.server.gateway.sse import Event, written
 from retain.server.gateway.tasks import Tasks
 
 _OK: Final = 200
 
 
-async def whole(exchange: Exchange, response: httpx2.Response, tasks: Tasks, headers: dict[str, str]) -> Response:
+class Relayed(Response):
+    """An answer in pieces. It ends with its last piece or with the caller, and leaves nothing running."""
+
+    def __init__(self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
+        self._pieces, self.status_code, self.background = pieces, _OK, None
+        self.body_iterator = pieces
+        self.init_headers(headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - the protocol's
+        """Send the pieces until they end or nobody is there any more."""
+        sending = asyncio.ensure_future(self._send(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await self._pieces.aclose()
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for piece in self._pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the caller is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def whole(
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, headers: dict[str, str]
+) -> Response:
     """An answer that comes in one piece."""
-    body = await response.aread()
-    if response.status_code != _OK:
-        return Response(body, response.status_code, headers)
-    reply = _object(body)
+    response, changed = await rounds.whole(response)
+    try:
+        body = await response.aread()
+    finally:
+        await response.aclose()
+    reply = changed or (_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
-    await formed(exchange, exchange.dialect.whole(reply).said, tasks)
-    if not _wants_memories(exchange):
+    await exchange.formed(exchange.dialect.whole(reply).said, tasks)
+    if _wants_memories(exchange):
+        reply, changed = {**reply, "memories": exchange.memories()}, reply
+    if changed is None:
         return Response(body, response.status_code, headers)
-    headers.pop("content-type", None)
-    return JSONResponse({**reply, "memories": exchange.memories()}, response.status_code, headers)
+    return JSONResponse(reply, response.status_code, {k: v for k, v in headers.items() if k.lower() != "content-type"})
 
 
-async def stream(exchange: Exchange, response: httpx2.Response, tasks: Tasks) -> AsyncIterator[bytes]:
+async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:
     """An answer in pieces. Whoever ends it, what was said until then is kept."""
-    heard, events, kept = Heard(), Events(), False
+    heard, ended, by = Heard(), False, "caller"
+    events = rounds.stream(response)
     try:
-        async for piece in response.aiter_raw():
-            for event in events.feed(piece):
-                if exchange.dialect.ends(event.name, event.data):
-                    kept = True
-                    _listen(exchange, heard, event)
-                    await formed(exchange, heard.said, tasks)
-                    for extra in _extra(exchange):
-                        yield extra
-                else:
-                    _listen(exchange, heard, event)
-                yield event.raw
-        if events.rest:
-            yield events.rest
-    except httpx2.HTTPError as error:
+        async for event in events:
+            _listen(exchange, heard, event)
+            if exchange.dialect.ends(event.name, event.data):
+                ended = True
+                await exchange.formed(heard.said, tasks)
+                for extra in _extra(exchange):
+                    yield extra
+            yield event.raw
+        by = "upstream"
+    except (httpx2.HTTPError, RetainError) as error:
+        by = "upstream"
         yield _broken(exchange, error)
     finally:
-        if not kept and heard.said:  # the client has gone, or the upstream has: nobody waits any more
+        await _closed(events)
+        if not ended:  # the caller has gone, or the upstream has: nobody waits any more
+            CUT.labels(by).inc()
             tasks.start(exchange.form(heard.said))
 
 
-async def formed(exchange: Exchange, answer: str, tasks: Tasks) -> None:
-    """Put down what was said before the answer ends, where that is quick; learning itself comes later."""
-    if exchange.waits_to_form:
-        await exchange.form(answer)
-    else:
-        tasks.start(exchange.form(answer))
+async def _closed(events: AsyncIterator[Event]) -> None:
+    """Let go of the upstream."""
+    if isinstance(events, AsyncGenerator):
+        await events.aclose()
 
 
 def _listen(exchange: Exchange, heard: Heard, event: Event) -> None:
@@ -78,11 +119,14 @@ def _extra(exchange: Exchange) -> list[bytes]:
     return [written(json.dumps(chunk, ensure_ascii=False))]
 
 
-def _broken(exchange: Exchange, error: httpx2.HTTPError) -> bytes:
+def _broken(exchange: Exchange, error: Exception) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
     message = f"the upstream ended its answer early ({type(error).__name__})"
     if exchange.dialect.path == "/messages":
         return written(json.dumps({"type": "error", "error": {"type": "api_error", "message": message}}), "error")
+    if exchange.dialect.path == "/responses":
+        told = {"type": "error", "code": "upstream_cut", "message": message, "param": None, "sequence_number": 0}
+        return written(json.dumps(told), "error")
     return written(json.dumps({"error": {"message": message, "type": "upstream_error", "code": "upstream_cut"}}))
 
 

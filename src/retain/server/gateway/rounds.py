@@ -149,20 +149,28 @@ class _Round:
             yield one
 
     def _take(self, event: Event) -> None:
-        """Hold an event, and see what it says about the answer."""
-        self.held.append(event)
+        """Hold an event, unless it is none of the caller's business."""
         found = event.json()
-        if found is None or self.rounds.last:
-            return
-        tooling, dialect = self.rounds.exchange.dialect.tooling, self.rounds.exchange.dialect
+        if found is not None and not self.rounds.last:
+            self._look(found)
+        if not self._is_ours(found):
+            self.held.append(event)
+
+    def _look(self, found: dict[str, Any]) -> None:
+        """What an event says about the answer."""
+        tooling = self.rounds.exchange.dialect.tooling
         self.seen.append(found)
         if (begun := tooling.begins(found)) is not None:
             self._begun(*begun)
-        if tooling.place(found) in self.own or (self.own and not self.theirs):
-            self.held.pop()  # a part of our own call, or of an answer that goes on in another round
-        dialect.piece(self.heard, found)
+        self.rounds.exchange.dialect.piece(self.heard, found)
         if tooling.speaks_early and not self.own and len(self.heard.said) > _PREAMBLE:
             self.speaking = True
+
+    def _is_ours(self, found: dict[str, Any] | None) -> bool:
+        """Whether an event is a part of our own call, or of an answer that goes on in another round."""
+        if not self.own or not self.theirs:
+            return bool(self.own)
+        return found is not None and self.rounds.exchange.dialect.tooling.place(found) in self.own
 
     def _begun(self, place: int, name: str) -> None:
         """A call begins: of our tool, or of one of the caller's, who then gets this answer."""
@@ -182,6 +190,7 @@ class _Round:
         if self.own and not (self.theirs and self.speaking):
             self.reply = tooling.gathered(self.seen)
             self.calls = tooling.calls(self.reply, self.rounds.name)
+            self.held.clear()
 
     def _released(self) -> list[Event]:
         held, self.held = self.held, []

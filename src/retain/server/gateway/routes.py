@@ -3,112 +3,138 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from fastapi import APIRouter, Path, Request
+from starlette.responses import JSONResponse, Response
 
 from retain.core.dialects.anthropic import Messages
-from retain.core.dialects.base import Dialect
+from retain.core.dialects.base import Body, Dialect
 from retain.core.dialects.chat import Chat
 from retain.core.dialects.responses import Responses
-from retain.errors import InvalidInput
+from retain.engine.running import runs_with
+from retain.errors import BackendError, InvalidInput
 from retain.server.access import Caller, Reader
 from retain.server.gateway import relay
-from retain.server.gateway.hook import Exchange, Switches
+from retain.server.gateway.hook import Exchange
 from retain.server.gateway.identity import who
+from retain.server.gateway.rounds import Rounds
 from retain.server.gateway.upstream import Target, returned
+from retain.server.schemas import gateway as forms
 from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS)
 
+_OK: Final = 200
 _CHAT: Final = Chat()
 _MESSAGES: Final = Messages()
 _RESPONSES: Final = Responses()
 
 
-@router.post("/v1/chat/completions")
+@router.post("/v1/chat/completions", **forms.CHAT)
 @router.post("/chat/completions", include_in_schema=False)
 async def chat(request: Request, caller: Reader) -> Response:
     """Chat completions, with memory."""
-    return await passed_on(request, caller, _CHAT)
+    return await passed_on(request, caller, _CHAT, await _object(request))
 
 
-@router.post("/v1/messages")
+@router.post("/v1/messages", **forms.MESSAGES)
 async def messages(request: Request, caller: Reader) -> Response:
     """The messages API, with memory."""
-    return await passed_on(request, caller, _MESSAGES)
+    return await passed_on(request, caller, _MESSAGES, await _object(request))
 
 
-@router.post("/v1/responses")
+@router.post("/v1/responses", **forms.RESPONSES)
 async def responses(request: Request, caller: Reader) -> Response:
     """The responses API, with memory."""
-    return await passed_on(request, caller, _RESPONSES)
+    return await passed_on(request, caller, _RESPONSES, await _object(request))
 
 
-@router.post("/v1/embeddings")
+@router.post("/agents/{agent_id}/run", **forms.RUN)
+async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
+    """Chat completions with the model, the instructions and the memory of an agent."""
+    agent = await caller.memory._engine.run(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
+    body = _as_agent(await _object(request), agent)
+    return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
+
+
+@router.post("/v1/embeddings", **forms.EMBEDDINGS)
 async def embeddings(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
     """Passed on as it is."""
     body, state = await _object(request), _state(request)
     targets = state.upstreams.targets(str(body.get("model") or ""))
-    async with state.upstreams.asked(targets, "/embeddings", body, request.headers) as response:
+    async with state.upstreams.asked(targets, "/embeddings", lambda _: body, request.headers) as response:
         return Response(await response.aread(), response.status_code, returned(response))
 
 
-@router.get("/v1/models")
+@router.get("/v1/models", response_model=forms.Models)
 async def models(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
-    """The models of every upstream."""
+    """The models of every upstream that answers, under the names by which they are asked for here."""
     state, found = _state(request), list[dict[str, Any]]()
     for one in state.upstreams.all:
-        async with state.upstreams.asked([Target(one, "")], "/models", None, request.headers) as response:
-            listed = json.loads(await response.aread()) if response.status_code == 200 else {}  # noqa: PLR2004
-        found += [item for item in listed.get("data", []) if isinstance(item, dict)]
+        prefix = one.models[0] if one.strip and one.models else ""
+        for item in await _models_of(state, Target(one, ""), request):
+            found.append({**item, "id": f"{prefix}{item.get('id')}"})
     return JSONResponse({"object": "list", "data": found})
 
 
-async def passed_on(request: Request, caller: Caller, dialect: Dialect, **known: Any) -> Response:
+async def _models_of(state: State, target: Target, request: Request) -> list[dict[str, Any]]:
+    try:
+        async with state.upstreams.asked([target], "/models", lambda _: None, request.headers) as response:
+            listed = json.loads(await response.aread()) if response.status_code == _OK else {}
+    except (BackendError, ValueError):
+        return []
+    data = listed.get("data") if isinstance(listed, dict) else None
+    return [item for item in data or [] if isinstance(item, dict)]
+
+
+async def passed_on(
+    request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None = None
+) -> Response:
     """Recall, ask the upstream, give its answer back, and form what was said."""
-    body, state = await _object(request), _state(request)
-    exchange = await _exchange(request, caller, dialect, body, **known)
-    await exchange.recall(state.settings.gateway.recall_ms)
+    state = _state(request)
+    exchange = _exchange(request, caller, dialect, body, agent_id)
+    targets = state.upstreams.targets(str(body.get("model") or ""))
+    await exchange.recall()
     exchange.tell()
-    targets = state.upstreams.targets(str(exchange.body.get("model") or ""))
-    asked = state.upstreams.asked(targets, dialect.path, exchange.request_for(targets[0].upstream), request.headers)
-    response = await asked.__aenter__()
-    try:
-        headers = {**returned(response), **_about(exchange)}
-        if exchange.body.get("stream") and response.status_code == 200:  # noqa: PLR2004
-            return StreamingResponse(_closing(relay.stream(exchange, response, state.tasks), asked), 200, headers)
-        answer = await relay.whole(exchange, response, state.tasks, headers)
-    except BaseException:
-        await asked.__aexit__(None, None, None)
-        raise
-    await asked.__aexit__(None, None, None)
-    return answer
+
+    async def ask(wanted: Body) -> Any:
+        return await state.upstreams.first(
+            targets, dialect.path, lambda target: exchange.request_for(target, wanted), request.headers
+        )
+
+    sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
+    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds if exchange.tool else 1, sent)
+    response = await rounds.next()
+    headers = {**returned(response), **_about(exchange)}
+    if body.get("stream") and response.status_code == _OK:
+        return relay.Relayed(relay.stream(exchange, rounds, response, state.tasks), headers)
+    return await relay.whole(exchange, rounds, response, state.tasks, headers)
 
 
-async def _closing(pieces: AsyncIterator[bytes], asked: Any) -> AsyncIterator[bytes]:
-    """The pieces of an answer; the connection goes with the last of them, or with the client."""
-    try:
-        async for piece in pieces:
-            yield piece
-    finally:
-        await pieces.aclose()  # type: ignore[attr-defined]  # a generator, which ends where it stands
-        await asked.__aexit__(None, None, None)
-
-
-async def _exchange(
-    request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], *, agent_id: str | None = None
+def _exchange(
+    request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
 ) -> Exchange:
-    headers = dict(request.headers)
+    headers, state = dict(request.headers), _state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
     policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
     about = who(caller, headers, body, policy.identity, request.state.request_id)
-    switches = Switches.of(headers, policy, agent_route=agent_id is not None)
-    return Exchange(caller, dialect, body, about, switches, policy, by_agent=agent_id is not None, headers=headers)
+    deadline = state.settings.gateway.recall_ms
+    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=agent_id is not None)
+
+
+def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
+    """A request as the agent makes it: its model, and its instructions in front."""
+    model = agent["model"] or body.get("model")
+    if not model:
+        raise InvalidInput(f"agent {agent['id']!r} has no model", hint="give the agent one, or name one in the request")
+    given = body.get("messages")
+    if not isinstance(given, list) or not given:
+        raise InvalidInput("messages must be a list that is not empty")
+    lead = [{"role": "system", "content": agent["system_prompt"]}] if agent["system_prompt"] else []
+    return {**body, "model": model, "messages": [*lead, *given]}
 
 
 def _about(exchange: Exchange) -> dict[str, str]:

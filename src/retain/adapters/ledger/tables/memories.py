@@ -131,6 +131,12 @@ class MemoriesTable:
         query = f"SELECT m.kind, count(DISTINCT m.seq) FROM {_from(where)} AND {condition} GROUP BY m.kind"
         return dict(await self._sql.rows(query, params))
 
+    async def tokens(self, where: Where) -> int:
+        condition, params = self._where(where)
+        each = f"SELECT DISTINCT m.seq, m.tokens FROM {_from(where)} AND {condition}"
+        row = await self._sql.one(f"SELECT coalesce(sum(tokens), 0) FROM ({each}) AS matching", params)
+        return 0 if row is None else int(row[0])
+
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
         row = await self._sql.one(_CURRENT, (tenant_id, memory_id))
         return None if row is None else to_record(row)

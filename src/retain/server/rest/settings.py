@@ -1,0 +1,68 @@
+"""``/v1/settings`` and ``/v1/pause``: what holds for a tenant, a user or an agent, and for whom memory stands still."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from retain.model.access import Verb
+from retain.server.access import Caller, Reader, Writer
+from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.console import Pause, Paused, Resumed, SetTo, SettingsSet, SettingsUnset, Settled
+from retain.server.scoping import NamedScope, ScopeId
+
+router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS)
+
+Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
+
+
+@router.get("/settings", response_model=Settled)
+async def settings(
+    caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
+) -> Any:
+    """Every setting as it holds for somebody, and where each value comes from."""
+    return await caller.memory.settings(user_id=user_id or None, agent_id=agent_id or None, names=names)
+
+
+@router.put("/settings", response_model=SettingsSet)
+async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
+    """Store settings, all or none. Those of the whole tenant are an administrator's."""
+    _tenants(caller, user_id, agent_id)
+    return await caller.memory.set_settings(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
+
+
+@router.delete("/settings", response_model=SettingsUnset)
+async def unset_settings(
+    caller: Writer,
+    user_id: ScopeId = None,
+    agent_id: ScopeId = None,
+    names: Annotated[list[str] | None, Query(max_length=1_000)] = None,
+) -> Any:
+    """Remove stored settings, all of them when none are named."""
+    _tenants(caller, user_id, agent_id)
+    return await caller.memory.unset_settings(names, user_id=user_id or None, agent_id=agent_id or None)
+
+
+@router.get("/pause", response_model=Paused)
+async def paused(caller: Reader, named: NamedScope) -> Any:
+    """Who is paused, and until when."""
+    return await caller.memory.paused(**named.as_dict())
+
+
+@router.post("/pause", response_model=Paused)
+async def pause(caller: Writer, wanted: Pause) -> Any:
+    """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
+    return await caller.memory.pause(**wanted.model_dump())
+
+
+@router.delete("/pause", response_model=Resumed)
+async def resume(caller: Writer, named: NamedScope) -> Any:
+    """End a pause of exactly those that are named."""
+    return await caller.memory.resume(**named.as_dict())
+
+
+def _tenants(caller: Caller, user_id: str | None, agent_id: str | None) -> None:
+    bound = caller.subjects.user_id or caller.subjects.agent_id
+    if not (user_id or agent_id or bound):
+        caller.needs(Verb.ADMIN)

@@ -1,0 +1,73 @@
+"""The vector service: memories whose vectors a caller brings, at the root and under ``/vectors``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from retain.model.access import Verb
+from retain.server.access import Reader, Writer
+from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.vectors import (
+    Counted,
+    HeldVectors,
+    Matches,
+    NewVectors,
+    Unlinked,
+    VectorIds,
+    VectorQuestion,
+    VectorUnlinked,
+)
+
+routes = APIRouter(tags=["vectors"], responses=PROBLEMS)
+
+
+@routes.post("/insert", response_model=Counted)
+async def insert(caller: Writer, brought: NewVectors) -> Any:
+    """Store vectors; an id that is there is left as it is, and the user holds it from then on."""
+    vectors = [one.model_dump() for one in brought.vectors]
+    return await caller.memory.insert_vectors(vectors, user_id=brought.userId)
+
+
+@routes.post("/upsert", response_model=Counted)
+async def upsert(caller: Writer, brought: NewVectors) -> Any:
+    """Store vectors; an id that is there gets its next version."""
+    vectors = [one.model_dump() for one in brought.vectors]
+    return await caller.memory.upsert_vectors(vectors, user_id=brought.userId)
+
+
+@routes.post("/query", response_model=Matches, response_model_exclude_none=True)
+async def query(caller: Reader, asked: VectorQuestion) -> Any:
+    """The nearest vectors of a user, best first; without a user for administrators only."""
+    return await caller.memory.query_vectors(
+        asked.vector,
+        user_id=asked.userId,
+        top_k=asked.topK,
+        everybody=Verb.ADMIN in caller.key.verbs,
+        values=asked.returnValues,
+        metadata=asked.returnMetadata,
+    )
+
+
+@routes.post("/delete-memory", response_model=Unlinked)
+async def unlink(caller: Writer, wanted: VectorUnlinked) -> Any:
+    """Take a vector from a user; the others keep it."""
+    return await caller.memory.unlink_vector(wanted.vectorId, user_id=wanted.userId, reason=wanted.reason)
+
+
+@routes.post("/deleteByIds", response_model=Counted)
+async def delete(caller: Writer, wanted: VectorIds) -> Any:
+    """Delete vectors for everybody whom the key reaches."""
+    return await caller.memory.delete_vectors(wanted.ids)
+
+
+@routes.post("/getByIds", response_model=HeldVectors)
+async def get(caller: Reader, wanted: VectorIds) -> Any:
+    """Vectors by their ids; those that are not there are left out."""
+    return await caller.memory.get_vectors(wanted.ids)
+
+
+router = APIRouter()
+router.include_router(routes)
+router.include_router(routes, prefix="/vectors")

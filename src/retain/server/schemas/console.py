@@ -1,0 +1,316 @@
+"""Requests and answers of a console."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from retain.server.schemas.base import Answer, Given, Id, Json, Scoped
+
+Reason = Annotated[str | None, Field(max_length=1_000)]
+
+
+class ConsoleQuestion(Scoped):
+    """What to look for; nothing is everything, newest first."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"q": "Oslo", "user_id": "alice", "statuses": ["active", "disabled"]}]},
+    )
+
+    q: str | None = None
+    layers: list[str] | None = None
+    statuses: list[str] | None = None
+    filters: Json | None = None
+    limit: int = Field(default=60, ge=1, le=250)
+    as_of: str | None = None
+
+
+class Previews(Answer):
+    """Memories without their secrets, and why each is there."""
+
+    results: list[Json]
+    limit: int
+    more: bool
+
+
+class Because(Given):
+    """Why something is done, if anybody wants to say."""
+
+    reason: Reason = None
+
+
+class Acted(Answer):
+    """What became of a memory."""
+
+    id: str
+    event: str
+
+
+class Version(Given):
+    """Which version comes back; the last one when none is named."""
+
+    version: int | None = Field(default=None, ge=1, le=2**53)
+
+
+class Undone(Given):
+    """A change, or everything a job did."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_id": "the id of an event"}]})
+
+    event_id: Id | None = None
+    job_id: Id | None = None
+
+
+class TakenBack(Answer):
+    """What was taken back."""
+
+    undone: int
+
+
+class Rollback(Scoped):
+    """What to take back: everything by a source, or since a time. Look first (``dry_run``)."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"source": "facts", "user_id": "alice", "dry_run": True}]}
+    )
+
+    source: str | None = Field(default=None, max_length=256)
+    since: str | None = None
+    dry_run: bool = True
+
+
+class ContextPreview(Scoped):
+    """A message, to see what a model would be shown for it."""
+
+    query: str
+    budget: int | None = Field(default=None, ge=0, le=16_000)
+    as_of: str | None = None
+
+
+class Previewed(Answer):
+    """What a model would be shown, redacted."""
+
+    text: str
+    tokens: int
+    budget: int
+    gate: Json
+    chosen: list[str]
+    dropped: list[Json]
+
+
+class Judgement(Scoped):
+    """Whether a memory, or what a receipt names, was of use."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"useful": True, "receipt_id": "the id of a receipt"}]}
+    )
+
+    useful: bool
+    receipt_id: Id | None = None
+    memory_id: Id | None = None
+    note: Reason = None
+
+
+class Judged(Answer):
+    """What was judged."""
+
+    useful: bool
+    ids: list[str]
+
+
+class AnswerGiven(Given):
+    """What a model answered to a prompt with a context."""
+
+    receipt_id: Id
+    answer: str = Field(max_length=1_000_000)
+
+
+class UseFound(Answer):
+    """Which memories the answer used."""
+
+    used: list[str]
+    unused: list[str]
+
+
+class Metrics(Answer):
+    """Figures of a user, or of everybody."""
+
+    memory_total_count: int
+    memory_replacement_rate: float | None
+    memory_dedup_rate: float | None
+    retrieval_hit_rate: float | None
+    counts: Json
+
+
+class SharedWith(Scoped):
+    """Who is to hold a memory, or no longer."""
+
+    reason: Reason = None
+
+
+class Reassignment(Given):
+    """From whom to whom."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"from_scope": {"user_id": "al"}, "to_scope": {"user_id": "alice"}}]},
+    )
+
+    from_scope: Json
+    to_scope: Json
+
+
+class Moved(Answer):
+    """How much was handed over, and the job by which it can be taken back."""
+
+    job_id: str | None = None
+    moved: int
+
+
+class Dashboard(Answer):
+    """What a management view begins with."""
+
+    counts: dict[str, int]
+    last_consolidation: Json | None = None
+
+
+class ScopeCount(Answer):
+    """Somebody, and how many memories they have."""
+
+    id: str
+    memories: int
+    last_at: str
+
+
+class Scopes(Answer):
+    """Who there is."""
+
+    kind: str
+    results: list[ScopeCount]
+
+
+class RequestLog(Answer):
+    """The last requests of this tenant's keys, newest first."""
+
+    results: list[Json]
+
+
+class Configuration(Answer):
+    """How the service is configured, without secrets."""
+
+    configuration: Json
+
+
+class Settled(Answer):
+    """Settings as they hold, and where each value comes from."""
+
+    settings: Json
+    sources: dict[str, str]
+    profile: str
+
+
+class SetTo(Given):
+    """Names of settings and their values."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"values": {"context.budget": 600}}]})
+
+    values: Json
+
+
+class SettingsSet(Answer):
+    """Whose settings were changed, and to what."""
+
+    scope: str
+    set: Json
+
+
+class SettingsUnset(Answer):
+    """Whose settings were removed, and how many."""
+
+    scope: str
+    unset: int
+
+
+class Pause(Scoped):
+    """For whom memory stands still, and until when."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"user_id": "alice"}]})
+
+    until: str | None = None
+
+
+class Paused(Answer):
+    """Who is paused."""
+
+    paused: Any
+
+
+class Resumed(Answer):
+    """Whose pause has ended; null when there was none."""
+
+    resumed: Json | None
+
+
+class Events(Answer):
+    """What happened, oldest first; ``cursor`` is where the next call goes on."""
+
+    results: list[Json]
+    cursor: int
+
+
+class JobState(Answer):
+    """Work that goes on: ``state`` is ``running``, ``done``, ``failed`` or ``cancelled``."""
+
+    id: str
+    task: str
+    state: str
+    done: int
+    total: int | None = None
+    started_at: str
+    finished_at: str | None = None
+    result: Json | None = None
+    error: Json | None = None
+
+
+class JobStates(Answer):
+    """Work that this process does or has done, newest first."""
+
+    results: list[JobState]
+
+
+class JobLog(Answer):
+    """What was done in the background, newest first."""
+
+    results: list[Json]
+
+
+class Tidying(Scoped):
+    """Whose memory is tidied up; everybody's when nobody is named."""
+
+    dry_run: bool = False
+
+
+class Erasure(Scoped):
+    """What is removed for good. ``confirm`` repeats the id that is named (of several, the first)."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"user_id": "alice", "confirm": "alice"}]}
+    )
+
+    memory_id: Id | None = None
+    confirm: str
+
+    @property
+    def subject(self) -> str | None:
+        """What has to be typed again."""
+        return self.memory_id or self.user_id or self.agent_id or self.run_id
+
+
+class Loaded(Answer):
+    """What was put back, and what was there already."""
+
+    memories: int
+    events: int
+    already_there: int
