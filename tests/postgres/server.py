@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -98,10 +100,22 @@ class Server:
         commands.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=self._server.pgdata, user=self._server.system_user)
 
 
+def _end_orphans() -> None:
+    """Stop servers whose test run was killed: they outlive it."""
+    for folder in Path(tempfile.gettempdir()).glob("retain-pg-*-*"):
+        owner = folder.name.split("-")[2]
+        if not owner.isdigit() or Path(f"/proc/{owner}").exists() or not Path("/proc/self").exists():
+            continue
+        with suppress(OSError, ValueError, IndexError):
+            os.kill(int((folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def running() -> Iterator[Server]:
     """A server in a folder of its own, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="retain-pg-"))
+    _end_orphans()
+    folder = Path(tempfile.mkdtemp(prefix=f"retain-pg-{os.getpid()}-"))
     server = Server(folder)
     try:
         yield server

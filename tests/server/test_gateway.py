@@ -1,60 +1,22 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import anthropic
 import openai
 import pytest
 
 from retain import Memory
 from retain.server.app import create_app
+from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Upstream, served
 
 
-@dataclass
-class Gate:
-    """A gateway before a loopback upstream."""
-
-    url: str
-    upstream: Upstream
-    memory: Memory
-
-    def openai(self, **key: Any) -> openai.OpenAI:
-        """The official client, with a new key."""
-        token = self.memory.create_key(**key)["key"]
-        return openai.OpenAI(api_key=token, base_url=f"{self.url}/v1", max_retries=0)
-
-    def anthropic(self, **key: Any) -> anthropic.Anthropic:
-        """The official client, with a new key."""
-        token = self.memory.create_key(**key)["key"]
-        return anthropic.Anthropic(api_key=token, base_url=self.url, max_retries=0)
-
-
 @pytest.fixture
-def gate(tmp_path: Any, request: pytest.FixtureRequest) -> Iterator[Gate]:
-    profile = getattr(request, "param", "gateway")
-    upstream = Upstream()
-    with served(upstream.app) as behind:
-        config = {
-            "store": {"url": f"sqlite:///{tmp_path}/g.db"},
-            "embedder": {"provider": "hash"},
-            "profile": profile,
-            "write": {"mode": "inline"},
-            "context": {"false_injection": 0.0, "min_score": 0.0},
-            "gateway": {
-                "upstreams": [{"name": "up", "base_url": f"{behind}/v1", "api_key": "sk-upstream", "retries": 1}],
-                "recall_ms": 10_000,
-            },
-        }
-        with Memory(config) as memory, served(create_app(config)) as url:
-            yield Gate(url, upstream, memory)
-
-
-def ask(client: openai.OpenAI, text: str, **more: Any) -> Any:
-    return client.chat.completions.create(model="m", messages=[{"role": "user", "content": text}], **more)
+def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
+    with gated(tmp_path, profile=getattr(request, "param", "gateway")) as made:
+        yield made
 
 
 def shown(upstream: Upstream) -> str:
@@ -63,10 +25,7 @@ def shown(upstream: Upstream) -> str:
 
 def settled(gate: Gate, user: str, count: int = 1) -> None:
     """Wait until what was said is learned."""
-    until = time.monotonic() + 20
-    while len(gate.memory.get_all(user_id=user)["results"]) < count:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    until(lambda: len(gate.facts(user)) >= count)
 
 
 @pytest.mark.req("O-1", "O-3", "O-59")
@@ -86,7 +45,6 @@ def test_what_one_session_said_is_shown_in_the_next(gate: Gate, *, stream: bool)
     assert gate.upstream.seen[-1]["messages"][-1] == {"role": "user", "content": "Where do I live?"}
 
 
-@pytest.mark.req("N-14")
 def test_the_keys_stay_apart(gate: Gate) -> None:
     client = gate.openai()
     ask(client, "hello", extra_headers={"X-Secret": "1", "Cookie": "a=b"})

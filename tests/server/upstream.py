@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
@@ -15,16 +16,30 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
 
+@dataclass
+class Turn:
+    """What a model does: say something, call tools (each an id, a name and arguments), or both."""
+
+    text: str = ""
+    calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+
+
 class Upstream:
-    """Answers with ``reply``; ``seen`` are the requests, ``broken`` how many of the next ones fail with that status."""
+    """Answers with ``turns``, then always with ``reply``.
+
+    ``seen`` are the requests, ``broken`` the statuses with which the next ones fail, ``open`` the streams under way.
+    With ``cut_after`` a stream breaks off after so many events.
+    """
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.reply = "Noted."
+        self.turns: list[Turn] = []
         self.broken: list[int] = []
         self.delay = 0.0
         self.cut_after: int | None = None
+        self.open = 0
         self.app = FastAPI()
         self.app.post("/v1/chat/completions")(self._chat)
         self.app.post("/v1/messages")(self._messages)
@@ -32,78 +47,57 @@ class Upstream:
         self.app.post("/v1/embeddings")(self._embeddings)
         self.app.get("/v1/models")(self._models)
 
-    async def _take(self, request: Request) -> dict[str, Any]:
+    async def _take(self, request: Request) -> tuple[dict[str, Any], Turn]:
         body: dict[str, Any] = await request.json()
         self.seen.append(body)
         self.headers.append(dict(request.headers))
-        return body
+        return body, self.turns.pop(0) if self.turns else Turn(self.reply)
+
+    def _streamed(self, events: Iterator[str]) -> StreamingResponse:
+        return StreamingResponse(self._pieces(events), media_type="text/event-stream")
 
     async def _chat(self, request: Request) -> Any:
-        body = await self._take(request)
+        body, turn = await self._take(request)
         if self.broken:
             return JSONResponse({"error": {"message": "no"}}, self.broken.pop(0))
-        if body.get("stream"):
-            return StreamingResponse(self._pieces(self._chat_events()), media_type="text/event-stream")
-        message = {"role": "assistant", "content": self.reply}
-        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        if body.get("stream"):
+            counted = usage if (body.get("stream_options") or {}).get("include_usage") else None
+            return self._streamed(_chat_events(turn, counted))
+        message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+        if turn.calls:
+            message["tool_calls"] = [_chat_call(call) for call in turn.calls]
+        finish = "tool_calls" if turn.calls else "stop"
+        choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
         head = {"id": "c1", "object": "chat.completion", "created": 1, "model": body["model"]}
         return {**head, "choices": [choice], "usage": usage}
 
-    def _chat_events(self) -> Iterator[str]:
-        head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-        for word in self.reply.split(" "):
-            choice = {"index": 0, "delta": {"content": word + " "}, "finish_reason": None}
-            yield f"data: {json.dumps({**head, 'choices': [choice]})}\n\n"
-        last = {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        yield f"data: {json.dumps(last)}\n\n"
-        yield "data: [DONE]\n\n"
-
     async def _messages(self, request: Request) -> Any:
-        body = await self._take(request)
-        head = {"id": "m1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": "end_turn"}
+        body, turn = await self._take(request)
+        stop = "tool_use" if turn.calls else "end_turn"
+        head = {"id": "m1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": stop}
         usage = {"input_tokens": 1, "output_tokens": 1}
-        whole = {**head, "content": [{"type": "text", "text": self.reply}], "stop_sequence": None, "usage": usage}
-        if body.get("stream"):
-            return StreamingResponse(self._pieces(self._message_events(whole)), media_type="text/event-stream")
-        return whole
-
-    def _message_events(self, whole: dict[str, Any]) -> Iterator[str]:
-        yield _named({"type": "message_start", "message": {**whole, "content": []}})
-        yield _named({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
-        for word in self.reply.split(" "):
-            delta = {"type": "text_delta", "text": word + " "}
-            yield _named({"type": "content_block_delta", "index": 0, "delta": delta})
-        yield _named({"type": "content_block_stop", "index": 0})
-        yield _named({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}})
-        yield _named({"type": "message_stop"})
+        whole = {**head, "content": _blocks(turn), "stop_sequence": None, "usage": usage}
+        return self._streamed(_message_events(whole)) if body.get("stream") else whole
 
     async def _responses(self, request: Request) -> Any:
-        body = await self._take(request)
-        text = {"type": "output_text", "text": self.reply, "annotations": []}
-        item = {"type": "message", "id": "i1", "role": "assistant", "status": "completed", "content": [text]}
+        body, turn = await self._take(request)
         whole = {
             "id": "r1",
             "object": "response",
             "created_at": 1,
             "model": body["model"],
             "status": "completed",
-            "output": [item],
+            "output": _items(turn),
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
+            "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
         }
-        if not body.get("stream"):
-            return whole
-        delta = {"type": "response.output_text.delta", "item_id": "i1", "output_index": 0, "content_index": 0}
-        events = [
-            {**delta, "delta": self.reply, "sequence_number": 1},
-            {"type": "response.completed", "response": whole, "sequence_number": 2},
-        ]
-        return StreamingResponse(self._pieces(map(_named, events)), media_type="text/event-stream")
+        return self._streamed(_response_events(whole)) if body.get("stream") else whole
 
     async def _embeddings(self, request: Request) -> Any:
-        body = await self._take(request)
+        body, _ = await self._take(request)
         data = [{"object": "embedding", "index": 0, "embedding": [0.5, 0.5]}]
         return {
             "object": "list",
@@ -116,11 +110,82 @@ class Upstream:
         return {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "us"}]}
 
     async def _pieces(self, events: Iterator[str]) -> AsyncIterator[str]:
-        for number, event in enumerate(events):
-            if self.cut_after is not None and number >= self.cut_after:
-                raise ConnectionError
-            yield event
-            await asyncio.sleep(self.delay)
+        self.open += 1
+        try:
+            for number, event in enumerate(events):
+                if self.cut_after is not None and number >= self.cut_after:
+                    raise ConnectionError
+                yield event
+                await asyncio.sleep(self.delay)
+        finally:
+            self.open -= 1
+
+
+def _chat_call(call: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
+    return {"id": call[0], "type": "function", "function": {"name": call[1], "arguments": json.dumps(call[2])}}
+
+
+def _chat_events(turn: Turn, usage: dict[str, int] | None) -> Iterator[str]:
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    deltas: list[dict[str, Any]] = [{"content": word + " "} for word in turn.text.split(" ") if word]
+    for number, call in enumerate(turn.calls):
+        made = _chat_call(call)
+        text = made["function"]["arguments"]
+        begun = {**made, "index": number, "function": {"name": call[1], "arguments": ""}}
+        halves = [{"index": number, "function": {"arguments": part}} for part in (text[:5], text[5:])]
+        deltas += [{"tool_calls": [piece]} for piece in (begun, *halves)]
+    for delta in deltas:
+        yield f"data: {json.dumps({**head, 'choices': [{'index': 0, 'delta': delta, 'finish_reason': None}]})}\n\n"
+    reason = "tool_calls" if turn.calls else "stop"
+    yield f"data: {json.dumps({**head, 'choices': [{'index': 0, 'delta': {}, 'finish_reason': reason}]})}\n\n"
+    if usage:
+        yield f"data: {json.dumps({**head, 'choices': [], 'usage': usage})}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def _blocks(turn: Turn) -> list[dict[str, Any]]:
+    spoken = [{"type": "text", "text": turn.text}] if turn.text else []
+    return [*spoken, *({"type": "tool_use", "id": one[0], "name": one[1], "input": one[2]} for one in turn.calls)]
+
+
+def _message_events(whole: dict[str, Any]) -> Iterator[str]:
+    yield _named({"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}})
+    for index, block in enumerate(whole["content"]):
+        if block["type"] == "text":
+            begun: dict[str, Any] = {"type": "text", "text": ""}
+            deltas = [{"type": "text_delta", "text": word + " "} for word in block["text"].split(" ")]
+        else:
+            begun, text = {**block, "input": {}}, json.dumps(block["input"])
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in (text[:5], text[5:])]
+        yield _named({"type": "content_block_start", "index": index, "content_block": begun})
+        for delta in deltas:
+            yield _named({"type": "content_block_delta", "index": index, "delta": delta})
+        yield _named({"type": "content_block_stop", "index": index})
+    delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield _named({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 1}})
+    yield _named({"type": "message_stop"})
+
+
+def _items(turn: Turn) -> list[dict[str, Any]]:
+    text = {"type": "output_text", "text": turn.text, "annotations": []}
+    said = {"type": "message", "id": "i1", "role": "assistant", "status": "completed", "content": [text]}
+    calls = [
+        {"type": "function_call", "id": f"f-{call}", "call_id": call, "name": name, "arguments": json.dumps(given)}
+        for call, name, given in turn.calls
+    ]
+    return [*([said] if turn.text else []), *calls]
+
+
+def _response_events(whole: dict[str, Any]) -> Iterator[str]:
+    number = 0
+    for index, item in enumerate(whole["output"]):
+        at = {"output_index": index, "sequence_number": (number := number + 1)}
+        yield _named({"type": "response.output_item.added", "item": item, **at})
+        if item["type"] == "message":
+            delta = {"type": "response.output_text.delta", "item_id": "i1", "content_index": 0}
+            text = item["content"][0]["text"]
+            yield _named({**delta, "delta": text, "output_index": index, "sequence_number": (number := number + 1)})
+    yield _named({"type": "response.completed", "response": whole, "sequence_number": number + 1})
 
 
 def _named(event: dict[str, Any]) -> str:

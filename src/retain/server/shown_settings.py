@@ -8,7 +8,9 @@ from typing import Any, Final
 from retain.config import Settings
 
 MASK: Final = "***"
-_SECRET: Final = re.compile(r"(api_?key|secret|password|passwd|token|authorization|credential|cookie)s?$", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"(api_?key|secret|password|passwd|token|authorization|credential|cookie)s?$", re.IGNORECASE
+)
 _WHOLE: Final = frozenset({"headers", "extra_headers"})
 _USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _IN_QUERY: Final = re.compile(r"(?i)([?&][^=&\s]*(?:key|secret|password|token)[^=&\s]*=)[^&\s]*")

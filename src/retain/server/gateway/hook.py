@@ -98,7 +98,7 @@ class Exchange:
     async def _recall(self) -> None:
         reach = self.who.reach(by_agent=True)
         parts = await self.caller.memory._engine.run(  # noqa: SLF001 - the values a service reads
-            lambda parts, scope: tuned(parts, scope), Scope.of(**reach, tenant_id=self.caller.key.tenant_id)
+            tuned, Scope.of(**reach, tenant_id=self.caller.key.tenant_id)
         )
         self.policy = parts.policy
         self._switch()
@@ -133,7 +133,7 @@ class Exchange:
         log.warning("memory.injection.skipped", reason=reason, model=str(self.body.get("model")))
 
     def request_for(self, target: Target, body: Body) -> dict[str, Any]:
-        """A request as an upstream is sent it: as it came, and with what memory has to say, where the model takes it."""
+        """A request as an upstream is sent it: with what memory has to say, where the model takes it."""
         if self.pack is None or self.pack.empty:
             return dict(body)
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None

@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from retain.errors import AccessError, InvalidInput
 from retain.server.access import Caller, Reader
+from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Events
 from retain.server.scoping import Named, NamedScope
@@ -39,7 +40,7 @@ async def events(
     caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
     """What happened after a cursor, oldest first; of everybody the key reaches when nobody is named."""
-    return await caller.memory.events(after, limit=limit, **named.as_dict())
+    return await caller.memory.events(after, limit=limit, **reaching(caller, named.as_dict()))
 
 
 @router.get("/stream", responses=_STREAM, response_class=StreamingResponse)
@@ -52,7 +53,7 @@ async def stream(
 ) -> StreamingResponse:
     """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
     cursor = after if last_event_id is None else _cursor(last_event_id)
-    first = await caller.memory.events(cursor, limit=_PAGE, **named.as_dict())
+    first = await caller.memory.events(cursor, limit=_PAGE, **reaching(caller, named.as_dict()))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     lines = _lines(request, caller, named, first)
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)

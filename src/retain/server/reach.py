@@ -1,0 +1,28 @@
+"""How far a request reaches: asking about everybody is for administrators, running the service for its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from retain.errors import Forbidden
+from retain.model.access import Verb
+from retain.server.access import Caller
+
+
+def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The scope of a request as keywords; without anybody in it, it takes an administrator or a key that is bound."""
+    given = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
+    if not any(given.values()) and not (caller.subjects.user_id or caller.subjects.agent_id):
+        caller.needs(Verb.ADMIN)
+    return given
+
+
+def needs_operator(request: Request, caller: Caller) -> None:
+    """Go on only for an administrator of the tenant that runs the service: the act concerns all tenants."""
+    caller.needs(Verb.ADMIN)
+    caller.needs_tenant()
+    if caller.key.tenant_id != request.app.state.retain.settings.tenant:
+        raise Forbidden("this concerns every tenant", hint="use a key of the tenant that runs the service")

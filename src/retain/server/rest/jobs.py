@@ -1,0 +1,101 @@
+"""Background work: the log of what was done, and long work that is started, looked at and cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+
+from retain.errors import ConfigError, InvalidInput
+from retain.server.access import Admin, Reader
+from retain.server.reach import needs_operator, reaching
+from retain.server.running import Job, Progress, Work, works_of
+from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.console import Erasure, JobLog, JobState, JobStates, Tidying
+from retain.server.scoping import NamedScope
+
+router = APIRouter(tags=["jobs"], responses=PROBLEMS)
+
+Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
+
+
+@router.get("/v1/jobs", response_model=JobLog)
+async def log(
+    caller: Reader,
+    named: NamedScope,
+    task: str | None = None,
+    status: Status | None = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> Any:
+    """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
+    scope = reaching(caller, named.as_dict())
+    return await caller.memory.jobs(**scope, task=task, status=status, limit=limit)
+
+
+@router.get("/v1/console/jobs", response_model=JobStates)
+async def running(request: Request, caller: Admin) -> Any:
+    """Long work that this process does or has done for the tenant."""
+    caller.needs_tenant()
+    return {"results": [job.as_dict() for job in works_of(request).of(caller.key.tenant_id)]}
+
+
+@router.get("/v1/console/jobs/{job_id}", response_model=JobState)
+async def state(request: Request, caller: Admin, job_id: str) -> Any:
+    """How far a piece of work has come, and what came of it."""
+    caller.needs_tenant()
+    return works_of(request).one(caller.key.tenant_id, job_id).as_dict()
+
+
+@router.post("/v1/console/jobs/{job_id}/cancel", response_model=JobState)
+async def cancel(request: Request, caller: Admin, job_id: str) -> Any:
+    """End a piece of work where it is. What it has done stays, and it can be started again."""
+    caller.needs_tenant()
+    return (await works_of(request).cancel(caller.key.tenant_id, job_id)).as_dict()
+
+
+@router.post("/v1/console/consolidate", status_code=202, response_model=JobState)
+async def consolidate(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
+    """Tidy up as a job."""
+    given = (wanted or Tidying()).model_dump()
+    return _started(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
+
+
+@router.post("/v1/console/reindex", status_code=202, response_model=JobState)
+async def reindex(request: Request, caller: Admin) -> Any:
+    """Build the vectors of the configured embedder anew, as a job; searches go on meanwhile."""
+    return _started(request, caller, "reindex", caller.memory.reindex)
+
+
+@router.post("/v1/console/erase", status_code=202, response_model=JobState)
+async def erase(request: Request, caller: Admin, wanted: Erasure) -> Any:
+    """Remove everything of a scope, or one memory, for good, as a job; its result is the report."""
+    if wanted.subject is None or wanted.confirm != wanted.subject:
+        raise InvalidInput(
+            "this cannot be taken back", hint="name a scope or a memory, and confirm by repeating its id"
+        )
+    given = wanted.model_dump(exclude={"confirm"})
+
+    async def work(progress: Progress) -> dict[str, Any]:
+        return await caller.memory.erase(**given, progress=progress)
+
+    return _started(request, caller, "erase", work)
+
+
+@router.post("/v1/console/backup", status_code=202, response_model=JobState)
+async def backup(request: Request, caller: Admin) -> Any:
+    """Write the whole store, of all tenants, into the folder that is configured for it, as a job."""
+    needs_operator(request, caller)
+    folder = request.app.state.retain.settings.server.backup_folder
+    if folder is None or not folder.expanduser().is_dir():
+        raise ConfigError("there is no folder for backups", hint="set server.backup_folder to a folder that exists")
+
+    async def work(progress: Progress) -> dict[str, Any]:
+        return await caller.memory.backup(folder, progress=progress)
+
+    return _started(request, caller, "backup", work)
+
+
+def _started(request: Request, caller: Admin, task: str, work: Work) -> dict[str, Any]:
+    caller.needs_tenant()
+    job: Job = works_of(request).start(caller.key.tenant_id, task, work)
+    return job.as_dict()
