@@ -28,7 +28,9 @@ from retain.errors import (
 )
 
 if TYPE_CHECKING:
+    from retain.async_client import AsyncClient
     from retain.async_memory import AsyncMemory
+    from retain.client import Client
     from retain.config import Settings
     from retain.core.inject import inject
     from retain.core.tokens import estimate_tokens
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncClient",
     "AsyncMemory",
     "BackendError",
+    "Client",
     "Conflict",
     "EmbeddingError",
     "LLMError",
@@ -56,7 +60,9 @@ __all__ = [
 ]
 
 _LAZY = {
+    "AsyncClient": "retain.async_client",
     "AsyncMemory": "retain.async_memory",
+    "Client": "retain.client",
     "Memory": "retain.memory",
     "Settings": "retain.config",
     "estimate_tokens": "retain.core.tokens",

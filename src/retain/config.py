@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from retain.environment import from_gateway
 from retain.errors import ConfigError
 from retain.model.own import OwnRules
 from retain.model.policy import Curation, Limits, Policy
@@ -102,7 +103,7 @@ class Settings(Section):
 
         A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
         """
-        given = _from_file(Path(path)) if path is not None else {}
+        given = from_gateway(os.environ if env is None else env, _from_file(Path(path)) if path is not None else {})
         for name, value in (os.environ if env is None else env).items():
             if name.startswith(PREFIX) and name != "RETAIN_CONFIG":
                 _put(given, name[len(PREFIX) :].lower().split("__"), _parsed(value))

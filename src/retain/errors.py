@@ -30,7 +30,8 @@
     │  │  ├─ BadModelOutput(raw)     an answer that cannot be used
     │  │  │  └─ AnswerCutOff         it reached the limit of tokens
     │  │  ├─ ModelRefused
-    │  │  └─ LlmUnavailable          (retryable)
+    │  │  ├─ LlmUnavailable          (retryable)
+    │  │  └─ LlmBudgetSpent          as many tokens as a day may cost
     │  ├─ EmbeddingError
     │  ├─ RateLimited(retry_after)   (retryable)
     │  └─ AuthenticationFailed
@@ -265,6 +266,13 @@ class LlmUnavailable(LLMError):
 
     code = "llm_unavailable"
     retryable = True
+
+
+class LlmBudgetSpent(LLMError):
+    """A language model may cost only so much in a day; rules go on without it."""
+
+    code = "llm_budget_spent"
+    default_hint = "rules learn until tomorrow; server.llm_tokens_per_day changes that"
 
 
 class EmbeddingError(ModelError):

@@ -7,6 +7,7 @@ On one page the snippets follow each other, as a reader would type them, in a ho
 * ``console``: a line after ``$`` that calls ``retain`` is run by a shell, and what stands below it is what it prints,
   though numbers may differ. A question is answered with yes. Of ``make`` the target must exist. A few commands that
   install things are taken as they are.
+  A command with ``curl`` is run against a service of the page's own; ``$ID`` is then the last id an answer has shown.
 * ``toml``: must be valid settings.
 * ``text``, ``json``: shown, not run. Any other language is refused, so that no snippet escapes.
 
@@ -22,6 +23,8 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,15 +33,19 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+import structlog
 
 from retain import Memory, Settings
+from tests.server.upstream import served
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = {"", "text", "json"}
 INSTALLERS = ("pip install ", "git clone ", "cd ")
+SERVICE = "http://127.0.0.1:8420"
 TEXT_ONLY = {"store": {"url": "memory:"}, "embedder": {"provider": "none"}}
 FREE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -114,9 +121,22 @@ class Reader:
         if line.startswith("make "):
             target = line.rsplit(maxsplit=1)[-1]
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), f"no {line}"
+        elif line.startswith("curl "):
+            self.ask(block, line, output)
         elif not line.startswith(INSTALLERS):
             assert re.search(r"\bretain\b", line), f"{self.page}:{block.line} cannot run {line!r}"
             self.shell(block, line, output)
+
+    def ask(self, block: Block, line: str, output: str) -> None:
+        """Send a request; what follows may use the id in its answer."""
+        assert SERVICE not in line, "a page with a service is read with its address"
+        if shutil.which("curl"):
+            answer = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=50, check=True).stdout  # noqa: S602
+        else:
+            answer = asked(shlex.split(os.path.expandvars(line)))
+        if shown := re.search(r'"id":"([^"]+)"', answer):
+            os.environ["ID"] = shown[1]
+        self.compare(block, output, answer)
 
     def shell(self, block: Block, line: str, output: str) -> None:
         """Run it; a page that shows an error expects one, and one that shows only a question leaves out the rest."""
@@ -140,6 +160,32 @@ class Reader:
         """What the page shows against what was seen."""
         checker = doctest.OutputChecker()
         assert checker.check_output(want, got, FREE), f"{self.page}:{block.line} says\n{want}\nbut it is\n{got}"
+
+
+def asked(words: list[str]) -> str:
+    """What ``curl`` would show, where there is none."""
+    headers = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")
+    body = words[words.index("-d") + 1] if "-d" in words else None
+    method = words[words.index("-X") + 1] if "-X" in words else "POST" if body else "GET"
+    return httpx2.request(method, next(one for one in words if "://" in one), headers=headers, content=body).text
+
+
+@contextlib.contextmanager
+def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The page with the address of a service that runs, if it asks one, and a key for it in the environment."""
+    if not any(SERVICE in block.text for block in blocks(text) if block.language in ("python", "console")):
+        yield text
+        return
+    from retain.server.app import create_app
+
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))  # its log is none of the page's
+    try:
+        with Memory() as memory, served(create_app()) as address:
+            monkeypatch.setenv("RETAIN_KEY", memory.create_key(verbs=["admin"])["key"])
+            monkeypatch.setenv("ID", "")
+            yield text.replace(SERVICE, address)
+    finally:
+        structlog.reset_defaults()
 
 
 @pytest.fixture
@@ -176,13 +222,14 @@ def prepare(home: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_snippets_of_a_page_do_what_the_page_says(page: Path, home: Path) -> None:
+def test_the_snippets_of_a_page_do_what_the_page_says(page: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text("utf-8")
     reader = Reader(str(page.relative_to(ROOT)), home)
     if page.name == "cli.md":
         prepare(home)
     try:
-        reader.read(text)
+        with service_of(text, monkeypatch) as readable:
+            reader.read(readable)
     finally:
         for memory in reader.opened:
             memory.close()

@@ -29,7 +29,7 @@ def test_a_memory_is_shared_replaced_for_one_and_taken_away(cli: Cli) -> None:
     assert cli("share", memory_id, "--user", "bob").out.startswith("nothing to do: already shared")
 
     ran = cli("replace", memory_id, "The office is in Porto", "--user", "bob", "--reason", "moved")
-    assert re.fullmatch(r"replace [0-9a-f-]{36}: The office is in Porto\n", ran.out)
+    assert re.fullmatch(r"replaced by [0-9a-f-]{36}: The office is in Porto\n", ran.out)
     assert (held(cli, "alice"), held(cli, "bob")) == (["The office is in Lisbon"], ["The office is in Porto"])
     listed = cli("updates", "--user", "bob")
     assert listed.code == 0

@@ -24,7 +24,7 @@ from tests.postgres.server import Server
 _WHOLE = {"seq", "version", "source_count", "tokens", "use_count"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tables(postgres: Server) -> Iterator[psycopg.Connection[Any]]:
     """Two tables with the columns that can be asked for, over the functions of the schema."""
     with psycopg.connect(postgres.url(postgres.name), cursor_factory=psycopg.RawCursor) as connection:

@@ -54,6 +54,11 @@ class Gate:
         return str(self.upstream.seen[-1])
 
     @property
+    def loop(self) -> Any:
+        """The loop on which the gateway lives, while something goes on there."""
+        return next(iter(self.app.state.retain.tasks._running)).get_loop()
+
+    @property
     def tasks(self) -> int:
         """How much goes on after answers."""
         return len(self.app.state.retain.tasks)
@@ -71,6 +76,7 @@ def until(holds: Any, seconds: float = 20.0) -> None:
 def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> Iterator[Gate]:
     """Start both; ``upstream`` and ``more`` are settings beside the usual ones."""
     behind = Upstream()
+    place.mkdir(exist_ok=True)
     with served(behind.app) as address:
         one = {"name": "up", "base_url": f"{address}/v1", "api_key": "sk-upstream", "retries": 1, **(upstream or {})}
         config: dict[str, Any] = {

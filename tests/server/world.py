@@ -23,7 +23,13 @@ class World:
     @contextmanager
     def of(cls, config: Mapping[str, Any]) -> Iterator[World]:
         """Start it; the first client has a key for everything."""
-        app = create_app(config)
+        with cls.over(create_app(config)) as world:
+            yield world
+
+    @classmethod
+    @contextmanager
+    def over(cls, app: Any) -> Iterator[World]:
+        """Start an application that was made before."""
         with TestClient(app) as anonymous:
             world = cls(app, anonymous)
             world.client = world.as_key(verbs=["read", "write", "admin"])

@@ -13,6 +13,7 @@ from retain.cli.given import Given, for_scope
 from retain.cli.output import day_time, note, paint, say, show
 from retain.cli.table import Column, Table
 from retain.cli.text import harmless
+from retain.errors import NotFoundError
 
 
 @click.group(invoke_without_command=True)
@@ -58,7 +59,10 @@ def add_override(given: Given, text: str) -> int:
 def remove_override(given: Given, number: int) -> int:
     """Delete the override with this NUMBER, as `retain identity` shows it."""
     with given.memory() as memory:
-        answer = memory.remove_override(number - 1, user_id=_who(given))
+        try:
+            answer = memory.remove_override(number - 1, user_id=_who(given))
+        except NotFoundError:
+            raise NotFoundError(f"no override has the number {number}", hint="`retain identity` shows them") from None
     return _changed(given, answer)
 
 

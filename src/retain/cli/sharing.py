@@ -56,7 +56,8 @@ def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> i
     with given.memory() as memory:
         answer = memory.replace(memory_id, text, **given.scope(), reason=reason)
     if not given.answered(answer):
-        say(f"{answer['event'].lower()} {answer['id']}: {harmless(answer['memory'])}")
+        done = "replaced by" if answer["event"] == "REPLACE" else "updated"
+        say(f"{done} {answer['id']}: {harmless(answer['memory'])}")
     return OK
 
 

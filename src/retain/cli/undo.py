@@ -118,7 +118,7 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     The whole rollback can be undone: `retain undo --job ID`.
     """
     with given.memory() as memory:
-        if not (dry_run or yes or _agreed()):
+        if not (dry_run or yes or _agreed(memory.rollback(source=source, since=since, **given.scope(), dry_run=True))):
             note("nothing was taken back")
             return NOTHING
         progress = Progress("taking back")
@@ -131,7 +131,11 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     return NOTHING if answer["skipped"] else OK
 
 
-def _agreed() -> bool:
+def _agreed(planned: dict[str, Any]) -> bool:
+    """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
+    note(_summary(planned))
+    if not planned["undone"]:
+        return False
     try:
         return click.confirm("Take all of this back?", err=True)
     except click.Abort as error:
@@ -146,14 +150,18 @@ def _show_rollback(answer: dict[str, Any]) -> None:
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
         show(table)
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
-    done = "would be taken back" if answer["dry_run"] else "taken back"
-    say(f"{answer['undone']:,} changes of {answer['memories']:,} memories {done}" + (f" ({kinds})" if kinds else ""))
+    say(_summary(answer))
     if answer["skipped"]:
         note(f"{answer['skipped']:,} were changed by somebody since and stay", "warn")
     if "job_id" in answer:
         note(f"hint: `retain undo --job {answer['job_id']}` brings all of it back", "note")
     _warn(answer)
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
+    done = "would be taken back" if answer["dry_run"] else "taken back"
+    return f"{answer['undone']:,} changes of {answer['memories']:,} memories {done}" + (f" ({kinds})" if kinds else "")
 
 
 def _changes_status(name: str, text: str) -> click.Command:

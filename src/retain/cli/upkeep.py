@@ -40,7 +40,11 @@ def reindex(given: Given) -> int:
 @click.command()
 @for_scope
 def flush(given: Given) -> int:
-    """Try again what the embedder could not do before."""
+    """Form memory of what waits, due or not.
+
+    Sessions that were kept for later are learned from, and what a model or the embedder could not do before is tried
+    again. What another process is working on stays with it.
+    """
     with given.memory() as memory:
         answer = memory.flush(**given.scope())
     if not given.answered(answer):

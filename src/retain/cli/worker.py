@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retain import Memory
 
 _SLICE: Final = 3_600.0
-_STYLES: Final = {"distilled": "good", "error": "bad", "dead_letter": "bad", "skipped": "warn"}
+_STYLES: Final = {"distilled": "good", "success": "good", "error": "bad", "dead_letter": "bad", "skipped": "warn"}
 
 
 @click.command()
@@ -53,12 +53,20 @@ def _worked(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
         return {"sessions": sum(outcomes.values()), "outcomes": outcomes}
 
 
+class _Terminated(KeyboardInterrupt):
+    """A signal to terminate.
+
+    A class of its own, because an interpreter that meets a plain `KeyboardInterrupt` while a dataclass is made, as when
+    a module is loaded, ends as if it was killed, whoever caught it.
+    """
+
+
 @contextmanager
 def _terminated_gently() -> Iterator[None]:
     """A signal to terminate is as good as Ctrl-C."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        raise _Terminated
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
@@ -100,7 +108,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     )
     for row in rows:
         who, took = (row["user_id"], row["agent_id"], row["run_id"]), f"{row['duration_ms']:.0f}"
-        shown.add(day_time(row["created_at"]), row["task"], *who, row["outcome"], row["model"], took)
+        shown.add(day_time(row["created_at"]), row["task"], *who, row["outcome"] or row["status"], row["model"], took)
     return shown
 
 

@@ -19,6 +19,7 @@ from retain.errors import NotFoundError, UsageError
 _METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
 _KEY: Final = "With --no-infer: a stable name; adding again under it replaces the text and keeps the id."
 _INFER: Final = "Learn the facts TEXT states, or store TEXT itself as one memory; --verbatim is another word for that."
+_HINTS: Final = {"resume() ends it": "`retain resume` ends it"}
 
 
 @click.command()
@@ -84,9 +85,11 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         note("nothing to remember in it", "note")
         if infer:
             note("hint: it is kept as a turn (`retain list --layer turn`); --no-infer stores it as a memory", "note")
+    elif answer["status"] == "queued":
+        _show_queued(answer["queued"])
     if "reason" in answer:
         note(f"warning: not stored: {answer['reason']}", "warn")
-        note(f"hint: {answer['hint']}", "note")
+        note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
     if "error" in answer:
         note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
         note("hint: `retain flush` tries again", "note")
@@ -95,6 +98,12 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         note("hint: `retain flush` tries again when the embedder works", "note")
     for warning in answer.get("warnings", ()):
         note(f"warning: {warning}", "warn")
+
+
+def _show_queued(turns: int) -> None:
+    """Say that memory is formed apart from the call."""
+    say("kept; memory forms in the background" if turns else "known already: nothing to do")
+    note("hint: `retain jobs` tells what became of it, and `retain flush` forms what still waits", "note")
 
 
 @click.command()

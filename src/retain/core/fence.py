@@ -32,6 +32,7 @@ _MARKER_LIKE: Final = re.compile(
     r"(?P<bracket><|&lt;)(?P<escapes>\\*+)(?=\s{0,8}/?\s{0,8}retain-memory)", re.IGNORECASE
 )
 _ESCAPED: Final = re.compile(r"(?P<bracket><|&lt;)\\(?=\\*+\s{0,8}/?\s{0,8}retain-memory)", re.IGNORECASE)
+_SOMETHING: Final = re.compile(r"[^\S\r\n]*\S")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r|")
 _LONGEST_QUOTING: Final = 200
 
@@ -99,12 +100,17 @@ def _closes(opened: re.Match[str], closing: re.Match[str]) -> bool:
 def _whole_lines(text: str, opened: re.Match[str], closing: re.Match[str] | None) -> Span:
     """From where to where to cut: with the quoting before the markers, if both have it, and with the line's end."""
     start, end = opened.start(), closing.end() if closing else len(text)
-    quoting = _quoting(text, start)
+    quoting = _quoting(text, start) if _ends_line(text, end) else ""  # what follows on the line is still a quotation
     if quoting and quoting == (_quoting(text, closing.start()) if closing else _next_quoting(text, opened, quoting)):
         start -= len(quoting)
     if start == 0 or text[start - 1] in "\r\n":
         end = _after_line(text, end)
     return start, end
+
+
+def _ends_line(text: str, at: int) -> bool:
+    """Whether nothing but blanks stands between a place and the end of its line."""
+    return not _SOMETHING.match(text, at)
 
 
 def _quoting(text: str, at: int) -> str:

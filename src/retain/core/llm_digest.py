@@ -23,6 +23,8 @@ from retain.core.llm_question import Question, object_schema, system_message
 from retain.core.llm_screen import clean, first_person, is_stock_name, other_script, unusable
 from retain.core.normalize import normal_text
 from retain.core.parse import How, UnreadableAnswer, parse_json
+from retain.core.poison import is_quoted
+from retain.core.rules.orders import is_order
 from retain.core.rules.plain import plain, sentences
 from retain.core.rules.rewrite import third
 from retain.model.message import Message
@@ -84,6 +86,8 @@ class DigestFact:
     end: int
     salience: float | None = None
     tags: tuple[str, ...] = ()
+    quoted: bool = False
+    """The user quotes or hands over the words: others say it."""
 
 
 @dataclass(slots=True)
@@ -210,6 +214,9 @@ def _summary(reading: _Reading, value: Any) -> str:
 
 def _stands(reading: _Reading, text: str) -> bool:
     said = reading.said
+    if is_order(text):
+        reading.dropped["instruction"] += 1
+        return False
     invented = bool(invented_names(text, said.text, reading.names) or unknown_numbers(text, said))
     invented = invented or is_stock_name(text, said.text)
     if invented:
@@ -266,7 +273,9 @@ def _fact(reading: _Reading, item: Any) -> DigestFact | str:
         text = third(plain(text).rstrip(" .!"), reading.turns[found.turn - 1].name or "User")
     salience = fields.get("salience")
     weight = None if salience is None else clamped(salience, -1.0)
-    return DigestFact(text, found.turn, found.start, found.end, None if weight == -1.0 else weight, _tags(fields))
+    quoted = is_quoted(reading.turns[found.turn - 1].text, found.start, found.end)
+    told = None if weight == -1.0 else weight
+    return DigestFact(text, found.turn, found.start, found.end, told, _tags(fields), quoted)
 
 
 def _tags(fields: Mapping[str, Any]) -> tuple[str, ...]:

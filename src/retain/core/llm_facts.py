@@ -18,7 +18,9 @@ from retain.core.llm_question import Question, object_schema, system_message
 from retain.core.llm_screen import assistant_says, clean, first_person, is_stock_name, other_script, unusable
 from retain.core.normalize import normal_text
 from retain.core.parse import How, UnreadableAnswer, parse_json
+from retain.core.poison import is_quoted
 from retain.core.prompts import prompt_text
+from retain.core.rules.orders import suspect
 from retain.core.rules.plain import plain
 from retain.core.rules.rewrite import third
 from retain.core.statement import polarity_of
@@ -88,6 +90,8 @@ class LlmFact:
     about: str = "user"
     date: str | None = None
     found_by: Literal["quote", "words"] = "quote"
+    quoted: bool = False
+    """The user quotes or hands over the words: others say it."""
 
 
 @dataclass(slots=True)
@@ -258,7 +262,7 @@ def _with_evidence(reading: _Reading, fields: Mapping[str, Any], text: str) -> L
         return "question"
     turn = turns[found.turn - 1]
     if turn.role == "assistant" and reading.side == "user":
-        reason = assistant_says(turn.text, found.start, found.end)
+        reason = assistant_says(turn.text, found.start, found.end) or ("instruction" if suspect(text) else "")
         if reason:
             return reason
     elif first_person(text):
@@ -266,7 +270,8 @@ def _with_evidence(reading: _Reading, fields: Mapping[str, Any], text: str) -> L
     if is_stock_name(text, turn.text):
         return "placeholder"
     labels = _labels(fields, text, reading.categories)
-    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, **labels)
+    quoted = turn.role == "user" and is_quoted(turn.text, found.start, found.end)
+    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, quoted=quoted, **labels)
 
 
 def _labels(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from retain.core.evidence import Source
 from retain.core.llm_question import Question, object_schema, system_message
 from retain.core.llm_screen import clean, is_stock_name
 from retain.core.parse import How, UnreadableAnswer, parse_json
+from retain.core.rules.orders import is_order
 from retain.core.rules.plain import sentences
 
 _NAMES: Final = ("narrative", "text", "content", "summary")
@@ -59,4 +60,4 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative
 
 def _invents(sentence: str, said: Source) -> bool:
     names = invented_names(sentence, said.text, _SUBJECTS)
-    return bool(names or unknown_numbers(sentence, said) or is_stock_name(sentence, said.text))
+    return is_order(sentence) or bool(names or unknown_numbers(sentence, said) or is_stock_name(sentence, said.text))

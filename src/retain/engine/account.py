@@ -42,6 +42,8 @@ async def accounted(parts: Parts, asked: Asked, found: Material, planned: Plan) 
     except StorageError as error:
         receipt_id = ""
         asked.degraded.append({"step": "receipt", **error.as_dict()})
+    parts.watch.laps("context", asked.ms)
+    parts.watch.gated(str(asked.gate.route))
     tell("complete", asked, count=len(planned.chosen), tier=_tier(parts, asked))
     log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in planned.chosen]))
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)

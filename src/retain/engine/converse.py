@@ -20,7 +20,7 @@ from retain.engine.hearing import said_before
 from retain.engine.parts import Parts
 from retain.engine.propose import propose
 from retain.engine.relate import Fact, relate
-from retain.engine.settle import NeedsVectors, Plan, recognise, settle
+from retain.engine.settle import NeedsVectors, Plan, known_in, recognise, settle
 from retain.engine.store import Space
 from retain.engine.tuning import tuned
 from retain.engine.turns import Turn, origin_of
@@ -83,12 +83,14 @@ async def converse(
         found = await _extracted(parts, said)
         if found.error is not None and (strict or not found.facts):
             return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, keep=keep)
-        space, waiting = await _embedded(parts, said.kept, found.facts)
+        with parts.watch.step("learn.embed"):
+            space, waiting = await _embedded(parts, said.kept, found.facts)
     except RetainError as error:
         return await _put_off(parts, said, error, keep=keep)
     ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
-    cursor = await relate(parts, said.scope, ready, space.signature if space else "")
-    undecided = await _proposals(parts, said.scope, ready, space)
+    with parts.watch.step("learn.relate"):
+        cursor = await relate(parts, known_in(parts, said.scope), ready, space.signature if space else "")
+        undecided = await _proposals(parts, known_in(parts, said.scope), ready, space)
     if parts.policy.graph_llm:
         for fact in ready:
             fact.draft.named = await extract_with_llm(parts, fact.draft.text)
@@ -98,8 +100,11 @@ async def converse(
     signal = signal_of(said, said.turns, parts.now(), error=missing) if missing is not None and keep else None
     plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns, project=said.project)
     learned = Learned([], found.error if keep else missing, partial=found.error is not None)
-    learned.degraded = [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
-    failed = await _settled(parts, partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing))
+    learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
+    learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
+    unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing)
+    with parts.watch.step("learn.settle"):
+        failed = await _settled(parts, unit)
     if failed is not None:
         return await _put_off(parts, said, failed, keep=keep)
     learned.outcomes += waiting if keep else []
@@ -110,7 +115,8 @@ async def converse(
 async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
     _log(logging.INFO, "memory.extraction.start", owner=_owner(said))
-    found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
+    with parts.watch.step("learn.extract"):
+        found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
     for fact in found.facts:
         fact.draft.expires_at = said.expires_at
     if found.error is not None and found.facts:

@@ -27,7 +27,7 @@ from retain.engine.settle import Plan, settle
 from retain.engine.store import ensure_space
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome
-from retain.errors import RetainError, StorageError
+from retain.errors import LlmBudgetSpent, RetainError, StorageError
 from retain.model.event import EventType
 from retain.model.instant import Instant, moment
 from retain.model.memory import Kind, Layer, Record
@@ -84,6 +84,8 @@ async def distill(
         done = await _distilled(counted, scope, said, occurred_at, keep_turns=keep_turns)
     except StorageError:
         raise
+    except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
+        return await distill(replace(parts, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns)
     except RetainError as error:
         done = Distilled(f"error:{error.code}", error=error)
     return _told(done, model, meter)

@@ -26,7 +26,7 @@ from retain.engine.turns import Turn
 from retain.engine.write import current_space
 from retain.errors import RetainError
 from retain.model.instant import Instant, moment
-from retain.model.memory import Kind, Layer, Origin
+from retain.model.memory import Kind, Layer, Origin, Status
 from retain.model.scope import Scope
 from retain.model.vector import Vector
 from retain.ports.ledger import Tx
@@ -80,6 +80,7 @@ def proposed(parts: Parts, scope: Scope, turn: Turn, said: DigestFact, *, identi
         },
         source="digest",
         salience=candidate.salience,
+        status=Status.QUARANTINED if said.quoted else Status.ACTIVE,
     )
     who = speaker_name(turn.message.name) if turn.message.name else ""
     return Fact(candidate, turn, draft, own=parts.policy.curation.own.slots, who=who)

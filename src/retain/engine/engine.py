@@ -7,7 +7,6 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
@@ -54,9 +53,7 @@ class Engine:
         from retain.engine.bounds import bounded
 
         bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
-        other = Engine(
-            bounded(replace(self.parts, tenant_id=tenant_id, ledger=self.parts.ledger.of(tenant_id)), bounds)
-        )
+        other = Engine(bounded(self.parts.of(tenant_id), bounds))
         other._open, other._guest = self._open, True
         return other
 

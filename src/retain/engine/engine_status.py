@@ -1,4 +1,4 @@
-"""``engine_status``, ``verify``, ``refresh_vectors``: what a memory is made of, whether it works, and its vectors anew."""
+"""``engine_status``, ``verify``, ``refresh_vectors``: what a memory is made of, whether it works, new vectors."""
 
 from __future__ import annotations
 
@@ -153,8 +153,13 @@ async def verify(parts: Parts) -> dict[str, Any]:
     return {"working": error is None, "latency_ms": round(took, 3), "error": error}
 
 
+def _prober(parts: Parts) -> Scope:
+    """Nobody; who reaches one user or agent only tries it in their name, as it is taken back in any case."""
+    return Scope(parts.tenant_id, PROBE_OWNER) if parts.bounds is None else parts.bounds
+
+
 async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:
-    scope, now = Scope(parts.tenant_id, PROBE_OWNER), parts.now()
+    scope, now = _prober(parts), parts.now()
     turn = turn_of(scope, Message("user", f"probe {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, parts.tenant_id, now)
     record.layer, record.key = str(Layer.FACT), PROBE_KEY

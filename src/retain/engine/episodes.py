@@ -20,7 +20,7 @@ from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
 from retain.engine.settle import recognise
 from retain.engine.store import Vectors, enter, supersede
-from retain.engine.turns import Turn, turn_of
+from retain.engine.turns import Turn, as_heard, turn_of
 from retain.model.event import EventType
 from retain.model.ids import new_id
 from retain.model.instant import Instant, When, instant, moment, parse_when
@@ -55,7 +55,7 @@ class Session:
     @property
     def messages(self) -> list[Message]:
         """What was said in it."""
-        return [turn.message for turn in self.turns]
+        return [as_heard(turn) for turn in self.turns]
 
     @property
     def trust(self) -> float:

@@ -20,10 +20,10 @@ from retain.engine.ask import ask
 from retain.engine.draft import TRUST, Draft, dedupe_value
 from retain.engine.parts import Parts
 from retain.engine.relate import Fact
-from retain.engine.turns import Turn
-from retain.errors import RetainError, StorageError
+from retain.engine.turns import Turn, as_heard
+from retain.errors import LlmBudgetSpent, RetainError, StorageError
 from retain.model.instant import moment
-from retain.model.memory import Layer, Origin
+from retain.model.memory import Layer, Origin, Status
 from retain.model.message import Message
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
@@ -40,6 +40,8 @@ class Extracted:
 
     facts: list[Fact]
     error: RetainError | None = None
+    without: LlmBudgetSpent | None = None
+    """Why rules alone have looked, where a model was wanted."""
 
 
 async def extract(
@@ -53,9 +55,11 @@ async def extract(
             found = await _by_model(parts, scope, turns, metadata, prompt)
         except StorageError:
             raise
+        except LlmBudgetSpent as error:
+            found = Extracted([], without=error)
         except RetainError as error:
             found = Extracted([], error)
-    if PATTERN in wanted:
+    if PATTERN in wanted or found.without is not None:
         found.facts = _together(found.facts, _by_rules(parts, scope, turns, metadata), turns)
     for fact in found.facts:
         shown = {"key": fact.draft.key, "category": fact.candidate.category}
@@ -107,7 +111,7 @@ def _of_assistant(parts: Parts, turn: Turn, speaker: str) -> list[Candidate]:
     """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
     found = [
         replace(one, start=said.start, end=said.end)
-        for said in restated(turn.text)
+        for said in restated(as_heard(turn).text)
         for one in candidates(said.text, speaker=speaker)
         if one.category != EFFECT and not one.forget and (one.category == "decision" or not said.agreed)
     ]
@@ -121,7 +125,7 @@ async def _by_model(
     parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], prompt: str
 ) -> Extracted:
     wanted = parts.policy.curation
-    said = [turn.message if turn.message.role in wanted.roles else Message("system", "") for turn in turns]
+    said = [as_heard(turn) if turn.message.role in wanted.roles else Message("system", "") for turn in turns]
     if not any(message.text for message in said):
         return Extracted([])
     zone = _zone(wanted.timezone)
@@ -176,7 +180,9 @@ def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: d
         end=fact.end,
         subject=subject_of(fact.text.lower()),
     )
-    return _fact(parts, scope, turn, candidate, metadata, FACTS, who)
+    proposed = _fact(parts, scope, turn, candidate, metadata, FACTS, who)
+    proposed.draft.status = Status.QUARANTINED if fact.quoted else Status.ACTIVE
+    return proposed
 
 
 def _fact(

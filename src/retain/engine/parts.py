@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ from retain.engine.blocks import BlockCache
 from retain.engine.embedding import Embedding
 from retain.engine.quotas import Meter
 from retain.engine.tuning import Tunings
+from retain.engine.watch import Watch
 from retain.engine.workshop import Workshop
 from retain.model.instant import Instant, instant
 from retain.model.policy import Policy
@@ -19,7 +20,7 @@ from retain.ports.clock import Clock
 from retain.ports.index import VectorIndex
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger
-from retain.ports.llm import Llm
+from retain.ports.llm import Llm, SharedLlm
 from retain.ports.reranker import Reranker
 from retain.ports.texts import TextIndex
 
@@ -48,6 +49,8 @@ class Parts:
     untuned: Policy | None = None
     """What is configured, where ``policy`` is what holds for somebody; see ``retain.engine.tuning``."""
 
+    watch: Watch = field(default_factory=Watch)
+
     @property
     def zone(self) -> tzinfo:
         """Where "yesterday" is meant."""
@@ -57,6 +60,11 @@ class Parts:
         """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused."""
         scope = Scope.of(**given, tenant_id=self.tenant_id)
         return scope if self.bounds is None else scope.narrowed(self.bounds)
+
+    def of(self, tenant_id: str) -> Parts:
+        """The same for another tenant; a model that is shared out counts for each by itself."""
+        llm = self.llm.of(tenant_id) if isinstance(self.llm, SharedLlm) else self.llm
+        return replace(self, tenant_id=tenant_id, ledger=self.ledger.of(tenant_id), llm=llm)
 
     def now(self) -> Instant:
         """The current time as canonical text."""

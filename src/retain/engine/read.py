@@ -68,12 +68,15 @@ async def _hits_of_one(parts: Parts, wanted: Search) -> Hits:
         return Hits(await literal(parts, wanted), [])
     if wanted.as_of is not None:
         return Hits(*await past_hits(parts, wanted))
-    known = await understood(parts, wanted)
+    with parts.watch.step("search.understand"):
+        known = await understood(parts, wanted)
     async with parts.io.turn() if parts.index.in_process else nullcontext():
-        question = await ask(parts, wanted, known)
-        found = await _by_channels(parts, _with_spare(parts, wanted), question)
-    found, note = await looked_at_closely(parts, wanted.query, found)
-    hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
+        with parts.watch.step("search.retrieve"):
+            question = await ask(parts, wanted, known)
+            found = await _by_channels(parts, _with_spare(parts, wanted), question)
+    with parts.watch.step("search.rank"):
+        found, note = await looked_at_closely(parts, wanted.query, found)
+        hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
     return Hits(hits, [*question.degraded, *([note] if note else [])])
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from retain.core.transcript import TranscriptInput
 from retain.core.visible import current, within
+from retain.engine.agents import meet
 from retain.engine.claims import Claim, take
 from retain.engine.draft import event_of
 from retain.engine.ingest import (
@@ -73,6 +74,8 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any
         formed = Formed(said.turns[0].draft.scope) if claimed is None else await form_claimed(parts, claimed)
     if learns and not is_on(parts):
         formed.outcome = DISABLED
+    if request.agent_id is not None:
+        await meet(parts, [request.agent_id])
     return _answer(said, count, formed)
 
 

@@ -139,7 +139,7 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
     if fact.candidate.whole and _has_changed(fact, outcomes):
         return
-    near = await neighbours(tx, plan.scope, fact, plan.cursor, plan.signature, now)
+    near = await neighbours(tx, known_in(parts, plan.scope), fact, plan.cursor, plan.signature, now)
     if fact.candidate.whole:
         near = [one for one in near if not one.known.fresh]
     for decided in _decided(fact, near):
@@ -148,6 +148,12 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is not None:
             outcomes.append(outcome)
+
+
+def known_in(parts: Parts, scope: Scope) -> Scope:
+    """Where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
+    kept = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in parts.policy.dedupe_scope})
+    return scope if kept.is_open else kept
 
 
 def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:

@@ -13,8 +13,6 @@ from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 
-
-
 async def summarize_old(
     parts: Parts, given: Mapping[str, Any] | None, older_than_days: float, *, dry_run: bool
 ) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from retain.engine.retelling import retold
 from retain.engine.status import OPEN
 from retain.model.context import Dropped
 from retain.model.instant import Instant, moment
-from retain.model.memory import Found, Layer, Record, Status
+from retain.model.memory import Found, Layer, Origin, Record, Status
 from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -28,6 +28,7 @@ from retain.ports.ledger import Tx
 GONE: Final = "no longer visible"
 SUPPRESSED: Final = "evidence of what was deleted"
 CHANGED: Final = "this has changed since"
+IMPORTED: Final = "imported"
 _MOST: Final = 1_000
 
 
@@ -149,7 +150,7 @@ def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note
         role=record.source_role or "",
         sources=(record.origin_id,) if record.origin_id else (),
         decision=str(decisions[0]) if isinstance(decisions, list) and decisions else "",
-        note=note,
+        note=note or (IMPORTED if record.origin == Origin.IMPORT else ""),
         match=_match(record.text, wanted.words) if record.layer == Layer.TURN else 0,
         score=score,
     )

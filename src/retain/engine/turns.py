@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retain.core.fence import Fence
+from retain.core.poison import disarmed
 from retain.core.redact import RedactPolicy
 from retain.engine.attachments import attached
 from retain.engine.draft import TRUST, Draft, dedupe_value
@@ -112,6 +113,11 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
         layer=Layer.TURN,
     )
     return Turn(message, draft, repeated=repeated)
+
+
+def as_heard(turn: Turn) -> Message:
+    """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
+    return disarmed(turn.message, own=turn.draft.origin == Origin.USER)
 
 
 def taken_from(turn: Turn, origin: str) -> Turn:

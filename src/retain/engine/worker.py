@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import Any, Final
 
@@ -134,7 +133,7 @@ async def _first(parts: Parts, sessions: Sequence[Scope], patience: Patience) ->
 
 
 def _of_tenant(parts: Parts, tenant: str) -> Parts:
-    return parts if tenant == parts.tenant_id else replace(parts, tenant_id=tenant, ledger=parts.ledger.of(tenant))
+    return parts if tenant == parts.tenant_id else parts.of(tenant)
 
 
 async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> dict[str, Any]:

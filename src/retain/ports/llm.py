@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +52,13 @@ class Llm(Protocol):
 
     async def generate(self, prompt: Prompt) -> Reply:
         """One answer."""
+        ...
+
+
+@runtime_checkable
+class SharedLlm(Llm, Protocol):
+    """A language model that several tenants share, and that tells them apart."""
+
+    def of(self, tenant_id: str) -> Llm:
+        """The same model, asked by one tenant."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -15,9 +16,12 @@ from retain.config import Settings
 from retain.server import errors
 from retain.server.access import Doorkeeper
 from retain.server.gateway.upstream import Upstreams
+from retain.server.governor import Governor, governed
 from retain.server.limits import Rate
 from retain.server.mcp.http import McpMount
+from retain.server.metrics import OBSERVED
 from retain.server.middleware import Envelope, Wall
+from retain.server.observe import Watcher
 from retain.server.routes import include_all
 from retain.server.state import State
 
@@ -29,7 +33,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     settings = Settings.of(config)
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
-    state = State(settings, ours, doorkeeper, Rate(settings.server.rate), Upstreams(settings.gateway))
+    governor = observed(ours, settings)
+    state = State(settings, ours, doorkeeper, Rate(settings.server.rate), Upstreams(settings.gateway), governor)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -59,5 +64,17 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     include_all(app)
     server = settings.server
     app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, body_bytes=server.body_bytes)
+    app.add_middleware(Watcher)
     app.add_middleware(Envelope)
     return app
+
+
+def observed(memory: AsyncMemory, settings: Settings) -> Governor:
+    """Let a memory tell its figures, and hold its language model to the budget of a day."""
+    engine = memory._engine  # noqa: SLF001 - a service looks after the memory it runs
+    engine.parts.watch.add(OBSERVED)
+    governor, changed = governed(engine.parts, settings.server.llm_tokens_per_day)
+    engine.parts = replace(engine.parts, **changed)
+    if engine.parts.workshop.home is not None:  # a memory that was open already works in the background as well
+        engine.parts.workshop.home = engine.parts
+    return governor

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from retain import errors
-from retain.server.observe import log
+from retain.server.observe import log, unsecret
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -23,6 +23,7 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
     (errors.TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS),
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.Conflict, HTTPStatus.CONFLICT),
+    (errors.QuotaExceeded, HTTPStatus.FORBIDDEN),  # waiting does not help, so it is not 429
     (errors.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.RateLimited, HTTPStatus.SERVICE_UNAVAILABLE),
@@ -52,6 +53,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """The answer to a request that failed; ``error`` repeats it for callers who look there."""
+    message = unsecret(message)
     body = {
         "type": f"urn:retain:{code}",
         "title": HTTPStatus(status).phrase,
@@ -105,7 +107,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     if any(one["type"] == "json_invalid" for one in found):
         return problem(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json")
     # Where and what, never the value: it may be a secret.
-    details = [{"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in found]
+    details = [{"field": unsecret(".".join(map(str, one["loc"]))), "message": unsecret(one["msg"])} for one in found]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
     return problem(request, HTTPStatus.BAD_REQUEST, said or "invalid request", code="invalid_input", details=details)
 

@@ -1,4 +1,4 @@
-"""The requests of the last hours, for administrators: which route, by which key, with what outcome. Never what was said.
+"""The requests of the last hours, for administrators: which route, by which key, how it ended. Never what was said.
 
 It is held in memory and bounded in number and age; the log on standard error is what outlives the process.
 """

@@ -9,6 +9,7 @@ from typing import Final
 
 from retain.errors import TooManyRequests
 from retain.sections_service import RateSettings
+from retain.server.metrics import REFUSED
 
 _KEYS: Final = 10_000
 
@@ -34,6 +35,7 @@ class Rate:
         if len(self._buckets) > _KEYS:
             self._buckets.popitem(last=False)
         if not enough:
+            REFUSED.inc()
             raise TooManyRequests(
                 "too many requests with this key",
                 retry_after=(1 - tokens) / self._per_second,

@@ -80,11 +80,21 @@ class Wall:
             await problem(Request(scope), status, message, code=code, hint=hint)(scope, receive, send)
             return
         counted = _Counted(receive, self._most)
+        begun = False
+
+        async def answered(message: Message) -> None:
+            nonlocal begun
+            if counted.over and not begun:  # whatever the route makes of it, this is what was wrong
+                raise _TooLong
+            begun = True
+            await send(message)
+
         try:
-            await self._app(scope, counted, send)
+            await self._app(scope, counted, answered)
         except _TooLong:
-            answer = problem(Request(scope), 413, "the request is too large", code="too_large", hint=self._hint())
-            await answer(scope, receive, send)
+            if not begun:
+                answer = problem(Request(scope), 413, "the request is too large", code="too_large", hint=self._hint())
+                await answer(scope, receive, send)
 
     def _refused(self, headers: Headers) -> tuple[int, str, str, str] | None:
         host = _name(headers.get("host", ""))
@@ -111,11 +121,13 @@ class _Counted:
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._left = receive, most
+        self.over = False
 
     async def __call__(self) -> Message:
         message: dict[str, Any] = dict(await self._receive())
         self._left -= len(message.get("body", b""))
         if self._left < 0:
+            self.over = True
             raise _TooLong
         return message
 

@@ -11,6 +11,7 @@ from retain.config import Settings
 from retain.server.access import Caller, Doorkeeper
 from retain.server.gateway.tasks import Tasks
 from retain.server.gateway.upstream import Upstreams
+from retain.server.governor import Governor
 from retain.server.limits import Rate
 
 
@@ -23,6 +24,7 @@ class State:
     doorkeeper: Doorkeeper
     rate: Rate
     upstreams: Upstreams
+    governor: Governor
     tasks: Tasks = field(default_factory=Tasks)
     ready: bool = False
 
@@ -31,3 +33,12 @@ class State:
         caller = await self.doorkeeper.admit(request)
         self.rate.take(caller.key.id)
         return caller
+
+    async def ask_store(self) -> None:
+        """Ask the store something it can always answer; nothing is written."""
+        parts = self.memory._engine.parts  # noqa: SLF001 - the store itself is not a verb of the face
+        await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+
+    async def spent_today(self, tenant_id: str) -> int | None:
+        """What a tenant has spent of its tokens today; None where there is no budget."""
+        return await self.governor.spent(tenant_id) if self.settings.server.llm_tokens_per_day else None

@@ -1,9 +1,9 @@
 """Addresses that come from a stored setting: which may be asked, and how they are asked.
 
 Whoever may change a setting must not reach what only this machine reaches. So an address is read strictly, its name is
-resolved once, everything it resolves to must be public, and the connection goes to exactly what was checked: a name that
-answers differently a moment later changes nothing. Hosts inside the network are named in ``server.private_urls``, in the
-configuration file, which no request can change.
+resolved once, everything it resolves to must be public, and the connection goes to exactly what was checked: a name
+that answers differently a moment later changes nothing. Hosts inside the network are named in ``server.private_urls``,
+in the configuration file, which no request can change.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _read(url: str) -> tuple[str, str, int, str]:
         raise _wrong("it begins with http:// or https://")
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url:
         raise _wrong("a user, a query and a fragment do not belong there")
-    if port == 0:
-        raise _wrong("the port is 0")
+    if port == 0 or ("[" in parts.netloc and ":" not in (parts.hostname or "")):
+        raise _wrong("the host or the port cannot be one")
     return parts.scheme, _host(parts.hostname or ""), port or PORTS[parts.scheme], parts.path.rstrip("/")
 
 
@@ -212,7 +212,7 @@ def _authority(host: str, port: int, scheme: str) -> str:
     return name if port == PORTS[scheme] else f"{name}:{port}"
 
 
-async def fetched(  # noqa: PLR0913 - a request has these parts
+async def fetched(
     url: SafeUrl,
     method: str = "GET",
     path: str = "",

@@ -26,6 +26,7 @@ from retain.adapters.ledger import postgres_migrate as schema
 from retain.adapters.ledger.postgres_errors import is_passing, translating
 from retain.adapters.ledger.postgres_pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
 from retain.adapters.ledger.postgres_sql import Statement
+from retain.adapters.ledger.telling import told
 from retain.errors import StorageBusy, StorageError
 from retain.ports.io import Io
 from retain.ports.ledger import Work
@@ -125,7 +126,7 @@ class PostgresLedger:
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
-        return await self._whole(self._writing(work))
+        return await told(work, lambda unit: self._whole(self._writing(unit)))
 
     async def _whole(self, unit: Coroutine[Any, Any, T]) -> T:
         """Run a unit to its end, even when whoever asked for it is cancelled."""

@@ -20,6 +20,7 @@ from retain.adapters.ledger.sqlite_copies import SqliteCopies
 from retain.adapters.ledger.sqlite_errors import translating
 from retain.adapters.ledger.sqlite_fork import PATIENCE, watch
 from retain.adapters.ledger.sqlite_readers import Readers
+from retain.adapters.ledger.telling import told
 from retain.adapters.ledger.write_queue import WriteQueue
 from retain.drive import drive
 from retain.errors import RetainError, StorageError, Unsupported
@@ -99,7 +100,7 @@ class SqliteLedger(SqliteCopies):
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
-        return await self._io.run(lambda: self._write(work))
+        return await told(work, lambda unit: self._io.run(lambda: self._write(unit)))
 
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
         """This ledger: a file has no walls between tenants."""

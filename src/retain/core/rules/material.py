@@ -86,6 +86,29 @@ def own_sentences(message: str) -> list[Span]:
     return told[::-1]
 
 
+def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
+    """Where others speak in a message: quotations, fenced blocks, quoted lines, and what is handed over to work on.
+
+    With ``titles`` also quotations in which nobody need be speaking.
+    """
+    found = [*_left_out(message), *(lines.span() for lines in _QUOTED_LINES.finditer(message))]
+    if titles and any(mark in message for mark in QUOTE_MARKS):
+        found += quotes(message)
+    handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
+    if handed and _much_follows(message, handed.end()):
+        found.append((handed.end(), len(message)))
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+_QUOTED_LINES: Final = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
+
+
 def is_english(text: str) -> bool:
     """Whether rules written for English may be tried: enough Latin letters and a common English word."""
     words = [word[0] for word in islice(_WORD.finditer(text.lower()), _JUDGED_WORDS)]

@@ -27,7 +27,7 @@ EVERY: Final = 0.5
 HEARTBEAT: Final = 15.0
 LONGEST: Final = 3_600.0
 _PAGE: Final = 100
-_STREAM: Final = {
+_STREAM: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "server-sent events: `id` is the cursor, `event` what was done, `data` one line of the feed",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},

@@ -1,24 +1,61 @@
-"""Whether the service lives and can answer; neither writes anything."""
+"""Whether the service lives and can answer; neither writes anything, and neither needs a key."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Final, Literal
 
 from fastapi import APIRouter, Request, Response
 
+from retain.errors import RetainError
+from retain.server.observe import log
+from retain.server.schemas.base import Answer
+from retain.server.state import State
+
 router = APIRouter(tags=["health"])
 
+_PATIENCE: Final = 2.0
 
-@router.get("/healthz")
-async def healthz() -> dict[str, str]:
+
+class Alive(Answer):
+    """The process answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(Answer):
+    """Whether requests can be answered, and if not, why."""
+
+    status: Literal["ok", "starting", "unavailable"]
+    reason: str | None = None
+
+
+@router.get("/healthz", response_model=Alive)
+async def healthz() -> Alive:
     """Whether the process answers at all."""
-    return {"status": "ok"}
+    return Alive()
 
 
-@router.get("/readyz", responses={503: {"description": "not ready"}})
-async def readyz(request: Request, response: Response) -> dict[str, Any]:
-    """Whether the store is open and answers."""
-    state = request.app.state.retain
-    if not state.ready:
+@router.get("/readyz", response_model=Ready, responses={503: {"model": Ready, "description": "not ready"}})
+async def readyz(request: Request, response: Response) -> Ready:
+    """Whether the store is open and answers. It is asked, and nothing is written."""
+    state: State = request.app.state.retain
+    answer = await _ready(state)
+    if answer.status != "ok":
         response.status_code = 503
-    return {"status": "ok" if state.ready else "starting"}
+    return answer
+
+
+async def _ready(state: State) -> Ready:
+    if not state.ready:
+        return Ready(status="starting", reason="not_open")
+    try:
+        await asyncio.wait_for(state.ask_store(), _PATIENCE)
+    except TimeoutError:
+        return Ready(status="unavailable", reason="store_timeout")
+    except RetainError as error:
+        return Ready(status="unavailable", reason=error.code)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the store does not answer
+        log.warning("ready.failed", kind=type(error).__name__)
+        return Ready(status="unavailable", reason="store")
+    return Ready(status="ok")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 
@@ -16,6 +16,9 @@ from retain.server.scoping import NamedScope
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS)
 
+UPLOAD: Final = {
+    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}
+}
 Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
@@ -93,6 +96,28 @@ async def backup(request: Request, caller: Admin) -> Any:
         return await caller.memory.backup(folder, progress=progress)
 
     return _started(request, caller, "backup", work)
+
+
+@router.post("/v1/console/import", status_code=202, response_model=JobState, openapi_extra=UPLOAD)
+async def import_(
+    request: Request,
+    caller: Admin,
+    named: NamedScope,
+    wanted: Annotated[str, Query(alias="format", max_length=40)] = "auto",
+    from_user: Annotated[str | None, Query(max_length=256)] = None,
+    *,
+    trusted: bool = False,
+    learn: bool = True,
+) -> Any:
+    """Take in what another system exported, as a job; the body is the file as it is, a zip archive too."""
+    caller.needs_tenant()
+    given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
+    body = await request.body()
+
+    async def work(progress: Progress) -> dict[str, Any]:
+        return await caller.memory.import_from(body, **given, progress=progress)
+
+    return _started(request, caller, "import", work)
 
 
 def _started(request: Request, caller: Admin, task: str, work: Work) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Body, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from retain.server.access import Admin
+from retain.server.schemas.base import PROBLEMS
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS)
 
 
 class NewKey(BaseModel):

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query
 
 from retain.model.access import Verb
 from retain.server.access import Caller, Reader, Writer
+from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
-from retain.server.schemas.console import Pause, Paused, Resumed, SetTo, SettingsSet, SettingsUnset, Settled
+from retain.server.schemas.console import Pause, Paused, Resumed, SettingsSet, SettingsUnset, Settled, SetTo
 from retain.server.scoping import NamedScope, ScopeId
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS)
@@ -47,7 +48,7 @@ async def unset_settings(
 @router.get("/pause", response_model=Paused)
 async def paused(caller: Reader, named: NamedScope) -> Any:
     """Who is paused, and until when."""
-    return await caller.memory.paused(**named.as_dict())
+    return await caller.memory.paused(**reaching(caller, named.as_dict()))
 
 
 @router.post("/pause", response_model=Paused)

@@ -19,8 +19,9 @@ from retain.server.scoping import NamedScope
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS)
 
 MEDIA: Final = "application/x-ndjson"
-_LINES: Final = {200: {"description": "one JSON object a line", "content": {MEDIA: {"schema": {"type": "string"}}}}}
-_BODY: Final = {"requestBody": {"required": True, "content": {MEDIA: {"schema": {"type": "string"}}}}}
+_CONTENT: Final = {MEDIA: {"schema": {"type": "string"}}}
+_LINES: Final[dict[int | str, dict[str, Any]]] = {200: {"description": "one JSON object a line", "content": _CONTENT}}
+_BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 
 
 @router.get("/export", responses=_LINES, response_class=StreamingResponse)

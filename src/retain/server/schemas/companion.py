@@ -50,7 +50,7 @@ class Ingested(Answer):
     status: str
     turns_ingested: int
     distillation: str
-    episode_id: str | None = None
+    episode_id: int | str | None = None
 
 
 class Consolidated(Answer):

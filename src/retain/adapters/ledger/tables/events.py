@@ -36,8 +36,13 @@ class EventsTable:
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
+        self.heard: list[Event] | None = None
+        """Where events are noted as well, while somebody wants to tell of them."""
 
     async def append(self, events: Iterable[Event]) -> None:
+        if self.heard is not None:
+            events = list(events)
+            self.heard += events
         await self._sql.many(_INSERT, (_params(event) for event in events))
 
     async def of(self, tenant_id: str, memory_id: str) -> list[Event]:

@@ -41,6 +41,8 @@ CREATE TABLE memories (
 );
 -- One current version per id, and no version twice.
 CREATE UNIQUE INDEX memories_current ON memories (tenant_id, id) WHERE valid_to IS NULL;
+-- What points at a version names its tenant too: nothing of one tenant can hang on a row of another.
+CREATE UNIQUE INDEX memories_owner ON memories (tenant_id, seq);
 CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
 CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;

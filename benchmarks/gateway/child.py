@@ -1,0 +1,70 @@
+"""One process of the measurement: the model service behind, or the gateway with a bare route beside its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+_WORDS = "This is what a model would say to that, in about a dozen words."
+
+
+def upstream() -> FastAPI:
+    """Answers at once, or (``slow``) one word at a time until it is told to stop."""
+    app = FastAPI()
+
+    @app.post("/v1/chat/completions")
+    async def chat(request: Request) -> Response:
+        body = await request.json()
+        if body.get("stream"):
+            seconds = float(body.get("temperature") or 0)
+            return StreamingResponse(_pieces(seconds), media_type="text/event-stream")
+        message = {"role": "assistant", "content": _WORDS}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+        head = {"id": "c", "object": "chat.completion", "created": 1, "model": body["model"]}
+        return JSONResponse({**head, "choices": [choice], "usage": usage})
+
+    return app
+
+
+async def _pieces(seconds: float) -> AsyncIterator[str]:
+    for word in _WORDS.split():
+        choice = {"index": 0, "delta": {"content": f"{word} "}, "finish_reason": None}
+        yield f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
+        await asyncio.sleep(seconds)
+    yield "data: [DONE]\n\n"
+
+
+def gateway(config: dict[str, Any]) -> FastAPI:
+    """The service as it is, and a route of the same server that only passes a request on."""
+    from retain.server.app import create_app
+    from retain.server.gateway.upstream import returned
+
+    app = create_app(config)
+
+    @app.post("/bare/chat/completions")
+    async def bare(request: Request) -> Response:
+        state, body = request.app.state.retain, json.loads(await request.body())
+        targets = state.upstreams.targets(body["model"])
+        async with state.upstreams.asked(targets, "/chat/completions", lambda _: body, request.headers) as answer:
+            return Response(await answer.aread(), answer.status_code, returned(answer))
+
+    return app
+
+
+def main() -> None:
+    """``child upstream PORT`` or ``child gateway PORT CONFIG``."""
+    what, port = sys.argv[1], int(sys.argv[2])
+    app = upstream() if what == "upstream" else gateway(json.loads(sys.argv[3]))
+    uvicorn.run(app, port=port, log_level="critical", access_log=False)
+
+
+if __name__ == "__main__":
+    main()

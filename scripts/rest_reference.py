@@ -1,0 +1,131 @@
+"""Keep docs/reference/rest.md in step with the routes of the service.
+
+Between ``<!-- routes: made by a script -->`` and ``<!-- end -->`` stands every route: its name, what a key must be
+allowed to do, and what it does. ``--check`` fails when that is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
+
+from fastapi.routing import APIRoute
+
+from retain.remote.verbs import NOT_OVER_HTTP, VERBS
+from retain.server.access import Admin, Reader, Writer, admitted
+from retain.server.app import create_app
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rest.md"
+QUIET: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+FAMILIES: Final = {
+    "memories": "Memories",
+    "context": "Context",
+    "keys": "Keys",
+    "console": "Console",
+    "jobs": "Jobs",
+    "feed": "Changes",
+    "settings": "Settings",
+    "transfer": "Export and import",
+    "companion": "Companion",
+    "agents": "Agents",
+    "vectors": "Vectors",
+    "gateway": "Gateway",
+    "health": "Health",
+    "verbs": "Methods of the library",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the document, or say that it is out of date."""
+    before = DOCUMENT.read_text("utf-8")
+    after = filled(before)
+    if "--check" not in arguments:
+        DOCUMENT.write_text(after, "utf-8")
+    elif after != before:
+        print("docs/reference/rest.md is out of date: run python scripts/rest_reference.py")
+        return 1
+    return 0
+
+
+def filled(text: str) -> str:
+    """The document with its tables."""
+    made = {"routes": routes_tables(), "verbs": verbs_table()}
+    return re.sub(
+        r"(<!-- (\w+): made by a script -->\n).*?(<!-- end -->)",
+        lambda mark: f"{mark[1]}\n{made[mark[2]]}\n{mark[3]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def routes_tables() -> str:
+    """Every route that has a path of its own, by family."""
+    families: dict[str, list[str]] = {}
+    for route in routes(create_app(QUIET)):
+        if not route.path.startswith("/v1/verbs/"):
+            family = str(route.tags[0]) if route.tags else "health"
+            families.setdefault(family, []).extend(_rows(route))
+    known = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
+    shown = [(FAMILIES.get(name, name.capitalize()), families[name]) for name in known if name in families]
+    return "\n".join(f"### {title}\n\n{_table(('route', 'key', 'what it does'), rows)}" for title, rows in shown)
+
+
+def verbs_table() -> str:
+    """Every method that can be called by its name, and those that cannot."""
+    paths = {route.path: route for route in routes(create_app(QUIET))}
+    rows = list[str]()
+    for name in sorted(VERBS):
+        route = paths.get(f"/v1/verbs/{name}")
+        if route is not None:
+            need = f"{VERBS[name].verb}{', whole tenant' if VERBS[name].tenant else ''}"
+            rows.append(f"| `{name}` | {need} | {_sentence(route.description)} |\n")
+    without = "".join(f"| `{name}` | {reason} |\n" for name, reason in sorted(NOT_OVER_HTTP.items()))
+    return _table(("method", "key", "what it does"), rows) + "\n" + _table(("not over HTTP", "why"), [without])
+
+
+def routes(app: FastAPI) -> Iterator[APIRoute]:
+    """Every route that is described, in order; a router that is included keeps its own."""
+    for route in app.routes:
+        inner: Any = getattr(route, "original_router", None)
+        for one in [route] if inner is None else inner.routes:
+            if isinstance(one, APIRoute) and one.include_in_schema:
+                yield one
+
+
+def _rows(route: APIRoute) -> Iterator[str]:
+    for method in sorted(route.methods):
+        yield f"| `{method} {route.path}` | {_need(route)} | {_sentence(route.description)} |\n"
+
+
+def _need(route: APIRoute) -> str:
+    """What a key must be allowed to do, from what the route depends on."""
+    asked = {dependency.call for dependency in route.dependant.dependencies}
+    for name, caller in (("read", Reader), ("write", Writer), ("admin", Admin)):
+        if _dependency(caller) in asked:
+            return name
+    return "any" if admitted in asked else "none"
+
+
+def _dependency(caller: Any) -> Any:
+    if get_origin(caller) is not Annotated:
+        raise TypeError(caller)
+    return get_args(caller)[1].dependency
+
+
+def _sentence(text: str) -> str:
+    first = " ".join(text.split("\n\n", 1)[0].split())
+    return first.replace("``", "`").replace("|", "\\|")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[str]) -> str:
+    return f"| {' | '.join(head)} |\n|{'|'.join(' --- ' for _ in head)}|\n{''.join(rows)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,149 @@
+"""One list of scenarios through every way to ask a memory: the outcome is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client as McpClient
+from mcp import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from retain import AsyncClient, AsyncMemory, Client, Memory
+from retain.drive import drive
+from retain.server.app import create_app
+from retain.testing.clock import FakeClock
+from tests.faces.harness import Face
+from tests.faces.scenarios import SCENARIOS, Scenario
+from tests.faces.ways import Rest, Tools
+from tests.server.upstream import served
+
+ALL = [pytest.param(one, id=one.title, marks=pytest.mark.req(*one.requirements)) for one in SCENARIOS]
+TOOLS = [one for one in SCENARIOS if one.tools]
+
+
+@dataclass
+class Stage:
+    """One store, a service over it, and a new tenant for every scenario."""
+
+    config: dict[str, Any]
+    clock: FakeClock
+    memory: Memory
+    url: str
+    numbers: Iterator[int]
+
+    def tenant(self) -> tuple[str, str]:
+        """The name of a new tenant, and a key for all of it."""
+        name = f"tenant-{next(self.numbers)}"
+        made = self.memory.acting_for(name).create_key(verbs=["read", "write", "admin"])
+        return name, made["key"]
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Everything that the scenarios of one kind of store share."""
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres").fresh()
+    else:
+        url = f"sqlite:///{tmp_path_factory.mktemp('faces')}/retain.db"
+    config = {"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}
+    clock = FakeClock()
+    service = create_app(config, memory=AsyncMemory(config, clock=clock))
+    with Memory(config, clock=clock) as memory, served(service) as address:
+        yield Stage(config, clock, memory, address, count(1))
+
+
+def through_memory(stage: Stage, scenario: Scenario) -> None:
+    tenant, _ = stage.tenant()
+    drive(_coroutine(scenario, Face(stage.memory.acting_for(tenant)), stage.clock))
+
+
+def through_async_memory(stage: Stage, scenario: Scenario) -> None:
+    tenant, _ = stage.tenant()
+
+    async def run() -> None:
+        async with AsyncMemory(stage.config, clock=stage.clock) as memory:
+            await scenario.run(Face(memory.acting_for(tenant)), stage.clock)
+
+    asyncio.run(run())
+
+
+def through_client(stage: Stage, scenario: Scenario) -> None:
+    with Client(stage.url, stage.tenant()[1]) as client:
+        drive(_coroutine(scenario, Face(client), stage.clock))
+
+
+def through_async_client(stage: Stage, scenario: Scenario) -> None:
+    async def run() -> None:
+        async with AsyncClient(stage.url, stage.tenant()[1]) as client:
+            await scenario.run(Face(client), stage.clock)
+
+    asyncio.run(run())
+
+
+def through_rest(stage: Stage, scenario: Scenario) -> None:
+    rest = Rest(stage.url, stage.tenant()[1])
+    try:
+        drive(_coroutine(scenario, rest, stage.clock))
+    finally:
+        drive(rest.close())
+
+
+WAYS: list[Callable[[Stage, Scenario], None]] = [
+    through_memory,
+    through_async_memory,
+    through_client,
+    through_async_client,
+    through_rest,
+]
+
+
+async def _coroutine(scenario: Scenario, face: Face, clock: FakeClock) -> None:
+    await scenario.run(face, clock)
+
+
+@pytest.mark.req("X-22", "C-50")
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("scenario", ALL)
+def test_a_scenario_ends_the_same_way_through_every_face(
+    stage: Stage, scenario: Scenario, way: Callable[[Stage, Scenario], None]
+) -> None:
+    way(stage, scenario)
+
+
+def with_tools(stage: Stage, transport: Any, scenarios: list[Scenario]) -> Coroutine[Any, Any, None]:
+    """Every scenario in one session, each with users of its own."""
+
+    async def run() -> None:
+        session: AbstractAsyncContextManager[McpClient] = McpClient(transport)
+        async with session as client:
+            for number, scenario in enumerate(scenarios):
+                await scenario.run(Tools(client, f"s{number}-"), stage.clock)
+
+    return run()
+
+
+@pytest.mark.req("O-83", "O-86", "X-22")
+def test_the_tools_give_the_same_over_http(stage: Stage) -> None:
+    async def run() -> None:
+        headers = {"Authorization": f"Bearer {stage.tenant()[1]}"}
+        async with httpx2.AsyncClient(headers=headers) as http:
+            await with_tools(stage, streamable_http_client(f"{stage.url}/mcp", http_client=http), TOOLS)
+
+    asyncio.run(run())
+
+
+@pytest.mark.req("O-83", "O-86", "X-22")
+def test_the_tools_give_the_same_over_standard_input_and_output(stage: Stage, tmp_path: Any) -> None:
+    # The clock of another process goes its own way, and by it the days between two messages do not pass.
+    command = ["-m", "retain.cli", "--db", str(tmp_path / "tools.db"), "mcp"]
+    environment = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+    transport = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    asyncio.run(with_tools(stage, transport, TOOLS))

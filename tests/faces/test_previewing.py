@@ -1,0 +1,110 @@
+"""What consoles ask of a memory: pages with figures, tries, status, backends."""
+
+from __future__ import annotations
+
+import pytest
+
+from retain.errors import Forbidden, InvalidInput
+from retain.core.settings.backends import BACKENDS
+from tests.faces.harness import Face
+
+
+@pytest.mark.req("O-76", "O-13")
+async def test_a_page_counts_all_that_match_once_however_many_links_there_are(face: Face) -> None:
+    first = (await face.store("Likes green tea", user_id="alice", key="tea"))["results"][0]["id"]
+    await face.store("Lives in Oslo", user_id="bob", key="city", kind="semantic")
+    await face.share(first, user_id="bob")
+    page = await face.memory_page(limit=1)
+    assert (page["total"], page["pages"], page["page"], len(page["results"])) == (2, 2, 1, 1)
+    assert page["stats"]["by_kind"] == {"factual": 1, "semantic": 1}
+    assert page["stats"]["tokens"] == (await face.memory_page(user_id="bob"))["stats"]["tokens"]
+    assert (await face.memory_page(q="nothing like it"))["stats"] == {
+        "total": 0,
+        "by_kind": {},
+        "tokens": 0,
+        "hit_rate": None,
+        "cache": page["stats"]["cache"],
+    }
+    for wrong in ({"page": 0}, {"offset": -1}, {"limit": 0}, {"kind": "secret"}):
+        with pytest.raises(InvalidInput):
+            await face.memory_page(**wrong)
+
+
+@pytest.mark.req("N-10")
+async def test_a_preview_leaves_no_trace(face: Face) -> None:
+    await face.store("Likes green tea", user_id="alice")
+    before = await face.stats()
+    found = await face.retrieve_preview("green tea", user_id="alice")
+    assert [one["memory"] for one in found["items"]] == ["Likes green tea"]
+    assert (await face.stats())["events"] == before["events"]
+    assert (await face.pinned(user_id="alice"))["results"][0]["use_count"] == 0
+    with pytest.raises(InvalidInput):
+        await face.retrieve_preview("tea", user_id="alice", max_tokens=20_000)
+
+
+@pytest.mark.req("O-80", "R-33")
+async def test_a_try_leaves_nothing_behind_even_for_one_who_reaches_one_user(face: Face) -> None:
+    await face.store("Likes green tea", user_id="alice")
+    before = await face.stats()
+    assert (await face.verify())["working"] is True
+    bound = Face(face.memory.acting_for("default", user_id="alice"))
+    assert (await bound.verify())["working"] is True
+    after = await face.stats()
+    assert {name: before[name] for name in ("memories", "events", "fulltext", "vectors")} == {
+        name: after[name] for name in ("memories", "events", "fulltext", "vectors")
+    }
+    assert (await face.memory_page())["total"] == 1
+
+
+async def test_the_vectors_are_made_anew_in_place(face: Face) -> None:
+    await face.store("Likes green tea", user_id="alice")
+    assert await face.pending_vectors() == 0
+    assert (await face.refresh_vectors())["refreshed"] == 1
+    assert (await face.retrieve_preview("green tea", user_id="alice"))["items"][0]["vec_score"] > 0
+
+
+async def test_an_owner_is_a_user_or_the_pool_of_a_key(face: Face) -> None:
+    pool, bound = await face.create_key(), await face.create_key(user_id="alice")
+    assert await face.owner(pool["id"]) == f"key:{pool['id']}"
+    assert await face.owner(f"key:{pool['id']}") == f"key:{pool['id']}"
+    assert await face.owner(bound["id"]) == "alice"
+    assert await face.owner("bob", own_key="x") == "bob"
+    assert await face.owner(own_key="x") == "key:x"
+    alice = Face(face.memory.acting_for("default", user_id="alice"))
+    assert await alice.owner(bound["id"], own_key=bound["id"]) == "alice"
+    assert await alice.owner("alice", own_key=bound["id"]) == "alice"
+    for other in ("bob", pool["id"]):
+        with pytest.raises(Forbidden):
+            await alice.owner(other, own_key=bound["id"])
+    elsewhere = Face(face.memory.acting_for("acme"))
+    assert await elsewhere.owner(pool["id"]) == pool["id"]  # a key of another tenant is no key here
+
+
+@pytest.mark.req("O-72", "N-6")
+async def test_backends_are_checked_stored_and_no_settings_of_anybody(face: Face) -> None:
+    assert (await face.backends())["settings"] == {
+        **{name: default for name, (_, default) in BACKENDS.items()},
+        "qdrantApiKey": "",
+    }
+    before = await face.settings()
+    await face.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": "0123456789abcdef"})
+    assert (await face.settings())["settings"] == before["settings"]
+    assert (await face.backends())["settings"]["qdrantApiKey"] == "***cdef"
+    for wrong in (
+        {"surprise": 1},
+        {"qdrantPort": 0},
+        {"qdrantEmbeddingModel": "model"},
+        {"qdrantApiKey": 7},
+        {"qdrantApiKey": "line\nbreak"},
+        {"qdrantCollection": "a/b"},
+        {"fallbackBackends": ["a", "a"]},
+        {"backendConfigs": {"x": "y"}},
+    ):
+        with pytest.raises(InvalidInput):
+            await face.set_backends({"qdrantHost": "changed.example.com", **wrong})
+    assert (await face.backends())["settings"]["qdrantHost"] == "q.example.com"
+    bound = Face(face.memory.acting_for("default", user_id="alice"))
+    with pytest.raises(Forbidden):
+        await bound.backends()
+    with pytest.raises(Forbidden):
+        await bound.set_backends({"qdrantHost": "x"})

@@ -1,0 +1,93 @@
+"""Vectors that callers bring, through both faces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from retain.errors import Conflict, InvalidInput, NotFoundError, ScopeError
+from tests.faces.harness import ON_DISK, Opens
+
+OUTSIDE = {"vector_store": {"provider": "memory"}}
+
+
+@pytest.mark.req("P-26")
+@pytest.mark.parametrize(
+    "config", [{}, OUTSIDE, {"embedder": {"provider": "none"}}], ids=["local", "store", "no model"]
+)
+async def test_the_nearest_are_those_of_the_definition(opens: Opens, config: dict[str, object]) -> None:
+    face, made = opens(config), np.random.default_rng(7)
+    block = made.normal(size=(300, 8))
+    items = [{"id": f"v{at}", "values": row.tolist(), "metadata": {"n": at}} for at, row in enumerate(block)]
+    await face.insert_vectors(items, user_id="alice")
+    await face.remember("The harbour is cold in winter")
+    units = block / np.linalg.norm(block, axis=1, keepdims=True)
+    for query in made.normal(size=(5, 8)):
+        cosines = units @ (query / np.linalg.norm(query))
+        best = np.argsort(-cosines)[:10]
+        answer = (await face.query_vectors(query.tolist(), user_id="alice", top_k=10))["matches"]
+        assert [one["id"] for one in answer] == [f"v{at}" for at in best]
+        assert [one["score"] for one in answer] == pytest.approx(cosines[best], abs=1e-5)
+        assert await face.found("harbour in winter") == ["The harbour is cold in winter"], (
+            "the other space is left alone"
+        )
+
+
+@pytest.mark.req("P-26", "R-9")
+async def test_a_query_names_somebody_or_says_everybody(opens: Opens) -> None:
+    face = opens()
+    await face.insert_vectors([{"id": "a", "values": [1, 0]}], user_id="alice")
+    with pytest.raises(ScopeError):
+        await face.query_vectors([1, 0])
+    assert (await face.query_vectors([1, 0], user_id="bob"))["matches"] == []
+    assert [one["id"] for one in (await face.query_vectors([1, 0], everybody=True))["matches"]] == ["a"]
+
+
+@pytest.mark.req("P-26")
+async def test_rows_that_may_not_be_seen_do_not_take_the_place_of_others(opens: Opens) -> None:
+    face = opens()
+    items = [{"id": f"v{at}", "values": [1, at / 100], "metadata": {"content": f"note {at}"}} for at in range(20)]
+    await face.insert_vectors(items, user_id="alice")
+    for at in range(10):
+        await face.disable(f"v{at}")
+    found = (await face.query_vectors([1, 0], user_id="alice", top_k=3))["matches"]
+    assert [one["id"] for one in found] == ["v10", "v11", "v12"]
+
+
+@pytest.mark.req("P-26")
+async def test_erasing_somebody_takes_their_vectors_along(opens: Opens) -> None:
+    face = opens()
+    await face.insert_vectors([{"id": "own", "values": [1, 0]}, {"id": "both", "values": [1, 1]}], user_id="alice")
+    await face.insert_vectors([{"id": "both", "values": [1, 1]}], user_id="bob")
+    assert (await face.erase(user_id="alice"))["complete"] is True
+    assert [one["id"] for one in (await face.query_vectors([1, 0], everybody=True))["matches"]] == ["both"]
+    assert (await face.query_vectors([1, 0], user_id="alice"))["matches"] == []
+
+
+@ON_DISK
+@pytest.mark.req("P-26")
+async def test_vectors_outlive_the_process_and_a_new_embedder(opens: Opens) -> None:
+    first = opens()
+    await first.insert_vectors([{"id": "a", "values": [3, 4], "metadata": {"content": "likes tea"}}], user_id="alice")
+    await first.close()
+    second = opens({"embedder": {"provider": "hash", "config": {"dim": 64}}})
+    await second.reindex()
+    (found,) = (await second.query_vectors([3, 4], user_id="alice", values=True))["matches"]
+    assert (found["score"], found["values"]) == (1.0, [3.0, 4.0])
+    assert await second.found("likes tea") == ["likes tea"]
+
+
+@pytest.mark.req("P-26")
+async def test_what_cannot_be_is_said_before_anything_is_written(opens: Opens) -> None:
+    face = opens()
+    own = await face.remember("I like tea")
+    with pytest.raises(Conflict):
+        await face.upsert_vectors([{"id": own, "values": [1]}], user_id="alice")
+    with pytest.raises(InvalidInput):
+        await face.insert_vectors([{"id": "a", "values": [float("nan")]}], user_id="alice")
+    with pytest.raises(InvalidInput):
+        await face.insert_vectors([{"id": "a", "values": [10**400]}], user_id="alice")
+    with pytest.raises(NotFoundError):
+        await face.unlink_vector(own, user_id="alice")
+    assert (await face.delete_vectors([own]))["count"] == 0
+    assert await face.listed() == ["I like tea"]

@@ -1,0 +1,233 @@
+"""``/api/memory``: entries under keys, in the shapes of the gateway's clients."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.world import World
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+CITY = {"key": "user:city", "content": "Lives in Oslo", "apiKeyId": "alice"}
+
+
+def created(client: TestClient, **more: Any) -> dict[str, Any]:
+    answer = client.post("/api/memory", json={**CITY, **more})
+    assert answer.status_code == 200, answer.text
+    entry: dict[str, Any] = answer.json()["id"]
+    return entry
+
+
+@pytest.mark.req("O-77")
+def test_create_gives_the_whole_entry_under_its_key(client: TestClient) -> None:
+    answer = client.post("/api/memory", json={**CITY, "metadata": {"from": "chat"}, "sessionId": "s1"}).json()
+    entry = answer["id"]
+    assert answer["success"] is True
+    assert answer["memoryId"] == entry["id"]
+    assert set(entry) >= {"apiKeyId", "sessionId", "type", "key", "content", "metadata", "createdAt", "updatedAt"}
+    assert (entry["apiKeyId"], entry["sessionId"], entry["type"]) == ("alice", "s1", "factual")
+    assert (entry["key"], entry["content"], entry["metadata"]) == ("user:city", "Lives in Oslo", {"from": "chat"})
+    assert entry["expiresAt"] is None
+
+
+@pytest.mark.req("O-77", "X-22")
+def test_the_same_key_is_the_same_entry_with_other_words_and_merged_metadata(client: TestClient) -> None:
+    first = created(client, metadata={"a": 1})
+    second = created(client, content="Lives in Bergen", metadata={"b": 2})
+    assert second["id"] == first["id"]
+    assert (second["content"], second["metadata"]) == ("Lives in Bergen", {"a": 1, "b": 2})
+    assert client.get("/api/memory", params={"apiKeyId": "alice"}).json()["total"] == 1
+    # It is the same memory for every other family of routes.
+    assert client.get(f"/v1/memories/{first['id']}").json()["memory"] == "Lives in Bergen"
+
+
+@pytest.mark.req("O-77")
+def test_what_is_wrong_with_an_entry_is_said_and_nothing_is_stored(client: TestClient) -> None:
+    several: list[dict[str, Any]] = [
+        {"content": ""},
+        {"key": ""},
+        {"type": "secret"},
+        {"metadata": "text"},
+        {"expiresAt": "soon"},
+        {"surprise": 1},
+        {"content": None},
+    ]
+    for wrong in several:
+        answer = client.post("/api/memory", json={**CITY, **wrong})
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"]
+        assert client.get("/api/memory").json()["total"] == 0
+
+
+@pytest.mark.req("O-77")
+def test_an_entry_may_expire(client: TestClient) -> None:
+    later = (datetime.now(UTC) + timedelta(days=2)).isoformat()
+    assert created(client, expiresAt=later)["expiresAt"].startswith(later[:10])
+    before = (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
+    assert client.post("/api/memory", json={**CITY, "key": "old", "expiresAt": before}).status_code == 409
+    assert client.get("/api/memory").json()["total"] == 1
+
+
+@pytest.mark.req("O-76")
+def test_a_list_has_pages_and_figures_about_all_that_match(client: TestClient) -> None:
+    for number in range(5):
+        kind = "episodic" if number == 4 else "factual"
+        created(client, key=f"k{number}", content=f"Fact number {number}", type=kind, sessionId="s1")
+    created(client, key="other", apiKeyId="bob", content="Likes tea")
+    page = client.get("/api/memory", params={"apiKeyId": "alice", "limit": 2, "page": 2}).json()
+    assert [one["key"] for one in page["data"]] == ["k2", "k1"]
+    assert (page["total"], page["page"], page["limit"], page["totalPages"]) == (5, 2, 2, 3)
+    assert page["stats"]["byType"] == {"factual": 4, "episodic": 1}
+    assert page["stats"]["total"] == 5
+    assert page["stats"]["tokensUsed"] == 5 * 4
+    assert set(page["stats"]["cacheStats"]) == {"hits", "misses"}
+    everybody = client.get("/api/memory").json()
+    assert (everybody["total"], everybody["limit"], everybody["page"]) == (6, 50, 1)
+
+
+@pytest.mark.req("O-76")
+def test_an_offset_wins_over_a_page_and_tells_which_page_it_is_on(client: TestClient) -> None:
+    for number in range(5):
+        created(client, key=f"k{number}", content=f"Fact number {number}")
+    page = client.get("/api/memory", params={"limit": 2, "page": 1, "offset": 3}).json()
+    assert [one["key"] for one in page["data"]] == ["k1", "k0"]
+    assert page["page"] == 3 // 2 + 1
+
+
+@pytest.mark.req("O-76")
+def test_a_list_is_narrowed_by_type_session_and_words(client: TestClient) -> None:
+    created(client, key="tea", content="Likes green tea", sessionId="s1")
+    created(client, key="trip", content="Went to Bergen", sessionId="s2", type="episodic")
+
+    def keys(**wanted: Any) -> list[str]:
+        return [one["key"] for one in client.get("/api/memory", params=wanted).json()["data"]]
+
+    assert keys(type="episodic") == ["trip"]
+    assert keys(sessionId="s1") == ["tea"]
+    assert keys(q="green") == ["tea"]
+    assert keys(q="TRIP") == ["trip"]
+    assert keys(q="") == ["trip", "tea"]
+
+
+@pytest.mark.req("O-76")
+def test_a_list_refuses_pages_that_cannot_be(client: TestClient) -> None:
+    several: list[dict[str, Any]] = [{"limit": 0}, {"limit": 201}, {"page": 0}, {"offset": -1}, {"type": "secret"}]
+    for wrong in several:
+        assert client.get("/api/memory", params=wrong).status_code == 400
+
+
+@pytest.mark.req("O-78", "O-79")
+def test_an_entry_is_read_and_deleted_by_its_id(client: TestClient) -> None:
+    entry = created(client)
+    assert client.get(f"/api/memory/{entry['id']}").json() == {"memory": entry}
+    assert client.delete(f"/api/memory/{entry['id']}").json() == {"success": True}
+    for answer in (client.get(f"/api/memory/{entry['id']}"), client.delete(f"/api/memory/{entry['id']}")):
+        assert answer.status_code == 404
+        assert answer.json()["error"] == "Not found"
+
+
+@pytest.mark.req("N-10")
+def test_an_entry_is_changed_in_some_of_its_fields(client: TestClient) -> None:
+    entry = created(client, metadata={"a": 1})
+    changed = client.put(f"/api/memory/{entry['id']}", json={"content": "Lives in Bergen", "type": "semantic"}).json()
+    assert changed["success"] is True
+    assert (changed["memory"]["content"], changed["memory"]["type"]) == ("Lives in Bergen", "semantic")
+    assert (changed["memory"]["key"], changed["memory"]["metadata"]) == ("user:city", {"a": 1})
+    renamed = client.put(f"/api/memory/{entry['id']}", json={"key": "home", "metadata": {"b": 2}}).json()["memory"]
+    assert (renamed["key"], renamed["metadata"], renamed["content"]) == ("home", {"b": 2}, "Lives in Bergen")
+
+
+@pytest.mark.req("N-10")
+def test_a_change_is_a_strict_subset(client: TestClient) -> None:
+    several: list[dict[str, Any]] = [{}, {"apiKeyId": "bob"}, {"content": ""}, {"content": None}, {"type": "x"}]
+    for wrong in several:
+        entry = created(client)
+        assert client.put(f"/api/memory/{entry['id']}", json=wrong).status_code == 400
+        missing = client.put("/api/memory/not-there", json={"content": "x"})
+        assert (missing.status_code, missing.json()["error"]) == (404, "Not found")
+
+
+@pytest.mark.req("O-76", "X-22")
+def test_without_a_key_there_is_nothing_and_a_reader_does_not_write(world: World) -> None:
+    assert world.anonymous().get("/api/memory").status_code == 401
+    reader = world.as_key(verbs=["read"])
+    assert reader.post("/api/memory", json=CITY).status_code == 403
+    assert reader.get("/api/memory").status_code == 200
+    assert reader.get("/api/settings/memory").status_code == 403
+
+
+def test_a_key_without_a_user_has_a_pool_of_its_own(world: World) -> None:
+    first, second = world.as_key(), world.as_key()
+    mine = first.post("/api/memory", json={"key": "city", "content": "Lives in Oslo"}).json()["id"]
+    theirs = second.post("/api/memory", json={"key": "city", "content": "Lives in Bergen"}).json()["id"]
+    assert mine["id"] != theirs["id"]
+    assert mine["apiKeyId"] != theirs["apiKeyId"]
+    assert world.client.get("/v1/memories", params={"user_id": f"key:{mine['apiKeyId']}"}).json()["results"]
+    # The id of a key names its pool, whoever asks.
+    listed = second.get("/api/memory", params={"apiKeyId": mine["apiKeyId"]}).json()["data"]
+    assert [one["id"] for one in listed] == [mine["id"]]
+
+
+def test_a_key_that_stands_for_a_user_means_that_user(world: World) -> None:
+    alice = world.as_key(user_id="alice")
+    entry = alice.post("/api/memory", json={"key": "city", "content": "Lives in Oslo"}).json()["id"]
+    assert entry["apiKeyId"] == "alice"
+    key_id = alice.headers["authorization"].split("_")[1]
+    assert alice.get("/api/memory", params={"apiKeyId": key_id}).json()["total"] == 1
+    assert world.client.get("/api/memory", params={"apiKeyId": key_id}).json()["total"] == 1
+
+
+@pytest.mark.req("X-22")
+def test_an_owner_outside_the_key_is_refused_everywhere(world: World) -> None:
+    created(world.client, apiKeyId="bob")
+    alice = world.as_key(user_id="alice", verbs=["read", "write", "admin"])
+    assert alice.post("/api/memory", json={**CITY, "apiKeyId": "bob"}).status_code == 403
+    assert alice.post("/api/memory", json={"key": "k", "content": "c", "userId": "bob"}).status_code == 403
+    assert alice.get("/api/memory", params={"apiKeyId": "bob"}).status_code == 403
+    preview = {"query": "city", "apiKeyId": "bob"}
+    assert alice.post("/api/memory/retrieve-preview", json=preview).status_code == 403
+    assert alice.post("/api/memory/summarize", json={"apiKeyId": "bob"}).status_code == 403
+    both = {**CITY, "userId": "carol"}
+    assert world.client.post("/api/memory", json=both).status_code == 400
+    assert alice.get("/api/memory").json()["total"] == 0
+
+
+def test_a_key_of_one_user_reaches_no_entry_of_another(world: World) -> None:
+    entry = created(world.client, apiKeyId="bob")
+    alice = world.as_key(user_id="alice")
+    path = f"/api/memory/{entry['id']}"
+    assert alice.get(path).status_code == 404
+    assert alice.put(path, json={"content": "mine"}).status_code == 404
+    assert alice.delete(path).status_code == 404
+    assert world.client.get(path).json()["memory"]["content"] == "Lives in Oslo"
+    page = alice.get("/api/memory").json()
+    assert (page["total"], page["stats"]["tokensUsed"], page["stats"]["byType"]) == (0, 0, {})
+
+
+@pytest.mark.req("D-7", "O-76")
+def test_the_hit_rate_is_used_of_shown_and_null_before_there_is_any(world: World) -> None:
+    created(world.client, content="My sister is called Ingrid and lives in Tromso", key="sister")
+    assert world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"] is None
+    asked = {"query": "What is my sister called?", "user_id": "alice", "gate": "always"}
+    pack = world.client.post("/v1/context", json=asked).json()
+    assert pack["citations"]
+    memory = world.app.state.retain.memory
+    world.run(memory.record_answer, pack["receipt_id"], "Your sister is called Ingrid, in Tromso.")
+    assert world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"] == 1.0
+
+
+@pytest.mark.req("O-96")
+def test_the_figures_are_those_of_a_cache_that_is_used(world: World) -> None:
+    created(world.client)
+    before = world.client.get("/api/memory").json()["stats"]["cacheStats"]
+    for _ in range(2):
+        question = {"query": "Which city?", "apiKeyId": "alice"}
+        assert world.client.post("/api/memory/retrieve-preview", json=question).status_code == 200
+    after = world.client.get("/api/memory").json()["stats"]["cacheStats"]
+    assert after["misses"] == before["misses"] + 1
+    assert after["hits"] >= before["hits"] + 1
+    assert world.app.state.retain.settings.embedding_cache.model_dump() == {"entries": 1_000, "seconds": 300.0}

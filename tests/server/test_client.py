@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from retain import AsyncClient, AsyncMemory, Client, Memory, errors
+from retain.errors import ConfigError, Forbidden, InvalidInput, RetainError, ScopeError, Unauthenticated
+from retain.model.query import Condition, Op
+from retain.remote import link
+from retain.remote.verbs import LEFT_OUT, NOT_OVER_HTTP, VERBS
+from retain.remote.wire import sent
+from retain.server.app import create_app
+from scripts import make_client
+from tests.faces.ways import classes
+from tests.server.upstream import served
+
+METHODS = sorted(name for name in dir(Memory) if not name.startswith("_"))
+SHARED = [name for name in METHODS if name not in NOT_OVER_HTTP]
+
+
+@pytest.fixture
+def service(tmp_path: Any) -> Iterator[tuple[str, Memory]]:
+    """The address of a service, and the memory beneath it."""
+    config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
+    with Memory(config) as memory, served(create_app(config)) as url:
+        yield url, memory
+
+
+def client_of(service: tuple[str, Memory], **key: Any) -> Client:
+    url, memory = service
+    return Client(url, memory.create_key(**{"verbs": ["read", "write", "admin"], **key})["key"])
+
+
+def test_what_is_made_from_memory_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["make_client.py", "--check"])
+    assert make_client.main() == 0, "run scripts/make_client.py"
+
+
+@pytest.mark.req("D-21")
+def test_every_method_has_a_route_or_a_reason_to_have_none() -> None:
+    assert set(VERBS) | set(NOT_OVER_HTTP) == set(METHODS)
+    assert not set(VERBS) & set(NOT_OVER_HTTP)
+    assert all(len(reason.split()) > 4 for reason in NOT_OVER_HTTP.values())
+
+
+@pytest.mark.req("D-21")
+def test_every_call_of_a_client_goes_to_a_route_that_takes_what_it_sends() -> None:
+    paths = create_app({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}).openapi()["paths"]
+    assert {"/v1/me", "/v1/reset"} <= set(paths)
+    for name in set(SHARED) - {"reset"}:
+        operation = paths[f"/v1/verbs/{name}"]["post"]
+        assert operation["description"], name
+        assert {"200", "400", "401", "403", "429"} <= set(operation["responses"]), name
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_client_has_the_signatures_and_docstrings_of_memory(name: str) -> None:
+    for ours, theirs in ((Client, Memory), (AsyncClient, AsyncMemory)):
+        mine, original = getattr(ours, name), getattr(theirs, name)
+        wanted = [one for one in inspect.signature(original).parameters.values() if one.name not in LEFT_OUT]
+        assert list(inspect.signature(mine).parameters.values()) == wanted
+        assert inspect.signature(mine).return_annotation == inspect.signature(original).return_annotation
+        assert inspect.iscoroutinefunction(mine) == inspect.iscoroutinefunction(original)
+        told = inspect.getdoc(original)
+        assert told is not None
+        assert (inspect.getdoc(mine) == told) or "``progress" in told
+
+
+@pytest.mark.parametrize("name", sorted(set(NOT_OVER_HTTP) - {"close"}))
+def test_what_makes_no_sense_over_http_is_not_there(name: str) -> None:
+    assert not hasattr(Client, name)
+    assert not hasattr(AsyncClient, name)
+
+
+@pytest.mark.req("C-51")
+def test_the_key_stands_in_no_repr_and_no_error(service: tuple[str, Memory]) -> None:
+    key = "rt_0000000000000000_" + "x" * 43
+    with Client(service[0], key) as client, pytest.raises(Unauthenticated) as caught:
+        client.search("Oslo", user_id="alice")
+    shown = f"{client!r} {client._link!r} {caught.value!r} {caught.value} {vars(caught.value)}"
+    assert "xxx" not in shown
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost:8420", "ftp://x", "http://", "http://a:b@host", "http://h?q=1", "http://[::1", "file:///x"],
+)
+def test_an_address_that_cannot_be_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError):
+        Client(address, "key")
+
+
+@pytest.mark.parametrize("key", ["a\nb", "schlüssel", 7])
+def test_a_key_that_cannot_be_sent_is_refused(key: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Client("http://127.0.0.1", key)
+    assert str(key) not in str(caught.value)
+
+
+@pytest.mark.req("C-51", "X-1")
+def test_a_key_of_one_user_reaches_nobody_else(service: tuple[str, Memory]) -> None:
+    service[1].add("I live in Rome", user_id="bob")
+    foreign = service[1].get_all(user_id="bob")["results"][0]["id"]
+    with client_of(service, user_id="alice") as alice:
+        alice.add("I live in Oslo")
+        assert [one["memory"] for one in alice.get_all()["results"]] == ["User lives in Oslo."]
+        assert alice.get(foreign) is None
+        assert alice.history(foreign) == []
+        forbidden: list[Callable[[], Any]] = [
+            lambda: alice.search("Rome", user_id="bob"),
+            lambda: alice.create_key("more"),
+            alice.keys,
+            alice.reset,
+            alice.stats,
+            lambda: alice.erase(user_id="bob"),
+            lambda: alice.reassign({"user_id": "bob"}, {"user_id": "alice"}),
+            lambda: alice.load([]),
+            alice.scopes,
+            alice.check,
+        ]
+        for call in forbidden:
+            with pytest.raises(Forbidden):
+                call()
+        seen = [line["memory_id"] for line in alice.export() if line["type"] == "event"]
+        assert foreign not in seen
+    assert len(service[1].get_all(user_id="bob")["results"]) == 1
+
+
+@pytest.mark.req("X-24")
+def test_a_key_does_what_its_verbs_allow(service: tuple[str, Memory]) -> None:
+    with client_of(service, verbs=["read"]) as reader, client_of(service, verbs=["read", "write"]) as writer:
+        memory_id = writer.add("tea", user_id="alice", infer=False)["results"][0]["id"]
+        assert reader.get(memory_id)
+        assert writer.consolidate(user_id="alice")["status"]
+        forbidden: list[Callable[[], Any]] = [
+            lambda: reader.add("coffee", user_id="alice"),
+            reader.events,
+            lambda: list(reader.export()),
+            lambda: reader.query_vectors([1.0], everybody=True),
+            writer.consolidate,
+            lambda: writer.set_settings({"context.budget": 100}),
+            lambda: writer.approve(memory_id),
+            lambda: writer.rollback(source="user"),
+        ]
+        for call in forbidden:
+            with pytest.raises(Forbidden):
+                call()
+
+
+def test_a_revoked_key_is_refused_at_once(service: tuple[str, Memory]) -> None:
+    with client_of(service) as admin:
+        made = admin.create_key("app")
+        with Client(service[0], made["key"]) as app:
+            assert app.get("x") is None
+            admin.revoke_key(made["id"])
+            with pytest.raises(Unauthenticated):
+                app.get("x")
+
+
+def test_times_filters_and_generators_are_sent_as_json_holds_them(service: tuple[str, Memory]) -> None:
+    with client_of(service) as client:
+        said = ({"role": "user", "content": text} for text in ("one", "two"))
+        assert client.ingest(said, user_id="alice", occurred_at=date(2026, 1, 2))["stored"] == 2
+        memory_id = client.add("tea", user_id=7, infer=False, expires_at=datetime(2100, 1, 2, tzinfo=UTC))["results"][
+            0
+        ]["id"]
+        item = client.get(memory_id)
+        assert item is not None
+        assert (item["user_id"], item["expires_at"]) == ("7", "2100-01-02T00:00:00.000000Z")
+        assert client.update(memory_id, expires_at=None)["expires_at"] is None
+        later = datetime(2100, 1, 1, tzinfo=UTC)
+        assert client.search("tea", user_id=7, as_of=later, layers=("fact",))["results"][0]["id"] == memory_id
+        with pytest.raises(InvalidInput, match="filters"):
+            client.search("tea", user_id=7, filters=Condition("room", Op.EQ, "hall"))
+        with pytest.raises(InvalidInput, match="metadata"):
+            client.add("tea", user_id=7, metadata={"x": object()})
+
+
+def test_none_is_sent_only_where_it_says_something() -> None:
+    assert sent("update", {"memory_id": "x", "key": None, "text": None}) == {"memory_id": "x", "key": None}
+    assert sent("set_narrative", {"text": None, "user_id": "a"}) == {"text": None, "user_id": "a"}
+    assert sent("search", {"query": "x", "as_of": None}) == {"query": "x"}
+
+
+def test_a_long_export_is_put_back_in_pieces(service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "_PAGE_CHARS", 2_000)
+    with client_of(service) as client:
+        client.add_many([{"messages": f"note {n}", "user_id": "alice", "infer": False} for n in range(20)])
+        lines = list(client.export())
+        client.reset()
+        assert client.load(iter(lines))["memories"] == 20
+        assert client.load(lines)["already_there"] >= 20
+        assert client.get_all(user_id="alice", counts=True)["total"] == 20
+        with pytest.raises(InvalidInput, match="not an export"):
+            client.load([])
+
+
+def test_what_is_wrong_with_an_export_is_told_in_full(service: tuple[str, Memory]) -> None:
+    async def steps() -> None:
+        key = service[1].create_key(verbs=["admin"])["key"]
+        async with AsyncClient(service[0], key) as client:
+            with pytest.raises(RetainError) as caught:
+                [line async for line in client.export(user_id="a" * 300)]
+            assert caught.value.code in ("scope", "invalid_input", "too_large")
+            assert vars(caught.value)["request_id"]
+
+    asyncio.run(steps())
+
+
+@pytest.mark.req("N-43")
+def test_an_error_says_what_is_wrong_with_which_field(service: tuple[str, Memory]) -> None:
+    with client_of(service) as client:
+        with pytest.raises(InvalidInput) as caught:
+            client.search("Oslo", user_id="alice", limit="many")  # type: ignore[arg-type] - that is the test
+        told = vars(caught.value)
+        assert [one["field"] for one in told["details"]] == ["body.limit"]
+        assert told["request_id"] in caught.value.__notes__[0]
+        with pytest.raises(ScopeError, match="user_id"):
+            client.search("Oslo")
+
+
+@pytest.mark.req("N-43")
+def test_every_error_has_a_code_of_its_own_and_can_be_made_from_it() -> None:
+    found = list(classes())
+    assert len({kind.code for kind in found}) == len(found)
+    for kind in found:
+        assert kind("what happened", hint="what to do").hint == "what to do"
+    assert errors.StorageBusy in found

@@ -1,0 +1,142 @@
+"""The routes that callers of memory libraries know, and the families that show the same memory in their own words."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from retain import AsyncMemory, Client, Memory
+from retain.cli.serve import _greet
+from retain.config import Settings
+from retain.errors import LLMError
+from retain.server.app import create_app
+from tests.server.upstream import served
+from tests.server.world import World
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+
+
+@pytest.mark.req("C-50")
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_eleven_routes_answer_with_and_without_a_slash(client: TestClient, slash: str) -> None:
+    said = {"messages": "My sister Anna works at Contoso.", "user_id": "alice", "metadata": {"from": "chat"}}
+    added = client.post(f"/v1/memories{slash}", json=said).json()
+    memory_id, text = added["results"][0]["id"], added["results"][0]["memory"]
+    assert added["results"][0]["event"] == "ADD"
+
+    scope = {"user_id": "alice", "limit": 5}
+    found = client.get(f"/v1/memories/search{slash}", params={"q": "Anna", **scope}).json()["results"]
+    assert (found[0]["id"], found[0]["memory"]) == (memory_id, text)
+    assert client.get(f"/v1/memories/{memory_id}{slash}").json()["metadata"] == {"from": "chat"}
+    assert memory_id in [one["id"] for one in client.get(f"/v1/memories{slash}", params=scope).json()["results"]]
+    assert client.get(f"/v1/memories{slash}?user_id=alice&agent_id=guide&run_id=r").json()["results"] == []
+
+    names = [one["name"] for one in client.post(f"/v1/entities{slash}", params={"user_id": "alice"}).json()["results"]]
+    assert {"Anna", "Contoso"} <= set(names)
+    related = client.get(f"/v1/entities/Anna/relations{slash}", params={"user_id": "alice"}).json()["results"]
+    assert ("Anna", "works_at", "Contoso") in [(one["source"], one["relation"], one["target"]) for one in related]
+
+    changed = client.put(f"/v1/memories/{memory_id}{slash}", json={"text": "Anna works at Acme"}).json()
+    assert (changed["id"], changed["memory"]) == (memory_id, "Anna works at Acme")
+    assert client.delete(f"/v1/memories/{memory_id}{slash}").status_code == 200
+    lines = client.get(f"/v1/memories/{memory_id}/history{slash}").json()["results"]
+    assert [line["event"] for line in lines] == ["ADD", "UPDATE", "DELETE"]
+    client.post(f"/v1/memories{slash}", json={"messages": "I live in Oslo", "user_id": "bob"})
+    assert client.delete(f"/v1/memories{slash}", params={"user_id": "bob"}).json()["deleted"] >= 1
+    assert client.post(f"/v1/reset{slash}", json={"confirm": "default"}).status_code == 200
+    assert client.get(f"/v1/memories/{memory_id}/history{slash}").json()["results"] == []
+
+
+@pytest.mark.req("X-22")
+def test_every_family_of_routes_shows_the_same_memory(client: TestClient) -> None:
+    made = client.post("/v1/verbs/add", json={"messages": "tea is on the shelf", "user_id": "alice", "infer": False})
+    memory_id = made.json()["results"][0]["id"]
+    one = client.get(f"/v1/memories/{memory_id}").json()
+    called = client.post("/v1/verbs/get", json={"memory_id": memory_id}).json()
+    assert {name: called[name] for name in one if name in called} == {name: one[name] for name in called}
+    entry = client.get(f"/api/memory/{memory_id}").json()["memory"]
+    assert (entry["id"], entry["content"]) == (memory_id, one["memory"])
+    console = client.post("/v1/console/search", json={"user_id": "alice"}).json()["results"]
+    assert [(item["id"], item["preview"]) for item in console] == [(memory_id, one["memory"])]
+    client.put(f"/api/memory/{memory_id}", json={"content": "tea is in the box"})
+    assert client.get(f"/v1/memories/{memory_id}").json()["memory"] == "tea is in the box"
+    assert client.post("/v1/verbs/get", json={"memory_id": memory_id}).json()["memory"] == "tea is in the box"
+
+
+@pytest.mark.req("X-22")
+@pytest.mark.parametrize("path", ["/v1/memories/x", "/api/memory/x", "/v1/console/memories/x/history", "/v1/verbs/get"])
+def test_every_family_wants_the_same_key(world: World, path: str) -> None:
+    method = "POST" if "verbs" in path else "GET"
+    refused = world.anonymous().request(method, path)
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.req("N-43")
+def test_an_error_is_described_by_its_status_code_and_a_suggestion() -> None:
+    def broken(_: Any) -> str:
+        raise LLMError("the model is on fire", hint="try another one")
+
+    async def memory() -> AsyncMemory:
+        return AsyncMemory(HASH, llm=broken)
+
+    with World.of(HASH) as world:
+        client = world.client
+        wrong = client.post("/v1/memories", json={"message": "I live in Oslo"})
+        unknown = client.get("/v1/memories/no-such-id")
+        world.app.state.retain.doorkeeper._memory = world.run(memory)
+        token = world.run(world.app.state.retain.doorkeeper._memory.create_key)["key"]
+        failed = world.anonymous(Authorization=f"Bearer {token}").post(
+            "/v1/memories", json={"messages": "I live in Oslo", "user_id": "a", "strict": True}
+        )
+    assert [answer.status_code for answer in (wrong, unknown, failed)] == [400, 404, 502]
+    for answer in (wrong, unknown, failed):
+        body = answer.json()
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert body["error"]["message"] == body["detail"]
+        assert body["error"]["code"] == body["code"]
+        assert body["request_id"] == answer.headers["x-request-id"]
+    assert {one["field"] for one in wrong.json()["error"]["details"]} == {"body.messages", "body.message"}
+    assert unknown.json()["hint"]
+    assert (failed.json()["code"], failed.json()["hint"]) == ("llm", "try another one")
+
+
+@pytest.mark.req("D-21")
+def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = f"sqlite:///{tmp_path}/m.db"
+    config = {"store": {"url": store}, "embedder": {"provider": "hash"}}
+    with Memory(config) as memory, served(create_app(config)) as url:
+        key = memory.create_key("first", verbs=["admin"])["key"]
+        port = int(url.rsplit(":", 1)[1])
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            _greet(Settings.of({**config, "server": {"port": port}}), key)
+        shell, *scripts = [line for line in printed.getvalue().splitlines() if line.startswith(("curl ", "python "))]
+
+        added = httpx2.request(**_request(shlex.split(shell)))
+        assert added.json()["results"][0]["memory"] == "User lives in Oslo."
+        monkeypatch.setenv("RETAIN_STORE__URL", store)
+        client = subprocess.run(  # noqa: S603 - what our own command line prints
+            [sys.executable, *shlex.split(scripts[0])[1:]], capture_output=True, text=True, check=True
+        )
+        assert "User lives in Oslo." in client.stdout
+        with Client(url, key) as other:
+            assert other.search("Oslo", user_id="alice")["results"]
+
+
+def _request(words: list[str]) -> dict[str, Any]:
+    """What a command line of ``curl`` asks for."""
+    headers = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")
+    body = words[words.index("-d") + 1] if "-d" in words else None
+    method = words[words.index("-X") + 1] if "-X" in words else "POST" if body else "GET"
+    url = next(word for word in words if word.startswith("http"))
+    return {"method": method, "url": url, "headers": headers, "content": body}

@@ -1,0 +1,93 @@
+"""An agent that is run: its model, its instructions, its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.server.gate import Gate, ask, gated, until
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with gated(tmp_path, profile="companion", write={"mode": "manual"}, context={}) as made:
+        made.memory.save_agent("nurse", model="m-nurse", system_prompt="You are a nurse.")
+        yield made
+
+
+def run(gate: Gate, agent: str, text: str, key: dict[str, Any] | None = None, **more: Any) -> httpx2.Response:
+    headers = {"Authorization": f"Bearer {gate.key(**(key or {'user_id': 'alice'}))}"}
+    body = {"messages": [{"role": "user", "content": text}], **more}
+    return httpx2.post(f"{gate.url}/agents/{agent}/run", json=body, headers=headers, timeout=30)
+
+
+@pytest.mark.req("S-68", "S-32")
+def test_running_an_agent_goes_from_the_gate_to_the_transcript(gate: Gate) -> None:
+    gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
+    answer = run(gate, "nurse", "What am I allergic to?", session_id="monday", temperature=0.1)
+    assert answer.json()["choices"][0]["message"]["content"] == "Noted."
+    sent = gate.upstream.seen[-1]
+    assert (sent["model"], sent["temperature"], "session_id" in sent) == ("m-nurse", 0.1, False)
+    system, user = sent["messages"]
+    assert system == {"role": "system", "content": "You are a nurse."}
+    assert user["content"].startswith("<retain-memory")
+    assert user["content"].endswith("\n\nWhat am I allergic to?")
+    assert user["content"].count("\n# ") <= 1
+    assert "peanuts" in user["content"]
+    turns = gate.memory.get_all(user_id="alice", agent_id="nurse", run_id="monday", layers=["turn"])["results"]
+    assert sorted(one["role"] for one in turns) == ["assistant", "user"]
+    assert all("retain-memory" not in one["memory"] for one in turns)
+    assert gate.memory.end_session(user_id="alice", agent_id="nurse", run_id="monday")["results"]
+
+
+@pytest.mark.req("S-68")
+def test_the_gate_decides_whether_an_agent_is_shown_anything(gate: Gate) -> None:
+    gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
+    run(gate, "nurse", "How do volcanoes form?")
+    assert gate.upstream.seen[-1]["messages"][-1]["content"] == "How do volcanoes form?"
+
+
+@pytest.mark.req("S-62", "X-23")
+def test_plain_chat_is_shown_nothing_and_files_what_is_said_under_the_agent(gate: Gate) -> None:
+    gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
+    client = gate.openai(user_id="alice")
+    ask(client, "What am I allergic to?", extra_headers={"X-Agent-Id": "nurse", "X-Retain-Session": "tuesday"})
+    assert gate.upstream.seen[-1]["messages"] == [{"role": "user", "content": "What am I allergic to?"}]
+    until(lambda: len(gate.turns("alice")) == 2)
+    turns = gate.memory.get_all(user_id="alice", agent_id="nurse", run_id="tuesday", layers=["turn"])["results"]
+    assert len(turns) == 2
+
+
+def test_both_spellings_of_the_plain_route_are_the_same(gate: Gate) -> None:
+    headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    assert httpx2.post(f"{gate.url}/chat/completions", json=body, headers=headers).status_code == 200
+
+
+def test_an_agent_streams_too(gate: Gate) -> None:
+    answer = run(gate, "nurse", "hello there", stream=True)
+    assert answer.text.endswith("data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize(
+    ("agent", "key", "body", "status"),
+    [
+        ("nobody", {}, {}, 404),
+        ("nurse", {"agent_id": "other"}, {}, 403),
+        ("nurse", {"agent_id": "nurse"}, {}, 200),
+        ("nurse", {}, {"messages": []}, 400),
+        ("plain", {}, {}, 400),
+        ("plain", {}, {"model": "m"}, 200),
+    ],
+)
+def test_what_is_wrong_is_said_before_a_model_is_asked(
+    gate: Gate, agent: str, key: dict[str, Any], body: dict[str, Any], status: int
+) -> None:
+    gate.memory.save_agent("plain", name="without a model")
+    answer = run(gate, agent, "hello", key or {"user_id": "alice"}, **body)
+    assert answer.status_code == status
+    assert len(gate.upstream.seen) == (status == 200)

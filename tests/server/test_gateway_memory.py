@@ -1,0 +1,202 @@
+"""What the chat keeps of memory, and what memory may cost the chat."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+import structlog
+
+from retain.errors import StorageBusy
+from retain.server.gateway.counts import SKIPPED
+from tests.server.gate import Gate, ask, gated, said, until
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/beach.png"}}
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with gated(tmp_path) as made:
+        yield made
+
+
+def skipped(reason: str) -> float:
+    return float(SKIPPED.labels(reason)._value.get())
+
+
+@pytest.mark.req("O-3", "P-27", "P-11")
+@pytest.mark.parametrize("sdk", ["openai", "anthropic"])
+def test_what_changed_between_two_sessions_is_shown_as_it_is_now(gate: Gate, sdk: str) -> None:
+    def talk(text: str) -> None:
+        if sdk == "openai":
+            ask(client, text)
+        else:
+            client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": text}])
+
+    client: Any = gate.openai(user_id="alice") if sdk == "openai" else gate.anthropic(user_id="alice")
+    talk("I live in Oslo")
+    until(lambda: gate.facts("alice"))
+    talk("I live in Rome now")
+    until(lambda: "Rome" in str(gate.facts("alice")))
+    talk("Where do I live?")
+    assert "Rome" in gate.sent
+    assert "User lives in Oslo" not in gate.sent
+    assert len([one for one in gate.facts("alice") if "lives in" in one]) == 1
+
+
+@pytest.mark.req("R-11")
+@pytest.mark.parametrize("stream", [False, True])
+def test_ten_turns_that_repeat_what_was_shown_add_nothing(gate: Gate, *, stream: bool) -> None:
+    client = gate.openai(user_id="alice")
+    for text in ("I live in Oslo", "My sister is called Mia", "I am allergic to peanuts"):
+        gate.memory.add(text, user_id="alice")
+    before = gate.facts("alice")
+    history: list[Any] = []
+    for turn in range(10):
+        history.append({"role": "user", "content": f"What do you know about me, part {turn}?"})
+        gate.upstream.reply = "\n".join(before)
+        answer = client.chat.completions.create(model="m", messages=history, stream=stream)
+        history.append({"role": "assistant", "content": said(answer, stream=stream) + f"\n{gate.sent}"})
+    until(lambda: gate.tasks == 0)
+    assert gate.facts("alice") == before
+
+
+@pytest.mark.req("O-5")
+@pytest.mark.parametrize("failure", ["slow", "busy", "bug", "settings"])
+def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice")
+    settings = gate.app.state.retain.settings.gateway
+    object.__setattr__(settings, "recall_ms", 150.0)
+
+    async def broken(self: Any, *_: Any, **__: Any) -> Any:
+        if failure == "slow":
+            await asyncio.sleep(30)
+        raise StorageBusy("no") if failure == "busy" else ValueError("no")
+
+    before, reason = skipped("deadline"), {"slow": "deadline", "busy": "storage_busy"}.get(failure, "ValueError")
+    with pytest.MonkeyPatch.context() as patch, structlog.testing.capture_logs() as logs:
+        if failure == "settings":
+            patch.setattr("retain.server.gateway.hook.tuned", broken)
+        else:
+            patch.setattr("retain.async_memory.AsyncMemory.context", broken)
+        raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
+            model="m", messages=[{"role": "user", "content": "Where do I live?"}], temperature=0.5
+        )
+    assert raw.parse().choices[0].message.content == "Noted."
+    assert raw.headers["x-retain-receipt"] == "none"
+    assert gate.upstream.seen[-1] == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Where do I live?"}],
+        "temperature": 0.5,
+    }
+    assert [one["reason"] for one in logs if one["event"] == "memory.injection.skipped"] == [reason]
+    assert skipped("deadline") - before == (failure == "slow")
+
+
+def test_a_store_that_takes_no_writes_does_not_hold_an_answer_up(tmp_path: Path) -> None:
+    with gated(tmp_path, write={"mode": "background"}) as gate:
+        released = asyncio.Event()
+
+        async def stuck(self: Any, *_: Any, **__: Any) -> None:
+            await released.wait()
+
+        object.__setattr__(gate.app.state.retain.settings.gateway, "recall_ms", 150.0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("retain.async_memory.AsyncMemory.add", stuck)
+            client = gate.openai(user_id="alice")
+            assert said(ask(client, "I live in Oslo")) == "Noted."
+            assert said(ask(client, "I live in Oslo", stream=True), stream=True) == "Noted."
+        assert gate.tasks == 2
+        gate.loop.call_soon_threadsafe(released.set)
+        until(lambda: gate.tasks == 0)
+
+
+@pytest.mark.req("O-62")
+def test_what_was_shown_and_what_was_not_are_events(gate: Gate) -> None:
+    client = gate.openai(user_id="alice")
+    with structlog.testing.capture_logs() as logs:
+        ask(client, "Where do I live?", extra_headers={"x-memory": "extract-off"})
+        gate.memory.add("I live in Oslo", user_id="alice")
+        ask(client, "Where do I live now?")
+    told = [one for one in logs if one["event"].startswith("memory.injection")]
+    assert [one["event"].rpartition(".")[2] for one in told] == ["skipped", "injected"]
+    assert (told[0]["reason"], told[0]["model"]) == ("no_memories", "m")
+    assert (told[1]["count"], told[1]["strategy"], told[1]["model"]) == (1, "hybrid", "m")
+    assert "Oslo" not in str(logs)
+
+
+@pytest.mark.req("O-41", "O-63", "X-23", "S-62")
+@pytest.mark.parametrize(
+    ("setting", "shows", "learns"),
+    [
+        ({"policy.enabled": False}, False, False),
+        ({"context.budget": 0}, False, False),
+        ({"policy.shows": False}, False, True),
+        ({"policy.learns": False}, True, False),
+        ({"inject.chat": False}, False, True),
+    ],
+)
+def test_settings_of_a_user_switch_showing_and_learning(
+    gate: Gate, setting: dict[str, Any], *, shows: bool, learns: bool
+) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice")
+    before = gate.facts("alice")
+    gate.memory.set_settings(setting, user_id="alice")
+    client = gate.openai(user_id="alice")
+    until(lambda: _resolved(gate, client) == shows)
+    ask(client, "Where do I live? I like tea.")
+    assert ("Oslo" in gate.sent) == shows
+    if learns:
+        until(lambda: len(gate.facts("alice")) > len(before))
+    else:
+        until(lambda: gate.tasks == 0)
+        gate.memory.unset_settings(user_id="alice")
+        assert gate.facts("alice") == before
+
+
+def _resolved(gate: Gate, client: openai.OpenAI) -> bool:
+    """Ask until the service has noticed what another process stored, which takes a second at most."""
+    ask(client, "Where do I live?", extra_headers={"x-memory": "extract-off"})
+    return "Oslo" in gate.sent
+
+
+@pytest.mark.req("O-6")
+def test_an_answer_that_is_an_error_is_not_learned_from(gate: Gate) -> None:
+    gate.upstream.broken = [400]
+    with pytest.raises(openai.BadRequestError):
+        ask(gate.openai(user_id="alice"), "I live in Oslo", stream=True)
+    until(lambda: gate.tasks == 0)
+    assert gate.facts("alice") == []
+
+
+def test_pictures_pass_and_memory_knows_them_by_name(gate: Gate) -> None:
+    client = gate.openai(user_id="alice")
+    parts: Any = [{"type": "text", "text": "I live in Oslo, see"}, PICTURE]
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": parts}])
+    assert gate.upstream.seen[-1]["messages"] == [{"role": "user", "content": parts}]
+    until(lambda: gate.facts("alice"))
+    said_then = next(one for one in gate.turns("alice") if one["role"] == "user")
+    assert "beach.png" in said_then["memory"]
+
+
+def test_the_secret_of_a_caller_never_goes_to_an_upstream_that_stands_in(tmp_path: Path) -> None:
+    with gated(tmp_path / "a") as first:
+        dead = {"name": "dead", "base_url": "http://127.0.0.1:9/v1", "api_key": "sk-dead", "retries": 0}
+        live = {"name": "up", "base_url": f"{first.url}/v1", "api_key": first.key(user_id="x")}
+        with gated(tmp_path, gateway={"upstreams": [dead, live]}) as gate:
+            ask(gate.openai(user_id="alice"), "hello", extra_headers={"X-Upstream-Authorization": "Bearer sk-mine"})
+        assert "sk-mine" not in str(first.upstream.headers)
+        assert len(first.upstream.seen) == 1
+
+
+def test_a_service_that_cannot_be_reached_does_not_hide_the_models_of_others(tmp_path: Path) -> None:
+    with gated(tmp_path / "a") as first:
+        dead = {"name": "dead", "base_url": "http://127.0.0.1:9/v1", "retries": 0, "models": ["x/"]}
+        live = {"name": "up", "base_url": f"{first.url}/v1", "api_key": first.key(user_id="x")}
+        named = {**live, "models": ["local/"], "strip": True}
+        with gated(tmp_path, gateway={"upstreams": [dead, named]}) as gate:
+            assert [one.id for one in gate.openai(user_id="alice").models.list()] == ["local/m"]

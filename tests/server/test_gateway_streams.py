@@ -1,0 +1,178 @@
+"""Streams that end too early, whoever ends them: nothing hangs, nothing acknowledged is lost, nobody is lied to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+
+from retain import Memory
+from retain.server.gateway.sse import Events
+from tests.server.gate import Gate, ask, gated, until
+from tests.server.upstream import Upstream, served
+
+WORDS = "one two three four five six seven eight"
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with gated(tmp_path, write={"mode": "manual"}) as made:
+        made.upstream.reply = WORDS
+        yield made
+
+
+def body(number: int, **more: Any) -> dict[str, Any]:
+    return {"model": "m", "messages": [{"role": "user", "content": f"message {number}"}], "stream": True, **more}
+
+
+@pytest.mark.req("P-11")
+def test_every_byte_comes_as_it_was_sent_and_as_soon(gate: Gate) -> None:
+    gate.upstream.delay = 0.05
+    headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+    seen: list[tuple[float, bytes]] = []
+    with httpx2.stream("POST", f"{gate.url}/v1/chat/completions", json=body(1), headers=headers) as answer:
+        seen = [(time.monotonic(), piece) for piece in answer.iter_raw()]
+    assert len(seen) >= 8  # not gathered into one
+    gate.upstream.delay = 0.0
+    with served(gate.upstream.app) as direct:
+        straight = httpx2.post(f"{direct}/v1/chat/completions", json=body(1)).content
+    assert b"".join(piece for _, piece in seen) == straight
+    assert seen[-1][0] - seen[0][0] > 0.2
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_callers_who_leave_in_the_middle_leave_nothing_running(gate: Gate, path: str) -> None:
+    gate.upstream.delay = 0.02
+    headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+
+    async def leave(client: httpx2.AsyncClient, number: int) -> None:
+        async with client.stream("POST", f"{gate.url}{path}", json=body(number, max_tokens=9), headers=headers) as got:
+            assert got.status_code == 200
+            text = b""
+            async for piece in got.aiter_raw():
+                text += piece
+                if b"two" in text:
+                    return
+
+    async def ten() -> None:
+        async with httpx2.AsyncClient() as client:
+            await asyncio.gather(*(leave(client, number) for number in range(10)))
+
+    asyncio.run(ten())
+    until(lambda: gate.upstream.open == 0)
+    until(lambda: len(gate.turns("alice")) == 20)
+    until(lambda: gate.tasks == 0)
+    words = [one["memory"] for one in gate.turns("alice") if one["role"] == "assistant"]
+    assert all("two" in one and "eight" not in one for one in words)
+
+
+def test_ten_streams_that_the_upstream_cuts_end_in_an_error_and_are_kept(gate: Gate) -> None:
+    gate.upstream.cut_after = 3
+    client = gate.openai(user_id="alice")
+    for number in range(10):
+        with pytest.raises(openai.APIError, match="ended its answer early"):
+            list(ask(client, f"message {number}", stream=True))
+    until(lambda: len(gate.turns("alice")) == 20)
+    until(lambda: gate.tasks == 0)
+    anthropic_client = gate.anthropic(user_id="bob")
+    with (
+        pytest.raises(Exception, match="ended its answer early"),
+        anthropic_client.messages.stream(
+            model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+        ) as answer,
+    ):
+        answer.get_final_message()
+    gate.upstream.cut_after = 1
+    events = list(client.responses.create(model="m", input="hi", stream=True))
+    assert (events[-1].type, events[-1].code) == ("error", "upstream_cut")  # type: ignore[union-attr]  # an error has one
+
+
+def _killed_after(place: Path, config: str, key: str, count: int) -> list[int]:
+    """Start a service of its own, chat, and kill it in the middle of the last streams; which ones were acknowledged."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    program = [sys.executable, "-m", "retain.cli", "--config", config, "serve", "--port", str(port)]
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        program, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until(lambda: _answers(port), 60)
+        return asyncio.run(_chats(f"http://127.0.0.1:{port}", key, count, process.pid))
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/health/live").status_code < 500
+    except httpx2.HTTPError:
+        return False
+
+
+async def _chats(url: str, key: str, count: int, pid: int) -> list[int]:
+    done: list[int] = []
+
+    async def one(client: httpx2.AsyncClient, number: int) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        path = f"{url}/v1/chat/completions"
+        try:
+            async with client.stream("POST", path, json=body(number), headers=headers, timeout=30) as answer:
+                async for piece in answer.aiter_raw():
+                    if b"[DONE]" in piece:
+                        done.append(number)
+                        if len(done) == count // 2:
+                            os.kill(pid, signal.SIGKILL)
+        except httpx2.HTTPError:
+            return  # what a caller sees of a service that is killed: an error, and no end
+
+    async with httpx2.AsyncClient() as client:
+        for start in range(0, count, 5):
+            await asyncio.gather(*(one(client, number) for number in range(start, start + 5)))
+    return done
+
+
+@pytest.mark.system
+@pytest.mark.timeout(180)
+def test_what_was_answered_to_the_end_survives_a_killed_service(tmp_path: Path) -> None:
+    upstream = Upstream()
+    upstream.reply, upstream.delay = WORDS, 0.01
+    with served(upstream.app) as behind:
+        config = tmp_path / "retain.toml"
+        config.write_text(
+            f'profile = "gateway"\n[store]\nurl = "sqlite:///{tmp_path}/k.db"\n[embedder]\nprovider = "hash"\n'
+            f'[write]\nmode = "manual"\n[gateway]\nrecall_ms = 10000\n'
+            f'[[gateway.upstreams]]\nname = "up"\nbase_url = "{behind}/v1"\n'
+        )
+        with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
+            key = memory.create_key(user_id="alice")["key"]
+        done = _killed_after(tmp_path, str(config), key, 10)
+    assert done
+    with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
+        turns = memory.get_all(user_id="alice", layers=["turn"])["results"]
+        kept = {one["memory"] for one in turns if one["role"] == "user"}
+        assert {f"message {number}" for number in done} <= kept
+        assert memory.flush()["waiting"] == 0
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
+def test_events_are_cut_out_without_a_change_however_they_arrive(end: bytes) -> None:
+    whole = b"event: a\ndata: {}" + end + b"data: x" + end
+    for size in range(1, len(whole)):
+        events = Events()
+        pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+        found = [event for piece in pieces for event in events.feed(piece)]
+        assert b"".join(one.raw for one in found) + events.rest == whole
+        assert [(one.name, one.data) for one in found] == [("a", "{}"), ("", "x")]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retain.errors import Corrupted
+from tests.server.conftest import CONFIG
+from tests.server.world import World
+
+
+def counted(world: World) -> dict[str, Any]:
+    stats = world.run(world.app.state.retain.memory.stats)
+    return {name: value for name, value in stats.items() if isinstance(value, int)}
+
+
+@pytest.mark.req("N-26", "R-33")
+def test_health_needs_no_key_and_writes_nothing(world: World) -> None:
+    world.client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice"})
+    before = counted(world)
+    client = world.anonymous()
+    for _ in range(3):
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert client.get("/readyz").json() == {"status": "ok", "reason": None}
+        assert world.run(world.app.state.retain.memory.health)["level"] == "healthy"
+    assert counted(world) == before
+
+
+def test_a_service_that_is_not_open_is_not_ready() -> None:
+    from starlette.testclient import TestClient
+
+    from retain.server.app import create_app
+
+    client = TestClient(create_app(CONFIG))  # its life has not begun
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "starting", "reason": "not_open"})
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.req("N-26")
+def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> None:
+    class Broken:
+        async def peek(self, _: Any) -> Any:
+            raise Corrupted("the file is not a database: /secret/place")
+
+    parts = world.app.state.retain.memory._engine.parts
+    whole = parts.ledger
+    object.__setattr__(parts, "ledger", Broken())
+    answer = world.anonymous().get("/readyz")
+    object.__setattr__(parts, "ledger", whole)
+    assert (answer.status_code, answer.json()) == (503, {"status": "unavailable", "reason": Corrupted.code})
+    assert world.anonymous().get("/readyz").status_code == 200
+
+
+def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
+    from retain import Memory
+
+    store = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/s.db"}}
+    config = {**store, "write": {"mode": "background", "debounce_seconds": 0}}
+    with World.of(config) as world:
+        assert world.run(world.app.state.retain.memory.stats)["formation"]["worker"]
+        said = {"messages": "I live in Oslo", "user_id": "alice", "run_id": "s"}
+        assert world.client.post("/v1/memories", json=said).status_code == 200
+    with Memory(store) as memory:
+        assert memory.stats()["pending"] == 0
+        assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["User lives in Oslo."]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.async_memory import AsyncMemory
+from retain.errors import LLMError, TooManyRequests
+from retain.ports.llm import Prompt, Reply
+from retain.sections_service import RateSettings
+from retain.server.app import create_app
+from retain.server.governor import SPENT, Governor
+from retain.server.limits import Rate
+from retain.testing.clock import FakeClock
+from retain.testing.llm import ScriptedLlm
+from tests.server.conftest import CONFIG
+from tests.server.world import World
+
+SAID = {"messages": "I live in Oslo", "user_id": "alice"}
+
+
+@pytest.mark.req("N-42")
+def test_who_asks_too_often_is_told_how_long_to_wait() -> None:
+    with World.of({**CONFIG, "server": {"rate": {"per_minute": 6, "burst": 2}}}) as world:
+        client, other = world.as_key(), world.as_key()
+        answers = [client.get("/v1/memories?user_id=a") for _ in range(3)]
+        assert [one.status_code for one in answers] == [200, 200, 429]
+        assert 1 <= int(answers[2].headers["retry-after"]) <= 10
+        assert (answers[2].json()["code"], answers[2].json()["retryable"]) == ("too_many_requests", True)
+        assert other.get("/v1/memories?user_id=a").status_code == 200
+        assert client.get("/healthz").status_code == 200
+
+
+@given(st.integers(1, 600), st.integers(1, 50), st.lists(st.floats(0, 20), min_size=1, max_size=200))
+def test_nobody_gets_more_than_the_burst_and_what_has_filled_up_since(
+    per_minute: int, burst: int, waits: list[float]
+) -> None:
+    now = 0.0
+    rate = Rate(RateSettings(per_minute=per_minute, burst=burst), lambda: now)
+    passed, told = 0, list[float]()
+    for wait in waits:
+        now += wait
+        try:
+            rate.take("key")
+            passed += 1
+        except TooManyRequests as refused:
+            told.append(refused.retry_after)
+    assert all(0 < seconds <= 60 / per_minute + 1e-6 for seconds in told)
+    assert passed <= burst + now * per_minute / 60 + 1e-6
+    assert passed >= min(len(waits), burst)
+
+
+def test_a_key_that_was_refused_gets_in_after_the_time_it_was_told() -> None:
+    now = 0.0
+    rate = Rate(RateSettings(per_minute=30, burst=1), lambda: now)
+    rate.take("key")
+    with pytest.raises(TooManyRequests) as refused:
+        rate.take("key")
+    now += refused.value.retry_after + 1e-6
+    rate.take("key")
+
+
+@pytest.mark.req("N-42")
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(*, chunked: bool) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"messages": "'
+        for _ in range(64):
+            yield b"x" * 64
+        yield b'"}'
+
+    with World.of({**CONFIG, "server": {"body_bytes": 2_048}}) as world:
+        body: Any = pieces() if chunked else b"".join(pieces())
+        answer = world.client.post("/v1/memories", content=body, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert "server.body_bytes" in answer.json()["hint"]
+        assert world.client.post("/v1/memories", json=SAID).status_code == 200
+
+
+def test_a_full_quota_is_forbidden_with_a_hint() -> None:
+    with World.of({**CONFIG, "quota": {"user_memories": 1}}) as world:
+        note = {"user_id": "alice", "infer": False}
+        assert world.client.post("/v1/memories", json={**note, "messages": "one"}).status_code == 200
+        answer = world.client.post("/v1/memories", json={**note, "messages": "two"})
+        assert (answer.status_code, answer.json()["code"]) == (403, "quota_exceeded")
+        assert "quota.user_memories" in answer.json()["hint"]
+
+
+def facts(_: Prompt) -> Any:
+    """An answer that costs 60 tokens, of either kind that is asked for."""
+    return Reply('{"facts": []}', input_tokens=50, output_tokens=10)
+
+
+def served(path: Any, llm: ScriptedLlm, clock: FakeClock, per_day: int) -> World:
+    config = {**CONFIG, "store": {"url": f"sqlite:///{path}/g.db"}, "server": {"llm_tokens_per_day": per_day}}
+    memory = AsyncMemory(config, llm=llm, clock=clock)
+    return create_app(config, memory=memory)  # type: ignore[return-value]
+
+
+def said(client: Any, number: int, **more: Any) -> dict[str, Any]:
+    messages = f"I live in Oslo, house {number}"
+    answer: dict[str, Any] = client.post("/v1/memories", json={"messages": messages, "user_id": "alice", **more}).json()
+    return answer
+
+
+def test_a_day_costs_no_more_than_its_tokens_and_rules_go_on(tmp_path: Any) -> None:
+    llm, clock = ScriptedLlm(facts), FakeClock()
+    for run in range(2):  # a restart forgives nothing
+        with World.over(served(tmp_path, llm, clock, 100)) as world:
+            if run == 0:
+                assert [said(world.client, number).get("degraded") for number in range(2)] == [None, None]
+            asked = len(llm.prompts)
+            answer = said(world.client, 2 + run)
+            assert len(llm.prompts) == asked == 2
+            assert answer["degraded"][0]["step"] == "extraction"
+            assert {one["code"] for one in answer["degraded"]} == {"llm_budget_spent"}
+            assert answer["results"]
+            assert "retain_llm_tokens_today 120.0" in world.client.get("/metrics").text
+            assert "degraded" not in said(world.as_key("acme"), 9)  # each tenant has its own
+            del llm.prompts[2:]
+    clock.advance(days=1)
+    with World.over(served(tmp_path, llm, clock, 100)) as world:
+        assert said(world.client, 7).get("degraded") is None
+        assert len(llm.prompts) == 3
+
+
+def test_tokens_are_estimated_where_a_provider_does_not_tell(tmp_path: Any) -> None:
+    llm = ScriptedLlm(lambda _: '{"facts": []}')
+    with World.over(served(tmp_path, llm, FakeClock(), 1_000_000)) as world:
+        said(world.client, 1)
+        memory = world.app.state.retain.memory
+        parts = memory._engine.parts
+        counted = world.run(parts.ledger.peek, lambda tx: tx.metrics.counted("default", "", parts.now()))
+        sent = sum(len(one["content"]) for one in llm.prompts[0].messages)
+        assert sent / 8 < counted[SPENT] < sent
+
+
+def test_what_fails_costs_nothing_and_without_a_budget_nothing_is_written(tmp_path: Any) -> None:
+    llm = ScriptedLlm(lambda _: LLMError("no"))
+    with World.over(served(tmp_path, llm, FakeClock(), 50)) as world:
+        said(world.client, 1)
+        governor: Governor = world.app.state.retain.governor
+        assert world.run(governor.spent, "default") == 0
+        assert world.run(world.app.state.retain.memory.stats)["pending"] == 1

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from retain import Memory
+from retain.server.observe import clean, configure, log
+from tests.server.upstream import Upstream, served
+from tests.server.world import World
+
+Lines = Callable[[], list[dict[str, Any]]]
+CANARY = "sk-proj-canary0Q7f3kLm9ZxW2vB5nT8"
+CARD = "4111 1111 1111 1111"
+CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+_LOGGERS = ("retain", "uvicorn", "uvicorn.error")
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Iterator[Lines]:
+    """The log as it is written, line by line; the loggers are put back afterwards."""
+    before = {name: (list(one.handlers), one.level, one.propagate) for name in _LOGGERS if (one := _logger(name))}
+    configure("json", getattr(request, "param", logging.INFO))
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    structlog.reset_defaults()
+    for name, (handlers, level, propagate) in before.items():
+        one = _logger(name)
+        one.handlers, one.propagate = handlers, propagate
+        one.setLevel(level)
+
+
+def _logger(name: str) -> logging.Logger:
+    return logging.getLogger(name)
+
+
+def named(found: list[dict[str, Any]], event: str) -> list[dict[str, Any]]:
+    return [line for line in found if line["event"] == event]
+
+
+@pytest.mark.req("N-42")
+def test_every_request_is_one_line_with_its_id_and_route_and_nothing_of_its_query(lines: Lines, world: World) -> None:
+    answer = world.client.get("/v1/memories/unknown-id?canary=tulip", headers={"X-Request-ID": "mine-1"})
+    assert answer.headers["x-request-id"] == "mine-1"
+    (line,) = named(lines(), "request")
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/v1/memories/{memory_id}", 404)
+    assert (line["request_id"], line["key"]) == ("mine-1", world.client.get("/v1/keys").json()["results"][0]["id"])
+    assert line["ms"] > 0
+    assert "tulip" not in json.dumps(line)
+    assert "unknown-id" not in json.dumps(line)
+
+
+def test_an_id_that_could_break_a_log_is_not_taken_over(lines: Lines, world: World) -> None:
+    answer = world.client.get("/v1/stats", headers={"X-Request-ID": "a b\tc"})
+    assert answer.headers["x-request-id"] != "a b\tc"
+    assert named(lines(), "request")[0]["request_id"] == answer.headers["x-request-id"]
+
+
+def test_what_is_not_there_is_one_route_however_it_is_spelled(lines: Lines, world: World) -> None:
+    for path in ("/a", "/b/c"):
+        world.client.get(path)
+    assert [line["route"] for line in named(lines(), "request")] == ["unmatched", "unmatched"]
+
+
+@pytest.mark.req("O-98", "O-54", "O-38", "P-23")
+def test_the_log_names_what_happened_under_the_id_of_the_request_and_not_what_was_said(
+    lines: Lines, world: World
+) -> None:
+    header = {"X-Request-ID": "r1"}
+    said = {"messages": "I live in Oslo", "user_id": "alice"}
+    stored = world.client.post("/v1/memories", json=said, headers=header).json()["results"][0]["id"]
+    world.client.post("/v1/context", json={"query": "Where do I live?", "user_id": "alice"})
+    world.client.put(f"/v1/memories/{stored}", json={"text": "User lives in Bergen."})
+    world.client.delete(f"/v1/memories/{stored}")
+    found = lines()
+    assert {line["request_id"] for line in found[:5]} == {"r1"}
+    about = [
+        "memory.extraction.start",
+        "memory.extraction.complete",
+        "memory.stored",
+        "memory_decision",
+        "memory.retrieval.start",
+        "memory.retrieval.complete",
+        "memory.updated",
+        "memory.deleted",
+    ]
+    assert [line["event"] for line in found if line["event"] in about] == about
+    (new,) = named(found, "memory.stored")
+    assert (new["owner"], new["type"], new["id"]) == ("alice", "factual", stored)
+    assert named(found, "memory.updated")[0]["id"] == named(found, "memory.deleted")[0]["id"] == stored
+    told = json.dumps(found).lower()
+    assert not [word for word in ("oslo", "bergen", "where do") if word in told]
+
+
+@pytest.mark.req("O-98", "O-54")
+@pytest.mark.parametrize("lines", [logging.DEBUG], indirect=True)
+def test_keys_and_chosen_ids_are_told_to_those_who_ask_for_details(lines: Lines, world: World) -> None:
+    said = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
+    stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    world.client.put(f"/v1/memories/{stored}", json={"text": "likes green tea"})
+    world.client.post("/v1/context", json={"query": "What do I like to drink?", "user_id": "alice", "gate": "always"})
+    found = lines()
+    assert named(found, "memory.updated")[0]["key"] == "drink"
+    assert named(found, "memory.retrieval.selected")[0]["ids"] == [stored]
+
+
+def test_what_was_not_stored_is_not_told(lines: Lines) -> None:
+    with Memory(CONFIG) as memory:
+        memory.add("likes tea", user_id="a", infer=False)
+        assert memory.add("likes tea", user_id="a", infer=False)["results"][0]["event"] == "NONE"
+        with pytest.raises(KeyError):
+            memory.update("no-such-id", "x")
+    assert [line["event"] for line in lines() if line["event"].startswith("memory.")] == ["memory.stored"]
+
+
+def test_many_changes_at_once_are_counted(lines: Lines) -> None:
+    with Memory(CONFIG) as memory:
+        memory.add_many([{"messages": f"number {n}", "user_id": "a", "infer": False} for n in range(60)])
+        memory.delete_all(user_id="a")
+    found = lines()
+    assert named(found, "memory.stored") == [{**named(found, "memory.stored")[0], "count": 60}]
+    assert [line["count"] for line in named(found, "memory.deleted")] == [60]
+
+
+@pytest.mark.req("O-62")
+def test_the_gateway_tells_what_it_showed_and_why_it_showed_nothing(lines: Lines, tmp_path: Any) -> None:
+    upstream = Upstream()
+    with served(upstream.app) as behind:
+        gateway = {"upstreams": [{"name": "up", "base_url": f"{behind}/v1"}], "recall_ms": 10_000}
+        context = {"false_injection": 0.0, "min_score": 0.0}
+        config = {**CONFIG, "profile": "gateway", "gateway": gateway, "context": context}
+        with World.of({**config, "store": {"url": f"sqlite:///{tmp_path}/o.db"}}) as world:
+            chat = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}
+            alice = world.as_key(user_id="alice")
+            assert alice.post("/v1/chat/completions", json=chat).status_code == 200
+            world.client.post("/v1/memories", json={"messages": "lives in Oslo", "user_id": "alice", "infer": False})
+            assert alice.post("/v1/chat/completions", json=chat).status_code == 200
+    found = lines()
+    (skipped,), (shown,) = named(found, "memory.injection.skipped"), named(found, "memory.injection.injected")
+    assert (skipped["reason"], skipped["model"]) == ("no_memories", "m")
+    assert (shown["count"], shown["model"], bool(shown["strategy"])) == (1, "m", True)
+    assert "oslo" not in json.dumps(found).lower()
+
+
+@pytest.mark.req("R-38")
+def test_secrets_reach_neither_log_nor_errors_nor_description_nor_figures(lines: Lines, world: World) -> None:
+    token = world.client.headers["authorization"].removeprefix("Bearer ")
+    answers = [
+        world.client.post("/v1/memories", json={"messages": f"my key is {CANARY}, card {CARD}", "user_id": "a"}),
+        world.client.post("/v1/memories", json={"messages": 7, CANARY: CANARY, "user_id": {"x": CANARY}}),
+        world.client.get(f"/v1/memories?limit={CANARY}"),
+        world.client.get("/v1/stats", headers={"X-API-Key": CANARY, "Authorization": ""}),
+        world.anonymous(Authorization=f"Bearer {token}x").get("/v1/stats"),
+        world.client.post("/v1/memories", content=f'{{"messages": {CANARY}'),
+        world.client.get("/openapi.json"),
+        world.client.get("/metrics"),
+    ]
+    log.error("broken", exc_info=ValueError(f"bad {CANARY} {token}"), where={"deep": [f"{token} {CARD}"]})
+    logging.getLogger("uvicorn.error").error("lost %s", CANARY)
+    told = json.dumps(lines()) + "".join(answer.text for answer in answers)
+    assert [answer.status_code for answer in answers] == [200, 400, 400, 401, 401, 400, 200, 200]
+    assert not [secret for secret in (CANARY, CARD, token) if secret in told]
+
+
+def test_a_crash_is_told_by_its_kind_and_place_and_not_by_its_message(lines: Lines) -> None:
+    try:
+        {}["Anna lives in Oslo"]
+    except KeyError as error:
+        log.error("request.crashed", exc_info=error)
+    (line,) = lines()
+    assert line["error"] == "KeyError"
+    assert "test_observe.py" in line["trace"][0]
+    assert "Oslo" not in json.dumps(line)
+
+
+def test_cleaning_keeps_what_is_no_secret() -> None:
+    kept = {"id": "6e1f0b3e-5b9c-4f4e-9d3e-2b1c0a9f8e7d", "n": 3, "ok": True, "ms": 1.5, "none": None, "list": ["a"]}
+    assert clean(kept) == kept
+
+
+def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines: Lines) -> None:
+    assert lines() == []
+    configure("console")
+    log.info("memory.stored", owner="alice", note=f"key {CANARY}")
+    told = capsys.readouterr().err
+    assert "memory.stored" in told
+    assert "alice" in told
+    assert CANARY not in told

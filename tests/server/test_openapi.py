@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from tests.server.conftest import CONFIG
+from tests.server.world import World
+
+ENDLESS: Final = frozenset({"/v1/events/stream"})
+# That somebody must be named, or that a date must be one, is not said by the schema: 400 tells it with a hint.
+_BEYOND_THE_SCHEMA: Final = [positive_data_acceptance]
+_HOST: Final = "http://testserver"
+
+
+@schemathesis.serializer("application/x-ndjson")
+def _lines(_: Any, value: Any) -> Any:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def stocked() -> Iterator[World]:
+    """A service with something to find."""
+    with World.of(CONFIG) as world:
+        said = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "user_id": "alice"}
+        world.client.post("/v1/memories", json={**said, "agent_id": "helper", "run_id": "s1"})
+        yield world
+
+
+def known(world: World) -> dict[str, str]:
+    """What path parameters can stand for."""
+    found = world.client.get("/v1/memories?user_id=alice").json()["results"]
+    asked = {"query": "Where do I live?", "user_id": "alice"}
+    receipt = world.client.post("/v1/context", json=asked).json()["receipt_id"]
+    return {"memory_id": found[0]["id"] if found else "none", "receipt_id": receipt, "agent_id": "helper"}
+
+
+def made_real(case: Any, world: World, names: dict[str, str]) -> None:
+    """Let a request speak of what there is, so that more than 404 is answered."""
+    for name in case.path_parameters or {}:
+        case.path_parameters[name] = names.get(name, case.path_parameters[name])
+    for part in (case.query, case.body):
+        if isinstance(part, dict):
+            part.update({name: "alice" for name in ("user_id",) if name in part})
+            part.update({name: names["memory_id"] for name in ("memory_id",) if name in part})
+
+
+def answered(case: Any, world: World) -> Any:
+    sent = case.as_transport_kwargs(base_url=_HOST)
+    sent["headers"] = {**dict(sent["headers"]), "authorization": world.client.headers["authorization"]}
+    body = (
+        {"content": sent["data"]} if sent.get("data") is not None else {"json": sent["json"]} if "json" in sent else {}
+    )
+    return world.client.request(sent["method"], sent["url"], headers=sent["headers"], params=sent.get("params"), **body)
+
+
+def tried(world: World, operation: Any, examples: int) -> str:
+    """What is wrong with the answers of an operation; '' when nothing was found."""
+    names = known(world)
+
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(), real=st.booleans())
+    def ask(case: Any, *, real: bool) -> None:
+        if real and case.meta.generation.mode == GenerationMode.POSITIVE:
+            made_real(case, world, names)
+        case.validate_response(answered(case, world), excluded_checks=_BEYOND_THE_SCHEMA)
+
+    try:
+        ask()
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - all that is wrong is told at the end
+        return f"{operation.label}: {error}"
+    return ""
+
+
+def wrong(world: World, examples: int) -> list[str]:
+    described = schemathesis.openapi.from_dict(world.app.openapi())
+    operations = [found.ok() for found in described.get_all_operations()]
+    assert len(operations) > 50
+    return [told for one in operations if one.path not in ENDLESS and (told := tried(world, one, examples))]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_every_answer_is_as_described_and_nothing_breaks(stocked: World) -> None:
+    found = wrong(stocked, 4)
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.system
+@pytest.mark.timeout(3_600)
+def test_every_answer_is_as_described_whatever_is_asked(stocked: World) -> None:
+    found = wrong(stocked, 100)
+    assert not found, "\n\n".join(found)
+
+
+def test_every_operation_is_described_and_needs_a_key(stocked: World) -> None:
+    described = stocked.app.openapi()
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            assert operation.get("description") or operation.get("summary"), (method, path)
+            if path in ("/healthz", "/readyz") or path in ENDLESS:
+                continue
+            answer = stocked.anonymous().request(method.upper(), path.replace("{", "").replace("}", ""))
+            assert answer.status_code == 401, (method, path, answer.status_code)
