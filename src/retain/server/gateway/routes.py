@@ -62,9 +62,19 @@ async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(ma
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
 async def embeddings(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
     """Passed on as it is."""
+    return await _as_it_is(request, "/embeddings")
+
+
+@router.post("/v1/messages/count_tokens", **forms.COUNT)
+async def count_tokens(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+    """Passed on as it is: what memory adds is not counted."""
+    return await _as_it_is(request, "/messages/count_tokens")
+
+
+async def _as_it_is(request: Request, path: str) -> Response:
     body, state = await _object(request), _state(request)
     targets = state.upstreams.targets(str(body.get("model") or ""))
-    async with state.upstreams.asked(targets, "/embeddings", lambda _: body, request.headers) as response:
+    async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
         return Response(await response.aread(), response.status_code, returned(response))
 
 

@@ -65,3 +65,10 @@ RUN = _described(
 EMBEDDINGS = _described(
     "the vectors", {"model": "text-embedding-3-small", "input": "some text"}, ["model", "input"], model=_TEXT, input={}
 )
+COUNT = _described(
+    "how many tokens a request has",
+    {"model": "claude-sonnet-4-5", "messages": _HELLO},
+    ["model", "messages"],
+    model=_TEXT,
+    messages=_LIST,
+)
