@@ -130,6 +130,7 @@ MEANING: Final = {
     "context.min_score": "how near in meaning it must be",
     "context.candidates": "how many memories are looked at",
     "context.limit": "how many are shown at most",
+    "context.sections": "a budget also says how many there may be of facts, of episodes and of turns",
     "context.transcript_days": "how far back turns are looked for; 0: without end",
     "context.override_tokens": "how much of what a user told us to keep in mind is shown, whatever the budget",
     "context.cache_seconds": "how long a block is kept for the same question; any write ends it",

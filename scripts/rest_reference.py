@@ -99,7 +99,7 @@ def routes(app: FastAPI) -> Iterator[APIRoute]:
 
 
 def _rows(route: APIRoute) -> Iterator[str]:
-    for method in sorted(route.methods):
+    for method in sorted(route.methods or ()):
         yield f"| `{method} {route.path}` | {_need(route)} | {_sentence(route.description)} |\n"
 
 

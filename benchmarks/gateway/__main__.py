@@ -21,8 +21,11 @@ from benchmarks.speed.__main__ import _commit
 from retain import Memory
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
-_TOPICS: Final = ("the garden", "my bicycle", "the piano", "our boat", "the old house", "a long walk", "the choir")
-_ABOUT_ME: Final = "What did I tell you about {} number {}?"
+_SIZES: Final = ("small", "large", "narrow", "heavy", "light", "round", "flat", "tall")
+_COLOURS: Final = ("red", "green", "blue", "yellow", "black", "white", "brown", "grey")
+_THINGS: Final = ("kayak", "ladder", "lamp", "suitcase", "kettle", "drill", "tent", "mirror")
+_PLACES: Final = ("shed", "attic", "cellar", "garage", "hall", "cabin", "barn")
+_ABOUT_ME: Final = "Where do I keep my {}?"
 _NOTHING: Final = "How do volcanoes form?"
 
 
@@ -31,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.gateway", description=__doc__)
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--memories", type=int, default=500)
-    parser.add_argument("--streams", type=int, default=500)
+    parser.add_argument("--streams", type=int, default=500, help="slow streams that are held open at once")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long throughput is measured")
     parser.add_argument("--embedder", default="local")
     parser.add_argument("--litellm", help="the python of an environment with litellm[proxy], to compare with")
@@ -75,14 +78,19 @@ def _config(place: Path, upstream: str, embedder: str) -> dict[str, Any]:
 def _filled(config: dict[str, Any], count: int) -> str:
     """Somebody with memories, and their key."""
     with Memory(config) as memory:
-        texts = [f"I told you about {_TOPICS[at % len(_TOPICS)]} number {at}." for at in range(count)]
-        memory.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts[:1_000]])
+        texts = [f"I keep my {_thing(at)} in the {_PLACES[at % len(_PLACES)]}." for at in range(count)]
+        memory.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
         key: str = memory.create_key(user_id="alice")["key"]
         return key
 
 
+def _thing(number: int) -> str:
+    """One of 512 things, so that no question comes twice while an answer is still held."""
+    return f"{_SIZES[number // 64 % 8]} {_COLOURS[number // 8 % 8]} {_THINGS[number % 8]}"
+
+
 def _chat(question: str, number: int) -> dict[str, Any]:
-    text = question.format(_TOPICS[number % len(_TOPICS)], number)
+    text = question.format(_thing(number))
     return {"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]}
 
 
@@ -100,7 +108,7 @@ def _asked(gateway: Process, auth: dict[str, str], options: argparse.Namespace) 
         "learning": one_by_one(gateway, chat, about, auth),
     }
     off = {**auth, "x-memory": "off"}
-    slow = {**_chat(_NOTHING, 1), "stream": True, "temperature": 0.3}
+    slow = {**_chat(_NOTHING, 1), "stream": True, "temperature": 1.5}
     return {
         "costs": {name: asdict(cost) for name, cost in costs.items()},
         "bare_per_second": per_second(gateway.url, bare, about[0], auth, options.seconds),

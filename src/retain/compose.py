@@ -90,7 +90,8 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
 def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
     chosen = settings.vector_store
     if chosen.provider == "local":
-        local: VectorIndex = build("index", "local", chosen.config, io, ledger)
+        where = "local" if postgres_url(settings) is None else "postgres"
+        local: VectorIndex = build("index", where, chosen.config, io, ledger)
         return local
     from retain.engine.mirror import MirroredIndex
 

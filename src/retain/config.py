@@ -114,15 +114,12 @@ class Settings(Section):
         """Providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
         values = os.environ if env is None else env
         settings = cls.load(values.get("RETAIN_CONFIG"), values)
-        key = values.get("OPENAI_API_KEY")
-        if not key:
+        account = _account(values, PROFILES[settings.profile].env_embedder)
+        if account is None:
             return settings
-        config = {"api_key": key}
-        if values.get("OPENAI_BASE_URL"):
-            config["base_url"] = values["OPENAI_BASE_URL"]
         chosen = {
-            "embedder": EmbedderSettings(provider="openai", config=config),
-            "llm": Provider(provider="openai", config=config),
+            "embedder": EmbedderSettings(provider="openai", config=account[0]),
+            "llm": Provider(provider="openai", config=account[1]),
         }
         named = settings.model_fields_set
         return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
@@ -268,3 +265,17 @@ def _parsed(value: str) -> Any:
         with suppress(json.JSONDecodeError):
             return json.loads(value)
     return value
+
+
+def _account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the profile's own."""
+    openai, mistral = values.get("OPENAI_API_KEY"), values.get("MISTRAL_API_KEY")
+    if mistral and (not openai or embedder.startswith("mistral")):
+        account = {"api_key": mistral, "base_url": values.get("MISTRAL_BASE_URL") or "https://api.mistral.ai/v1"}
+        return {**account, "model": "mistral-embed"}, {**account, "model": "mistral-small-latest"}
+    if not openai:
+        return None
+    config = {"api_key": openai}
+    if values.get("OPENAI_BASE_URL"):
+        config["base_url"] = values["OPENAI_BASE_URL"]
+    return config, config

@@ -134,6 +134,7 @@ class ContextSettings(Section):
     min_score: float | None = Field(default=None, ge=0, le=1)
     candidates: int | None = Field(default=None, ge=1)
     limit: int | None = Field(default=None, ge=1)
+    sections: bool | None = None
     transcript_days: int | None = Field(default=None, ge=0)
     override_tokens: int | None = Field(default=None, ge=0)
     cache_seconds: float | None = Field(default=None, ge=0)

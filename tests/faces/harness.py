@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain import AsyncMemory, Memory
+from retain import AsyncClient, AsyncMemory, Client, Memory
 from retain.drive import drive
 from retain.testing.clock import FakeClock
 
@@ -29,7 +29,7 @@ ON_DISK: Final = pytest.mark.parametrize("store", ["file"], indirect=True)
 class Face:
     """One memory; every method is awaited."""
 
-    def __init__(self, memory: Memory | AsyncMemory) -> None:
+    def __init__(self, memory: Memory | AsyncMemory | Client | AsyncClient) -> None:
         self.memory = memory
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:

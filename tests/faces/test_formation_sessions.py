@@ -197,6 +197,7 @@ _PASSING: Final[dict[str, tuple[RetainError, str]]] = {
     "the breaker is open": (LlmUnavailable("not asked"), "skipped:breaker_open"),
     "it is busy": (RateLimited("slow down"), "skipped:model_in_use"),
     "it is down": (BackendUnavailable("nobody there"), "skipped:core_model_unavailable"),
+    "it is not in memory yet": (BackendUnavailable("host answered 503: Loading model"), "skipped:not_resident"),
     "the key is wrong": (AuthenticationFailed("who are you"), "skipped:core_model_unavailable"),
 }
 _REAL: Final[dict[str, RetainError]] = {

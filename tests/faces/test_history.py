@@ -162,6 +162,9 @@ async def test_a_link_of_another_tenant_shows_nothing_even_if_somebody_writes_on
     await other.remember("theirs", user_id="eve")
     link = "INSERT INTO links (tenant_id, memory_seq, user_id, created_at) SELECT 'other', seq, 'eve', '' FROM memories"
     with opens.sql() as database:
+        with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+            database.execute(f"{link} WHERE id = ?", [memory_id])
+        database.execute("PRAGMA foreign_keys = OFF")
         database.execute(f"{link} WHERE id = ?", [memory_id])
     assert await other.found("safe behind the mirror", user_id="eve") == ["theirs"]
     assert await other.listed(user_id="eve") == ["theirs"]

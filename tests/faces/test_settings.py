@@ -112,7 +112,7 @@ def test_a_setting_that_is_wrong_is_named(kind: str, config: Any, named: str) ->
 @pytest.mark.req("X-38")
 def test_a_secret_is_never_part_of_an_error_or_of_what_is_shown(kind: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        FACES[kind]({"store": {"url": "postgresql://me:hunter2@host/db"}})
+        FACES[kind]({"store": {"url": "mysql://me:hunter2@host/db"}})
     assert "hunter2" not in str(caught.value)
     with pytest.raises(ConfigError) as caught:
         FACES[kind]({"embedder": {"provider": "openai", "config": {"api_key": "sk-hunter2", "colour": "red"}}})

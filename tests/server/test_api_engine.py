@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from retain.core.tokens import estimate_tokens
 from retain.engine.engine_status import PROBE_KEY, PROBE_OWNER
@@ -40,7 +41,9 @@ def settled(client: TestClient) -> int:
 def test_health_makes_a_round_trip_and_leaves_no_row_anywhere(world: World) -> None:
     kept(world.client, "city", "Lives in Oslo")
     before = world.client.get("/v1/stats").json()
-    answer = world.client.get("/api/memory/health").json()
+    with capture_logs() as logged:
+        answer = world.client.get("/api/memory/health").json()
+    assert [one["event"] for one in logged][:2] == ["memory.verify.start", "memory.verify.complete"]
     assert answer["working"] is True
     assert answer["latencyMs"] >= 0
     assert "error" not in answer
@@ -198,7 +201,7 @@ def test_what_was_stored_without_an_embedder_waits_and_gets_its_vectors(tmp_path
 
 @pytest.mark.req("O-95")
 def test_a_read_by_id_follows_every_write_of_another_process_at_once(tmp_path: Path) -> None:
-    """Nothing is held between two reads: looking the row up costs as much as asking whether a copy of it still holds.
+    """Nothing is held between two reads: looking a row up costs hardly more than asking whether a copy holds.
 
     So there is no copy that could be out of date, neither of an entry nor of its absence.
     """

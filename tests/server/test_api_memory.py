@@ -217,7 +217,12 @@ def test_the_hit_rate_is_used_of_shown_and_null_before_there_is_any(world: World
     assert pack["citations"]
     memory = world.app.state.retain.memory
     world.run(memory.record_answer, pack["receipt_id"], "Your sister is called Ingrid, in Tromso.")
-    assert world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"] == 1.0
+    rate = world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"]
+    assert rate == world.run(memory.metrics, user_id="alice")["retrieval_hit_rate"] == 1.0
+    assert world.client.get("/api/memory").json()["stats"]["hitRate"] == 1.0
+    assert world.client.get("/api/memory", params={"apiKeyId": "bob"}).json()["stats"]["hitRate"] is None
+    agent = world.as_key(agent_id="helper", verbs=["read"])
+    assert agent.get("/api/memory").json()["stats"]["hitRate"] is None
 
 
 @pytest.mark.req("O-96")

@@ -218,7 +218,7 @@ def test_what_is_wrong_with_an_export_is_told_in_full(service: tuple[str, Memory
 def test_an_error_says_what_is_wrong_with_which_field(service: tuple[str, Memory]) -> None:
     with client_of(service) as client:
         with pytest.raises(InvalidInput) as caught:
-            client.search("Oslo", user_id="alice", limit="many")  # type: ignore[arg-type] - that is the test
+            client.search("Oslo", user_id="alice", limit="many")  # type: ignore[arg-type]
         told = vars(caught.value)
         assert [one["field"] for one in told["details"]] == ["body.limit"]
         assert told["request_id"] in caught.value.__notes__[0]

@@ -34,7 +34,7 @@ def test_the_eleven_routes_answer_with_and_without_a_slash(client: TestClient, s
     memory_id, text = added["results"][0]["id"], added["results"][0]["memory"]
     assert added["results"][0]["event"] == "ADD"
 
-    scope = {"user_id": "alice", "limit": 5}
+    scope: dict[str, str] = {"user_id": "alice", "limit": "5"}
     found = client.get(f"/v1/memories/search{slash}", params={"q": "Anna", **scope}).json()["results"]
     assert (found[0]["id"], found[0]["memory"]) == (memory_id, text)
     assert client.get(f"/v1/memories/{memory_id}{slash}").json()["metadata"] == {"from": "chat"}
@@ -79,6 +79,21 @@ def test_every_family_wants_the_same_key(world: World, path: str) -> None:
     method = "POST" if "verbs" in path else "GET"
     refused = world.anonymous().request(method, path)
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.req("O-86")
+def test_the_tools_are_offered_to_this_machine_until_the_operator_names_another_address() -> None:
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    elsewhere = {**headers, "Host": "memory.example.org"}
+    with World.of(HASH) as world:
+        assert world.client.post("/mcp", json=listing, headers=headers).status_code == 200
+        refused = world.client.post("/mcp", json=listing, headers=elsewhere)
+        assert (refused.status_code, refused.json()["code"]) == (400, "unknown_host")
+    with World.of({**HASH, "server": {"hosts": ["memory.example.org"]}}) as world:
+        tools = world.client.post("/mcp", json=listing, headers=elsewhere).json()["result"]["tools"]
+        assert len(tools) == 5
+        assert world.anonymous().post("/mcp", json=listing, headers=elsewhere).status_code == 401
 
 
 @pytest.mark.req("N-43")

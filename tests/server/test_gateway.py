@@ -134,6 +134,8 @@ def test_the_responses_dialect_is_served_to_its_own_client(gate: Gate) -> None:
 def test_models_and_embeddings_are_passed_on(gate: Gate) -> None:
     client = gate.openai()
     assert [one.id for one in client.models.list()] == ["m"]
+    counted = gate.anthropic().messages.count_tokens(model="m", messages=[{"role": "user", "content": "hi"}])
+    assert counted.input_tokens == 7
     assert client.embeddings.create(model="m", input="x", encoding_format="float").data[0].embedding == [0.5, 0.5]
 
 

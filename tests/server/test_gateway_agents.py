@@ -65,7 +65,7 @@ def test_plain_chat_is_shown_nothing_and_files_what_is_said_under_the_agent(gate
 def test_both_spellings_of_the_plain_route_are_the_same(gate: Gate) -> None:
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-    assert httpx2.post(f"{gate.url}/chat/completions", json=body, headers=headers).status_code == 200
+    assert httpx2.post(f"{gate.url}/chat/completions", json=body, headers=headers, timeout=30).status_code == 200
 
 
 def test_an_agent_streams_too(gate: Gate) -> None:

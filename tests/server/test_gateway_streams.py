@@ -41,12 +41,12 @@ def test_every_byte_comes_as_it_was_sent_and_as_soon(gate: Gate) -> None:
     gate.upstream.delay = 0.05
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     seen: list[tuple[float, bytes]] = []
-    with httpx2.stream("POST", f"{gate.url}/v1/chat/completions", json=body(1), headers=headers) as answer:
+    with httpx2.stream("POST", f"{gate.url}/v1/chat/completions", json=body(1), headers=headers, timeout=30) as answer:
         seen = [(time.monotonic(), piece) for piece in answer.iter_raw()]
     assert len(seen) >= 8  # not gathered into one
     gate.upstream.delay = 0.0
     with served(gate.upstream.app) as direct:
-        straight = httpx2.post(f"{direct}/v1/chat/completions", json=body(1)).content
+        straight = httpx2.post(f"{direct}/v1/chat/completions", json=body(1), timeout=30).content
     assert b"".join(piece for _, piece in seen) == straight
     assert seen[-1][0] - seen[0][0] > 0.2
 
@@ -66,7 +66,7 @@ def test_callers_who_leave_in_the_middle_leave_nothing_running(gate: Gate, path:
                     return
 
     async def ten() -> None:
-        async with httpx2.AsyncClient() as client:
+        async with httpx2.AsyncClient(timeout=30) as client:
             await asyncio.gather(*(leave(client, number) for number in range(10)))
 
     asyncio.run(ten())
@@ -96,6 +96,14 @@ def test_ten_streams_that_the_upstream_cuts_end_in_an_error_and_are_kept(gate: G
     gate.upstream.cut_after = 1
     events = list(client.responses.create(model="m", input="hi", stream=True))
     assert (events[-1].type, events[-1].code) == ("error", "upstream_cut")  # type: ignore[union-attr]  # an error has one
+
+
+def test_a_whole_answer_that_is_cut_is_an_error_of_the_upstream(gate: Gate) -> None:
+    gate.upstream.cut_after = 2
+    with pytest.raises(openai.APIStatusError) as failed:
+        ask(gate.openai(user_id="alice"), "message")
+    assert failed.value.status_code == 502
+    assert gate.turns("alice") == []
 
 
 def _killed_after(place: Path, config: str, key: str, count: int) -> list[int]:
@@ -138,7 +146,7 @@ async def _chats(url: str, key: str, count: int, pid: int) -> list[int]:
         except httpx2.HTTPError:
             return  # what a caller sees of a service that is killed: an error, and no end
 
-    async with httpx2.AsyncClient() as client:
+    async with httpx2.AsyncClient(timeout=30) as client:
         for start in range(0, count, 5):
             await asyncio.gather(*(one(client, number) for number in range(start, start + 5)))
     return done

@@ -56,7 +56,7 @@ def test_the_messages_dialect_searches_too(gate: Gate, *, stream: bool) -> None:
     wanted: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Where do I live?"}]}
     if stream:
         with client.messages.stream(**wanted) as events:
-            answer = events.get_final_message()
+            answer: Any = events.get_final_message()
     else:
         answer = client.messages.create(**wanted)
     assert [(one.type, one.text.strip()) for one in answer.content] == [("text", "You live in Oslo.")]
@@ -93,6 +93,12 @@ def test_without_the_setting_there_is_no_tool(gate: Gate) -> None:
     ask(gate.openai(user_id="bob"), "Where do I live?")
     assert "tools" not in gate.upstream.seen[-1]
     ask(gate.openai(user_id="alice"), "Where do I live?", extra_headers={"x-memory": "off"})
+    assert "tools" not in gate.upstream.seen[-1]
+
+
+def test_while_memory_is_paused_there_is_no_tool(gate: Gate) -> None:
+    gate.memory.pause(user_id="alice")
+    ask(gate.openai(user_id="alice"), "Where do I live?")
     assert "tools" not in gate.upstream.seen[-1]
 
 
@@ -148,7 +154,7 @@ def test_a_model_that_speaks_at_length_before_it_calls_goes_on_speaking(gate: Ga
     else:
         wanted: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Where do I live?"}]}
         with gate.anthropic(user_id="alice").messages.stream(**wanted) as events:
-            message = events.get_final_message()
+            message: Any = events.get_final_message()
         assert [one.type for one in message.content] == ["text", "text"]
         text = "".join(one.text for one in message.content)
     assert text.split() == [*LONG.split(), *"You live in Oslo.".split()]

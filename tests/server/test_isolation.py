@@ -58,6 +58,7 @@ class Crowd:
         self.secrets.append(Secret(word, stored["results"][0]["id"], tenant, user, agent))
 
     def newest(self) -> list[Secret]:
+        """The memories of the tenants that have just moved in."""
         return [one for one in self.secrets if one.tenant in self.tenants[-2:]]
 
     def held(self, secrets: list[Secret]) -> list[Any]:
@@ -78,7 +79,8 @@ def crowd() -> Iterator[Crowd]:
 
 def operations(world: World) -> list[Any]:
     described = schemathesis.openapi.from_dict(world.app.openapi())
-    return [one for found in described.get_all_operations() if (one := found.ok()).path not in ENDLESS]
+    every = [found.ok() for found in described.get_all_operations()]  # type: ignore[union-attr]  # it raises if it is not
+    return [one for one in every if one.path not in ENDLESS]
 
 
 def aimed(value: Any, target: Secret, name: str = "") -> Any:
@@ -138,6 +140,7 @@ def check(crowd: Crowd, data: st.DataObject, owner: Secret, bound: str, verbs: l
     """Ask again and again with one key, mostly for what is not its own."""
     caller = key_of(crowd, owner, bound, verbs)
     hidden = [one for one in crowd.secrets if not may_see(one, owner, bound)]
+    met = {one.user for one in crowd.secrets if one not in hidden}
     untouched = [one for one in crowd.newest() if one in hidden or "write" not in verbs]
     before = crowd.held(untouched)
     described = operations(crowd.world)
@@ -152,7 +155,7 @@ def check(crowd: Crowd, data: st.DataObject, owner: Secret, bound: str, verbs: l
         for one in hidden:
             assert one.word not in text, (label, bound, verbs, text)
             assert one.id not in text or one.id == target.id, (label, bound, verbs, text)
-            assert one.user not in text or one.user == target.user, (label, bound, verbs, text)
+            assert one.user not in text or one.user in (target.user, *met), (label, bound, verbs, text)
     assert crowd.held(untouched) == before, (bound, verbs)
 
 
@@ -177,7 +180,7 @@ def fuzzed(crowd: Crowd, examples: int, rounds: int) -> None:
 @pytest.mark.req("X-24")
 @pytest.mark.timeout(300)
 def test_no_key_sees_or_changes_what_it_does_not_reach(crowd: Crowd) -> None:
-    fuzzed(crowd, 15, 20)
+    fuzzed(crowd, 12, 15)
 
 
 @pytest.mark.system
@@ -192,9 +195,5 @@ def test_the_fuzz_would_notice(crowd: Crowd) -> None:
     owner = crowd.newest()[0]
     caller = key_of(crowd, owner, "", ["read"])
     assert owner.word in used(caller, "memory_search", owner)
-    shown = {}
-    for one in operations(crowd.world):
-        if one.path in ("/v1/memories/search", "/v1/memories/{memory_id}", "/v1/events") and one.method != "delete":
-            shown[one.label] = one
     assert owner.word in caller.client.get(f"/v1/memories/{owner.id}").text
     assert owner.word in caller.client.get(f"/v1/events?user_id={owner.user}").text

@@ -27,15 +27,20 @@ def grown(before: dict[str, float], after: dict[str, float], name: str) -> float
 
 
 @pytest.mark.req("P-24", "D-7", "D-15")
-def test_the_four_figures_of_the_memory_are_there(world: World) -> None:
+def test_the_four_figures_of_the_memory_are_there() -> None:
+    with World.of({**CONFIG, "context": {"false_injection": 0.0, "min_score": 0.0}}) as world:
+        _four_figures(world)
+
+
+def _four_figures(world: World) -> None:
     for text in ("I live in Oslo", "I live in Oslo", "I moved to Bergen"):
         world.client.post("/v1/memories", json={"messages": text, "user_id": "alice"})
-    asked = {"query": "User moved to Bergen", "user_id": "alice", "gate": "always"}
+    asked = {"query": "moved to a new town", "user_id": "alice", "gate": "always"}
     shown = world.client.post("/v1/context", json=asked).json()
     told = world.run(world.app.state.retain.memory.metrics)
     assert "retrieval_hit_rate" not in scraped(world)
     memory = world.app.state.retain.memory
-    world.run(memory.feedback, useful=True, receipt_id=shown["receipt_id"])
+    world.run(memory.record_answer, shown["receipt_id"], "You moved to Bergen.")
     found = scraped(world)
     assert found["retrieval_hit_rate"] == world.run(memory.metrics)["retrieval_hit_rate"] == 1
     for name in ("memory_total_count", "memory_replacement_rate", "memory_dedup_rate"):
@@ -97,7 +102,7 @@ def test_an_engine_that_nobody_watches_tells_nobody() -> None:
     from retain import Memory
 
     def count() -> float:
-        return sum(one.value for one in STEPS.collect()[0].samples if one.name.endswith("_count"))
+        return sum(one.value for found in STEPS.collect() for one in found.samples if one.name.endswith("_count"))
 
     with Memory(CONFIG) as memory:
         before = count()

@@ -9,7 +9,7 @@ import pytest
 import structlog
 
 from retain import Memory
-from retain.server.observe import clean, configure, log
+from retain.server.observe import clean, configure, log, speak_softly
 from tests.server.upstream import Upstream, served
 from tests.server.world import World
 
@@ -23,7 +23,7 @@ _LOGGERS = ("retain", "uvicorn", "uvicorn.error")
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Iterator[Lines]:
     """The log as it is written, line by line; the loggers are put back afterwards."""
-    before = {name: (list(one.handlers), one.level, one.propagate) for name in _LOGGERS if (one := _logger(name))}
+    before = {one.name: (list(one.handlers), one.level, one.propagate) for one in map(_logger, _LOGGERS)}
     configure("json", getattr(request, "param", logging.INFO))
     yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     structlog.reset_defaults()
@@ -167,7 +167,7 @@ def test_secrets_reach_neither_log_nor_errors_nor_description_nor_figures(lines:
 
 def test_a_crash_is_told_by_its_kind_and_place_and_not_by_its_message(lines: Lines) -> None:
     try:
-        {}["Anna lives in Oslo"]
+        dict[str, int]()["Anna lives in Oslo"]
     except KeyError as error:
         log.error("request.crashed", exc_info=error)
     (line,) = lines()
@@ -189,3 +189,18 @@ def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines
     assert "memory.stored" in told
     assert "alice" in told
     assert CANARY not in told
+
+
+def test_an_application_that_configured_nothing_finds_the_log_in_its_own(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], world: World
+) -> None:
+    structlog.reset_defaults()
+    speak_softly()
+    with caplog.at_level(logging.INFO, "retain"):
+        world.client.get("/v1/stats", headers={"X-Request-ID": "r7"})
+        log.error("broken", exc_info=ValueError("Anna lives in Oslo"), note=f"key {CANARY}")
+    request, broken = (one for one in caplog.records if one.name == "retain.server")
+    assert (request.getMessage(), vars(request)["route"], vars(request)["request_id"]) == ("request", "/v1/stats", "r7")
+    assert vars(broken)["error"] == "ValueError"
+    assert not [word for word in ("Oslo", CANARY) if word in str(vars(broken))]
+    assert capsys.readouterr().out == ""

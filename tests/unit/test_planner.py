@@ -131,7 +131,7 @@ def test_an_excerpt_of_a_long_turn_shows_the_place_that_matches() -> None:
     [(1, 3, 2, 2), (240, 4, 2, 2), (800, 13, 6, 4), (1_000, 15, 8, 5), (16_000, 15, 8, 6)],
 )
 def test_sections_grow_with_the_budget(budget: int, facts: int, episodes: int, turns: int) -> None:
-    room = sizes(budget)
+    room = sizes(budget, RetrievalPolicy())
     assert (room[Layer.FACT], room[Layer.EPISODE], room[Layer.TURN]) == (facts, episodes, turns)
 
 
@@ -212,9 +212,18 @@ def test_the_walk_ends_at_the_first_that_does_not_fit() -> None:
 @pytest.mark.req("X-5", "S-30")
 def test_limit_sections_and_budget_apply_together() -> None:
     items = [fact(at, f"Fact number {at}.") for at in range(30)]
-    assert len(planned(items).chosen) == sizes(800)[Layer.FACT]
+    assert len(planned(items).chosen) == sizes(800, RetrievalPolicy())[Layer.FACT]
     assert len(planned(items, policy=RetrievalPolicy(limit=10)).chosen) == 10
     assert len(planned(items, budget=90).chosen) < 4
+
+
+@pytest.mark.req("X-5", "O-52")
+def test_without_sections_only_the_limit_and_the_budget_count() -> None:
+    items = [fact(at, f"Fact number {at}.") for at in range(30)]
+    whole = RetrievalPolicy(sections=False)
+    assert len(planned(items, policy=whole).chosen) == 30
+    assert len(planned(items, policy=RetrievalPolicy(sections=False, limit=20)).chosen) == 20
+    assert len(planned(items, budget=90, policy=whole).chosen) < 4
 
 
 @pytest.mark.req("S-29")

@@ -32,6 +32,7 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
 
         from retain.server.app import create_app
         from retain.server.observe import configure
+        from retain.server.stored import with_stored
     except ImportError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'retain[server]'") from error
     settings = _placed(given.settings(), host, port)
@@ -39,7 +40,7 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     configure(settings.server.log)
     _greet(settings, token)
     uvicorn.run(
-        create_app(settings),
+        create_app(with_stored(settings)),
         host=settings.server.host,
         port=settings.server.port,
         log_config=None,

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from retain.core.evidence import Conversation
+from retain.core.evidence import Conversation, Evidence
 from retain.core.llm_question import Question, object_schema, system_message
 from retain.core.llm_screen import assistant_says, clean, first_person, is_stock_name, other_script, unusable
 from retain.core.normalize import normal_text
 from retain.core.parse import How, UnreadableAnswer, parse_json
 from retain.core.poison import is_quoted
 from retain.core.prompts import prompt_text
+from retain.core.rules.assistant import restated
+from retain.core.rules.material import is_english
 from retain.core.rules.orders import suspect
 from retain.core.rules.plain import plain
 from retain.core.rules.rewrite import third
@@ -90,8 +92,8 @@ class LlmFact:
     about: str = "user"
     date: str | None = None
     found_by: Literal["quote", "words"] = "quote"
-    quoted: bool = False
-    """The user quotes or hands over the words: others say it."""
+    doubtful: bool = False
+    """Others say it, and the user or the assistant only passes it on: somebody has to approve it."""
 
 
 @dataclass(slots=True)
@@ -270,8 +272,19 @@ def _with_evidence(reading: _Reading, fields: Mapping[str, Any], text: str) -> L
     if is_stock_name(text, turn.text):
         return "placeholder"
     labels = _labels(fields, text, reading.categories)
-    quoted = turn.role == "user" and is_quoted(turn.text, found.start, found.end)
-    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, quoted=quoted, **labels)
+    own = _is_plain(turn, found) or reading.side == "agent"
+    return LlmFact(text, found.turn, found.start, found.end, found_by=found.found_by, doubtful=not own, **labels)
+
+
+def _is_plain(turn: Message, found: Evidence) -> bool:
+    """Whether the words are the user's own, or an assistant plainly says back what it knows of them.
+
+    How an assistant says that is known in English only; elsewhere the model's own judgement has to do.
+    """
+    if turn.role == "user":
+        return not is_quoted(turn.text, found.start, found.end)
+    told = restated(turn.text)
+    return not is_english(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
 
 
 def _labels(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[str, Any]:

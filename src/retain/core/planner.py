@@ -100,12 +100,15 @@ def plan(
     about = _about(picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile(fence, today, "", ())))
     heading = HEADINGS.get(route, "")
     frame = len(_volatile(fence, today, heading, ())) + len(_joined(_block(NARRATIVE, about)))
-    lines = _walk(picked, items if heading else (), sizes(budget), policy.limit, budget * CHARS_PER_TOKEN - frame)
+    room = budget * CHARS_PER_TOKEN - frame
+    lines = _walk(picked, items if heading else (), sizes(budget, policy), policy.limit, room)
     return _assembled(picked, fence, today, (told, about, lines), route)
 
 
-def sizes(budget: int) -> dict[str, int]:
-    """How many memories of each layer a budget has room for."""
+def sizes(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
+    """How many memories of each layer there may be: as many as the budget has room for, or as are shown at all."""
+    if not policy.sections:
+        return dict.fromkeys(Layer, policy.limit)
     pinned = _clamp(budget // 60, 3, 15)
     return {
         Layer.IDENTITY: pinned,

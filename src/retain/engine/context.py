@@ -200,7 +200,7 @@ async def _find(parts: Parts, asked: Asked) -> None:
             user_id=who.user_id or None,
             agent_id=who.agent_id or None,
             run_id=who.run_id or None,
-            limit=min(policy.candidates, 2 * sum(sizes(asked.budget)[layer] for layer in layers)),
+            limit=min(policy.candidates, 2 * sum(sizes(asked.budget, policy)[layer] for layer in layers)),
             filters=_younger(parts, asked),
             min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
             layers=layers,

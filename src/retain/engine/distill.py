@@ -23,6 +23,7 @@ from retain.engine.extract import PATTERN, extract
 from retain.engine.metered import Metered, metered
 from retain.engine.parts import Parts
 from retain.engine.relate import Fact
+from retain.engine.session_log import decided
 from retain.engine.settle import Plan, settle
 from retain.engine.store import ensure_space
 from retain.engine.turns import Turn
@@ -230,7 +231,13 @@ class _Work:
             "repeated": len(self.known.repeated),
             "identity": kept,
             "dropped": dict(self.found.dropped),
+            **decided([*outcomes, *self._repeated()]),
         }
+
+    def _repeated(self) -> list[Outcome]:
+        """What only repeats a known fact, as a decision like the others."""
+        facts = [fact.draft for fact in self.found.facts if id(fact) in self.known.repeated]
+        return [Outcome("NONE", None, draft, reason="says no more than what is known") for draft in facts]
 
     async def _spoken_of(self, tx: Tx, outcomes: Sequence[Outcome]) -> list[Record]:
         """The facts that the session mentions, each once, as they are now."""

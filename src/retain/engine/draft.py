@@ -112,6 +112,11 @@ def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str 
     return hashlib.sha256(joined.encode()).hexdigest()
 
 
+def owner_alone(scope: Scope) -> Scope:
+    """The user of a scope, whatever agent or conversation it names besides; a scope without a user as it is."""
+    return Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope
+
+
 def waiting_dedupe(scope: Scope, fields: Sequence[str], text: str) -> str:
     """The same for what waits to be approved: beside what is known, not in its place."""
     return dedupe_value(scope, fields, speaker="import", key=None, text=text)

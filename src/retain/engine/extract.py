@@ -181,7 +181,7 @@ def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: d
         subject=subject_of(fact.text.lower()),
     )
     proposed = _fact(parts, scope, turn, candidate, metadata, FACTS, who)
-    proposed.draft.status = Status.QUARANTINED if fact.quoted else Status.ACTIVE
+    proposed.draft.status = Status.QUARANTINED if fact.doubtful else Status.ACTIVE
     return proposed
 
 

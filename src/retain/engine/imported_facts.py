@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from retain.core.importers.items import Sort
-from retain.engine.draft import TRUST, Draft, dedupe_value, event_of, new_record, waiting_dedupe
+from retain.engine.draft import TRUST, Draft, dedupe_value, event_of, new_record, owner_alone, waiting_dedupe
 from retain.engine.imported_items import Taken
 from retain.engine.ingest import Transcript
 from retain.engine.parts import Parts
@@ -99,9 +99,8 @@ def _episode_name(scope: Scope, text: str) -> str:
 
 def _names(scope: Scope, fields: Sequence[str], speaker: str, text: str) -> list[str]:
     """As it would be known if it was learned, if it waited, and if it was stored word for word; for the user alone."""
-    own = Scope(scope.tenant_id, scope.user_id)
     found = [dedupe_value(scope, fields, speaker="", key=None, text=text), waiting_dedupe(scope, fields, text)]
-    for where in (scope, own) if scope.user_id else (scope,):
+    for where in (scope, owner_alone(scope)):
         found += [
             dedupe_value(where, fields, speaker=who, key=None, text=text) for who in ("", "user", "import", speaker)
         ]

@@ -40,6 +40,7 @@ _LOW: Final = "skipped:low_novelty:"
 _MESSAGE: Final = 300
 
 _UNREACHED: Final = "skipped:core_model_unavailable"
+_LOADING: Final = "skipped:not_resident"
 _TRANSIENT: Final = (
     (LlmUnavailable, "skipped:breaker_open"),
     (RateLimited, "skipped:model_in_use"),
@@ -79,10 +80,15 @@ def failure_of(error: Exception, *, session: bool = True) -> Failure:
     outage = is_outage(error)
     for kind, outcome in _TRANSIENT:
         if isinstance(error, kind) and not isinstance(error, BackendTimeout):
-            return Failure(outcome, str(error), counts=False, outage=outage)
+            return Failure(_LOADING if _is_loading(error) else outcome, str(error), counts=False, outage=outage)
     if isinstance(error.__cause__, ConnectionError):  # a function of somebody's own that did not get through
         return Failure(_UNREACHED, str(error), counts=False, outage=outage)
     return Failure(f"error:{error.message[:_MESSAGE]}", str(error), session or is_hopeless(error), outage)
+
+
+def _is_loading(error: RetainError) -> bool:
+    """Whether a model is there and not in memory yet: servers of local models say so with a 503 and these words."""
+    return isinstance(error, BackendUnavailable) and "loading model" in error.message.lower()
 
 
 def is_hopeless(error: RetainError) -> bool:

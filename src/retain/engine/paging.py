@@ -9,8 +9,9 @@ from typing import Any
 
 from retain.core.check import checked_kind, checked_text
 from retain.core.visible import visible
-from retain.engine import metrics, shape
+from retain.engine import shape
 from retain.engine.asking import checked_limit
+from retain.engine.feedback import JUDGED, USED
 from retain.engine.parts import Parts
 from retain.errors import InvalidInput
 from retain.model.query import And, Condition, Op, Or, Where
@@ -39,15 +40,17 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     limit = checked_limit(request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)
 
+    user = _counted(parts, request)
+
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
         kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
-        stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens}
+        uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
+        stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}
         return {"results": [shape.item(found) for found in rows], "stats": stats}
 
     page = await parts.ledger.read(work)
     total, cache = page["stats"]["total"], parts.embedding.cache.as_dict()
-    page["stats"]["hit_rate"] = await _hit_rate(parts, request)
     page["stats"]["cache"] = {name: cache[name] for name in ("hits", "misses")}
     place = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
     return {**page, **place, "pages": ceil(total / limit)}
@@ -72,9 +75,14 @@ def _offset(request: PageRequest, limit: int) -> int:
     return (given - 1) * limit if request.offset is None else given
 
 
-async def _hit_rate(parts: Parts, request: PageRequest) -> float | None:
-    """Of the user who is named, or of everybody; what is counted is not told by agent."""
+def _counted(parts: Parts, request: PageRequest) -> str | None:
+    """Whose uses are counted: a user's, or ('') everybody's; None for who reaches an agent, by whom nothing is told."""
     if parts.bounds is not None and not parts.bounds.user_id:
         return None
-    rate: float | None = (await metrics.metrics(parts, request.given.get("user_id"), None))["retrieval_hit_rate"]
-    return rate
+    return parts.scope(request.given).user_id
+
+
+def _hit_rate(counted: Mapping[str, int]) -> float | None:
+    """The share of what was shown that an answer used, as ``metrics`` tells it."""
+    shown = counted.get(JUDGED, 0)
+    return round(counted.get(USED, 0) / shown, 4) if shown else None

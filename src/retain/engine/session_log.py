@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retain.engine.converse import Conversation, Learned
 from retain.engine.projects import feed_turns
+from retain.engine.write import Outcome
 from retain.model.instant import Instant
 from retain.ports.ledger import Tx
 
@@ -22,16 +23,21 @@ def told(said: Conversation) -> dict[str, Any]:
 
 def decisions(said: Conversation, learned: Learned) -> dict[str, Any]:
     """What was decided about each fact, for the log."""
-    decided = [
+    return {**told(said), **decided(learned.outcomes)}
+
+
+def decided(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Each fact with what became of it, and why."""
+    rows = [
         {
             "fact": outcome.draft.text,
             "action": str(outcome.event),
             "target_id": outcome.record.id if outcome.record else None,
             "reason": outcome.reason,
         }
-        for outcome in learned.outcomes
+        for outcome in outcomes
     ]
-    return {**told(said), "extracted_count": len(decided), "decisions": decided}
+    return {"extracted_count": len(rows), "decisions": rows}
 
 
 async def feed_project(tx: Tx, said: Conversation, made: Mapping[str, Any], now: Instant) -> None:

@@ -11,7 +11,7 @@ from retain.core.reconcile import Action, Decision, decide
 from retain.core.statement import understand
 from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
-from retain.engine.draft import Draft, dedupe_value, event_of, new_record, text_hash, waiting_dedupe
+from retain.engine.draft import Draft, dedupe_value, event_of, new_record, owner_alone, text_hash, waiting_dedupe
 from retain.engine.holders import Replacement, parted, replace_for, retract_for, unlink
 from retain.engine.parts import Parts
 from retain.engine.projects import feed_outcomes, feed_turns
@@ -166,10 +166,10 @@ def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
     draft.trust = min(draft.trust, said.trust)
     if said.origin == Origin.IMPORT:
         draft.origin, draft.status = Origin.IMPORT, Status.QUARANTINED
-    if draft.status == Status.ACTIVE:
-        return [draft.dedupe]
-    draft.dedupe = waiting_dedupe(scope, fields, draft.text)
-    return [dedupe_value(scope, fields, speaker="", key=None, text=draft.text), draft.dedupe]
+    names = [dedupe_value(one, fields, speaker="", key=None, text=draft.text) for one in (scope, owner_alone(scope))]
+    if draft.status == Status.QUARANTINED:
+        draft.dedupe = waiting_dedupe(scope, fields, draft.text)
+    return list(dict.fromkeys([draft.dedupe, *names]))
 
 
 def _has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from retain.core.fusion import Scored
 from retain.engine.write import Outcome
 from retain.model.event import Event
-from retain.model.memory import Found, Layer
+from retain.model.memory import Found, Layer, Status
 
 
 def item(found: Found) -> dict[str, Any]:
@@ -69,6 +69,8 @@ def change(outcome: Outcome) -> dict[str, Any]:
         shown["reason"] = outcome.reason
     if outcome.draft.data and "evidence" in outcome.draft.data:
         shown["evidence"] = outcome.draft.data["evidence"]
+    if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
+        shown["status"] = str(outcome.draft.status)
     if outcome.error:
         shown["error"] = outcome.error.as_dict()
     return shown

@@ -55,10 +55,10 @@ class RetrievalPolicy:
     """How much of the memory a model is shown; what bites first decides.
 
     ``strategy`` and ``min_score`` are those of every search unless they are given. At most ``candidates`` memories are
-    looked at and ``limit`` of them shown, as far as the sections have room. ``transcript_days`` is how far back turns
-    are looked for (0: without end). ``override_tokens`` is how much of what the user told us to keep in mind is shown,
-    whatever the budget. Of unrelated questions only the share ``false_injection`` is shown anything (0: whatever was
-    found is shown). A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
+    looked at and ``limit`` of them shown; with ``sections`` the budget also says how many there may be of each layer.
+    ``transcript_days`` is how far back turns are looked for (0: without end). ``override_tokens`` is how much of what
+    the user told us to keep in mind is shown, whatever the budget. Of unrelated questions only the share
+    ``false_injection`` is shown anything (0: whatever was found is shown). A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
     ``turn_min_score`` is the minimum for turns, and ``min_scores`` are those of embedders by ``provider:model``: a
     cosine of one model says little about that of another.
     """
@@ -77,6 +77,7 @@ class RetrievalPolicy:
     receipt_days: int = 30
     turn_min_score: float | None = None
     min_scores: tuple[tuple[str, float], ...] = ()
+    sections: bool = True
 
     def minimum(self, embedder: str, *, turns: bool = False) -> float | None:
         """How near in meaning something must be, by the words of this embedder (``provider:model``)."""

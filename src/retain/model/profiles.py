@@ -46,7 +46,7 @@ PROFILES: Final[dict[str, Profile]] = {
         inject=Injection(extras=("events",)),
     ),
     "gateway": Profile(
-        RetrievalPolicy(token_budget=2_000, candidates=100, limit=100),
+        RetrievalPolicy(token_budget=2_000, candidates=100, limit=100, sections=False),
         Recall(visible_days=30, bootstrap_min=0),
         Formation(mode="background"),
         dedupe_scope=("user_id",),
@@ -73,6 +73,7 @@ PROFILES: Final[dict[str, Profile]] = {
             limit=10,
             min_score=_ABOVE_EIGHT_TENTHS,
             min_scores=((_BUILT_IN, 0.3),),
+            sections=False,
         ),
         formation=Formation(mode="background"),
         dedupe_scope=("user_id",),

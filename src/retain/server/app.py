@@ -21,7 +21,7 @@ from retain.server.limits import Rate
 from retain.server.mcp.http import McpMount
 from retain.server.metrics import OBSERVED
 from retain.server.middleware import Envelope, Wall
-from retain.server.observe import Watcher
+from retain.server.observe import Watcher, speak_softly
 from retain.server.routes import include_all
 from retain.server.state import State
 
@@ -31,6 +31,7 @@ _SHUTDOWN_SECONDS: Final = 5.0
 def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: AsyncMemory | None = None) -> FastAPI:
     """The application for some settings; a ``memory`` that is handed over stays its owner's to close."""
     settings = Settings.of(config)
+    speak_softly()
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
     governor = observed(ours, settings)

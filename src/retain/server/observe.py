@@ -9,7 +9,7 @@ import time
 import traceback
 from collections.abc import Mapping, MutableMapping
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +25,7 @@ _USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asc
 _OUR_KEYS: Final = re.compile(r"\brt_[0-9a-f]{4,}_[A-Za-z0-9_-]+")
 _MASKED: Final = "[redacted:api_key]"
 _FORMAL: Final = frozenset({"timestamp", "level", "trace"})
+_LOGGER: Final = logging.getLogger("retain.server")
 _FORWARDED: Final = ("retain", "uvicorn", "uvicorn.error")
 _FAILED: Final = 500
 _UNMATCHED: Final = "unmatched"
@@ -61,6 +62,28 @@ def configure(style: str, level: int = logging.INFO) -> None:
     )
     for name in _FORWARDED:
         _forward(logging.getLogger(name), level)
+
+
+def speak_softly() -> None:
+    """Leave it to the logging of the application what is written, where nobody has configured this log."""
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.add_log_level,
+                _traced,
+                _without_secrets,
+                _handed_over,
+            ],
+            cache_logger_on_first_use=False,
+        )
+
+
+def _handed_over(_: Any, __: str, line: MutableMapping[str, Any]) -> NoReturn:
+    event, level = str(line.get("event")), getattr(logging, line["level"].upper(), logging.ERROR)
+    fields = {name: value for name, value in line.items() if name not in _USUAL}
+    _LOGGER.log(level, event, extra={**fields, "event": event})
+    raise structlog.DropEvent
 
 
 def _forward(logger: logging.Logger, level: int) -> None:

@@ -9,6 +9,7 @@ from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, r
 from retain.adapters.ledger.postgres_fulltext import PostgresFullText
 from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_types import PgVector
+from retain.adapters.ledger.postgres_vectors import PostgresVectors
 from retain.adapters.ledger.postgres_where import compiled
 from retain.adapters.ledger.seam import marks
 from retain.adapters.ledger.tables.admin import AdminTable
@@ -18,21 +19,12 @@ from retain.adapters.ledger.tables.inbox import SignalsTable
 from retain.adapters.ledger.tables.keys import ApiKeysTable
 from retain.adapters.ledger.tables.memories import MemoriesTable
 from retain.adapters.ledger.tables.stored import StoredTexts
-from retain.adapters.ledger.tables.vectors import VectorsTable, words_of
 from retain.adapters.ledger.tx import SqlTx
 from retain.model.access import ApiKey
 from retain.model.instant import Instant
 from retain.model.memory import Record
 from retain.model.scope import Scope
 from retain.ports.bulk import BulkRow, BulkTable
-
-_PUT: Final = """
-INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
-_FILL: Final = """
-INSERT INTO vectors (tenant_id, memory_seq, signature, vector, words)
-SELECT tenant_id, seq, ?, ?, ?::bytea FROM memories WHERE tenant_id = ? AND seq = ? AND valid_to IS NULL
-ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.vector, words = excluded.words"""
 
 _MOST_NUMBERS: Final = 64
 _NUMBERS: Final = "SELECT nextval('retain.memories_seq_seq') FROM generate_series(1, ?)"
@@ -55,7 +47,7 @@ class PostgresTx(SqlTx):
         super().__init__(sql, compiled)
         self.memories = _Memories(sql)
         self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
-        self.vectors = _Vectors(sql)
+        self.vectors = PostgresVectors(sql)
         self.signals = _Signals(sql)
         self.api_keys = _ApiKeys(sql)
         self.stored = _Stored(sql)
@@ -97,16 +89,6 @@ JOIN memories m ON m.tenant_id = p.tenant AND m.seq = p.seq
 JOIN links l ON l.tenant_id = p.tenant AND l.memory_seq = p.seq
  AND l.user_id = p.one AND l.agent_id = p.other AND l.run_id = p.run
 ORDER BY p.seq %s"""
-
-
-class _Vectors(VectorsTable):
-    async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
-        rows = ((tenant_id, seq, signature, PgVector(one), words_of(one)) for seq, one in vectors)
-        await self._sql.many(_PUT, rows)
-
-    async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        params = ((signature, PgVector(one), words_of(one), tenant_id, seq) for seq, one in vectors)
-        return sum([await self._sql.run(_FILL, each) for each in params])
 
 
 class _Signals(SignalsTable):

@@ -44,6 +44,8 @@ def checked_format(name: object) -> str:
 def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
     """What a file of JSON, of JSON lines or of Markdown holds."""
     text = _decoded(raw)
+    if not text.strip():
+        raise InvalidInput("there is nothing in it")
     if wanted == MARKDOWN:
         into.format = MARKDOWN
         markdown.read(text, into, title)

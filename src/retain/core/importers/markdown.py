@@ -17,7 +17,11 @@ _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 _FRONT_DATE: Final = re.compile(r"^(?:date|created|created_at|updated)[ \t]*:[ \t]*[\"']?([^\"'\n]+)", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[ \t]*(```+|~~~+)")
 _HEADING: Final = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_BOLD: Final = re.compile(r"^[ \t]{0,3}(\*\*|__)([^*_\n]{1,200})\1[ \t]*:?[ \t]*$")
 _POINT: Final = re.compile(r"^[ \t>]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)$")
+_DEEPEST: Final = 7
+"""A line in bold stands for a heading below all others."""
+
 _RULE: Final = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$")
 _TABLE: Final = re.compile(r"^[ \t]*\|.*\|[ \t]*$")
 _DATED: Final = re.compile(
@@ -58,7 +62,7 @@ def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
     headings: dict[int, str] = {}
     held: list[str] = []
     for line in _prose(text, into):
-        heading, point = _HEADING.match(line), _POINT.match(line)
+        heading, point = _HEADING.match(line) or _BOLD.match(line), _POINT.match(line)
         if heading or point or not line.strip():
             if held:
                 yield list(headings.values()), "\n".join(held)
@@ -66,7 +70,7 @@ def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
         else:
             held.append(line.strip().lstrip("> \t"))
         if heading:
-            level = len(heading[1])
+            level = len(heading[1]) if heading[1].startswith("#") else _DEEPEST
             headings = {depth: name for depth, name in headings.items() if depth < level}
             headings[level] = _plain(heading[2])
     if held:

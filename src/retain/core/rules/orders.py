@@ -11,7 +11,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-_ANY_WAY: Final = re.IGNORECASE
 _LEAD: Final = (
     r"^\W*(?:(?:please|now|also|then|and|so|first|finally|important|urgent|attention|note|hey|dear|ai|assistant|model|agent|"
     r"chatbot|you (?:must|should|shall|will|have to|need to|are (?:required|instructed|ordered|told|asked) to))\b[\s,:!-]*)*"
@@ -21,7 +20,7 @@ _TAKES_OVER: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override|overwrite|bypass|discard|replace|supersede|reset|erase|delete|wipe|stop following)"
     r"\b[^.!?\n]{0,60}\b(?:instructions?|rules?|prompts?|guidelines?|directives?|polic(?:y|ies)|constraints?|memor(?:y|ies)"
     r"|everything (?:above|before|you)|all (?:of )?(?:the )?(?:above|previous|prior)|system message|what (?:the user|you were))\b"
-    r"|<\|\s*(?:im_start|im_end|system|user|assistant|endoftext)|\[/?INST\]|<<\s*/?SYS|^\W*#{2,}\s*(?:system|instruction|new task)"
+    r"|<\|\s*(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<<\s*/?sys|^\W*#{2,}\s*(?:system|instruction|new task)"
     r"|^\W*(?:system|developer|admin(?:istrator)?|root|operator)(?: (?:prompt|message|note|override|update|notice|instruction)s?)?\s*[\])>]*\s*[:=]"
     r"|\b(?:begin|end|new|updated|hidden|secret|real) (?:system )?(?:instructions?|prompt|directives?)\b"
     r"|\byou are now (?:in \w+ mode|an? (?:\w+ ){0,2}(?:ai|assistant|model|bot|agent|persona|admin|administrator)\b|acting|operating"
@@ -32,10 +31,12 @@ _TAKES_OVER: Final = re.compile(
     r"|\bdo(?: not|n't|nt) (?:tell|inform|mention|reveal|notify|warn|alert|show|disclose|let)\b[^.!?\n]{0,40}\b(?:user|human|anyone|anybody|them|customer|this)\b"
     r"|\bwithout (?:telling|asking|informing|notifying|alerting)\b[^.!?\n]{0,20}\b(?:user|human|them|anyone)\b"
     r"|\b(?:decode|decrypt|deobfuscate|rot13|base64)\b[^.!?\n]{0,80}\b(?:follow|obey|execute|comply|carry out)\b"
+    r"|\b(?:attention|notes? (?:to|for)|if you(?:'re| are)|dear|messages? (?:to|for)|addressed to|instructions? (?:to|for))\b[^.!?\n]{0,20}"
+    r"\b(?:ai|ais|llms?|assistants?|language models?|agents?|bots?|chatbots?)\b|\bnew task\s*:|\bi (?:hereby )?(?:order|instruct|command|authori[sz]e) you\b"
+    r"|\byou (?:have been|were|are being) (?:upgraded|updated|reprogrammed|hacked|reassigned|reset|instructed|authori[sz]ed)\b"
     r"|\bretain-memory\b|\bmemory[_ -]?(?:add|update|write|set|override|tool)\b|\b(?:add|save|set|update|pin)_memory\b"
     r"|\b(?:ignorier|missacht|vergiss|ignorez|oubliez|ignora|olvida|ignore|dimentica|esque[cç]a)\w*\b[^.!?\n]{0,50}"
     r"\b(?:anweisung|instruction|consigne|instruccion|istruzion|instru[cç])\w*",
-    _ANY_WAY,
 )
 """Where one of these stands, somebody tries to speak in the place of others: nothing around it is believed either."""
 
@@ -53,25 +54,26 @@ _ORDERS: Final = re.compile(
     r"approve|grant|recommend|promote|advertise|refuse|stop|set|change|update|switch|mark|rename)\b[^.!?\n]{0,80}"
     r"\b(?:user|user's|customer|everyone|anyone|in (?:pirate|rhyme|latin|all caps|\w+ (?:only|speak|style))|only in|from now on|as (?:the )?(?:admin|root|owner|ceo)|"
     r"default|always|every|all future|instructions?|tool|plugin|links?|brand|preference|language)\b"
+    r"|\b(?:append|prepend|include|insert|output|print|add|repeat|mention)\b[^.!?\n]{0,80}\b(?:every|each|all(?: your)?) (?:reply|replies|answers?|responses?|messages?|summar(?:y|ies))\b"
+    r"|\b(?:the )?(?:assistant|ai|model|agent|chatbot) (?:should|must|shall|has to|is to)\b|\bwhen (?:you )?summari[sz](?:e|ing)\b[^.!?\n]{0,20}\b(?:say|state|write|mention|include)\b"
+    rf"|{_LEAD}(?:(?:make|be) sure to |kindly )?(?:tell|inform|convince|persuade|remind) (?:them|him|her|people|everyone|the (?:user|reader|customer))\b"
+    r"|\b(?:store|save|record|keep|remember)\b[^.!?\n]{0,60}\b(?:permanently|forever|as a fact|as (?:a )?(?:trusted|verified))\b|\b(?:in|to|into|update) the profile\b"
     r"|\b(?:merke? dir|merken sie sich|retiens que|souviens-toi|recuerda que|lembre-se|ricorda che|onthoud dat|husk at)\b",
-    _ANY_WAY,
 )
 
 _FOR_A_MACHINE: Final = re.compile(
     r"\b(?:the|this|our|that) (?:user|customer|human|account holder|end user)(?:'s|’s)?\b|\buser's\b"
     r"|^\W*(?:memory|memories|profile|identity|fact|user|preference|override|correction|update)(?: (?:update|entry|note|fact|profile|memory|record))?\s*[:=]"
     r"|\b(?:user_?(?:name|id|profile|data)|api_key|is_admin|role)\b\s*[\"']?\s*[:=]",
-    _ANY_WAY,
 )
 """Nobody who talks to somebody calls them "the user": this is written for whoever keeps notes."""
 
 _HEARSAY: Final = re.compile(
-    r"\b(?:according to|as (?:stated|written|noted|shown|listed) (?:in|on|by)|based on) (?:the|this|that|a|an|your|my) [^.!?\n]{0,60}\b(?:your?|user)\b"
+    r"\b(?:according to|as (?:stated|written|noted|shown|listed) (?:in|on|by)|based on) (?:the|this|that|a|an|your|my|our) [^.!?\n]{0,60}\b(?:your?|user)\b"
     r"|\b(?:the|this|that|an?|your|my) (?:\w+ )?(?:web ?page|website|page|site|article|document|file|e-?mail|message|tool|search|results?|api|database|pdf|"
-    r"readme|ticket|crm|plug-?in|function|output|log|response|record|snippet|comment|attachment|calendar)\b[^.!?\n]{0,40}\b(?:says?|said|states?|stated|"
+    r"readme|ticket|crm|knowledge base|entry|records|plug-?in|function|output|log|response|record|snippet|comment|attachment|calendar)\b[^.!?\n]{0,40}\b(?:says?|said|states?|stated|"
     r"shows?|tells?|told|reports?|reported|returned|confirms?|confirmed|indicates?|claims?|lists?|reads?|instructs?|instructed|notes?|mentions?|wants?)\b"
     r"[^.!?\n]{0,160}\b(?:your?|user|me)\b",
-    _ANY_WAY,
 )
 """What a tool or a page says of the user, told by somebody who has only read it."""
 
@@ -82,7 +84,6 @@ _SENSITIVE: Final = re.compile(
     r"bank (?:account|details)|admin(?:istrator)? (?:rights?|access|privileges?)|root access|superuser)\b"
     r"|\b(?:your?|my|their|his|her) (?:\w+ ){0,2}bank(?:er)?(?: is|'s| was| has| changed|:)|\bbank(?:s|ing)? (?:with|at)\b"
     r"|\b(?:your?|my|their) (?:\w+ )?(?:e-?mail|phone|address|website|home ?page|number) (?:\w+ ){0,2}(?:is|has changed|changed)\b",
-    _ANY_WAY,
 )
 
 _MARKS: Final = re.compile(r"<!--|-->|</?\w[^<>\n]{0,200}>|[*_~`#>|\"'“”‘’\[\](){}]+")
@@ -91,10 +92,10 @@ _UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufef
 _LOOKED_AT: Final = 400
 """So much of a sentence is looked at, from its beginning and from its end."""
 
-_CONFUSABLE: Final = str.maketrans("аеорсухіѕԁԛѡӏАЕОРСУХІЅ\u0430", "aeopcyxisdqwlAEOPCYXISa")
+_CONFUSABLE: Final = str.maketrans("аеорсухіѕԁԛѡӏ", "aeopcyxisdqwl")
 
 
-_DRAWN_IN: Final = re.compile(r"!\[[^\]\n]{0,100}\]\(\s*(?:https?:|data:|javascript:)", _ANY_WAY)
+_DRAWN_IN: Final = re.compile(r"!\[[^\]\n]{0,100}\]\(\s*(?:https?:|data:|javascript:)")
 """A picture that is fetched from somewhere tells that somewhere what stands in its address."""
 
 
@@ -105,7 +106,7 @@ def takes_over(text: str) -> bool:
 
 def is_order(text: str) -> bool:
     """Whether a sentence is an order, whoever it is about."""
-    return takes_over(text) or bool(_DRAWN_IN.search(text)) or bool(_ORDERS.search(_forms(text)[-1]))
+    return takes_over(text) or bool(_DRAWN_IN.search(_forms(text)[0])) or bool(_ORDERS.search(_forms(text)[-1]))
 
 
 def suspect(text: str) -> bool:
@@ -123,6 +124,7 @@ def _forms(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> tuple[str, ...]:
+    text = text.lower()
     folded = text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_CONFUSABLE)
     bare = " ".join(_MARKS.sub(" ", folded).split())
     joined = _SPACED_OUT.sub(lambda found: re.sub(r"[ .\-_]", "", found[0]), bare)

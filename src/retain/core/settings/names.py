@@ -83,6 +83,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "min_scores": Scores(),
             "candidates": Number(1),
             "limit": Number(1),
+            "sections": Flag(),
             "transcript_days": Number(0),
             "override_tokens": Number(0),
             "cache_seconds": Number(0, whole=False),

@@ -109,8 +109,8 @@ class Previewing(Face):
     async def set_backends(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Store which embedder, reranker and stores a service is to use from its next start.
 
-        A key (``qdrantApiKey``, or ``apiKey`` of a backend) is kept apart and never shown again; '' takes it away, and it
-        goes by itself when the address it was for changes: ``cleared`` names those.
+        A key (``qdrantApiKey``, or ``apiKey`` of a backend) is kept apart and never shown again; '' takes it away, and
+        it goes by itself when the address it was for changes: ``cleared`` names those.
         """
         from retain.engine import backends
 

@@ -13,6 +13,7 @@ from retain.core.dialects.base import Block, Body, Dialect
 from retain.core.dialects.tooling import Tool
 from retain.core.fence import echoes
 from retain.core.inject import Position
+from retain.engine.pause import not_shown
 from retain.engine.tuning import tuned
 from retain.errors import RetainError
 from retain.model.access import Verb
@@ -102,6 +103,8 @@ class Exchange:
         )
         self.policy = parts.policy
         self._switch()
+        if not_shown(parts):
+            self.tool = None
         question = self.dialect.question(self.body)
         if not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
             self._skip(_OFF)

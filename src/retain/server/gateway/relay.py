@@ -12,12 +12,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from retain.core.dialects.base import Heard
-from retain.errors import RetainError
+from retain.errors import BackendUnavailable, RetainError
 from retain.server.gateway.counts import CUT
 from retain.server.gateway.hook import Exchange
 from retain.server.gateway.rounds import Rounds
 from retain.server.gateway.sse import Event, written
 from retain.server.gateway.tasks import Tasks
+from retain.server.observe import log
 
 _OK: Final = 200
 
@@ -39,8 +40,10 @@ class Relayed(Response):
         finally:
             sending.cancel()
             leaving.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            ended, _ = await asyncio.gather(sending, leaving, return_exceptions=True)
             await self._pieces.aclose()
+        if isinstance(ended, Exception) and not isinstance(ended, OSError):  # a caller who is gone is no news
+            log.error("gateway.stream.crashed", kind=type(ended).__name__, exc_info=ended)
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -59,9 +62,11 @@ async def whole(
     exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, headers: dict[str, str]
 ) -> Response:
     """An answer that comes in one piece."""
-    response, changed = await rounds.whole(response)
     try:
+        response, changed = await rounds.whole(response)
         body = await response.aread()
+    except httpx2.HTTPError as error:
+        raise BackendUnavailable("the upstream ended its answer early", kind="upstream", name="") from error
     finally:
         await response.aclose()
     reply = changed or (_object(body) if response.status_code == _OK else None)

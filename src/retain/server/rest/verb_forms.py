@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from retain.remote.verbs import LEFT_OUT
 from retain.server.schemas.base import Given, Json
@@ -15,6 +15,7 @@ from retain.server.schemas.memories import Messages, Pack
 _Items = list[Json]
 _Turns = str | Json | list[str | Json]
 _Filters = Json | list[Any]
+_Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
 
 TYPES: Final[dict[str, Any]] = {
     "Filters": _Filters,
@@ -29,7 +30,7 @@ TYPES: Final[dict[str, Any]] = {
     "When": str,
     "bool": bool,
     "float": float,
-    "int": int,
+    "int": _Whole,
     "str": str,
     "str | int": str | int,
 }

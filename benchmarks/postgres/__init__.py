@@ -1,0 +1,1 @@
+"""How search inside PostgreSQL compares with the same SQL by itself."""

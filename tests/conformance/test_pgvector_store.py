@@ -1,0 +1,137 @@
+"""A vector store in PostgreSQL keeps the contract of every other one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from retain.adapters.io.blocking import BlockingIo
+from retain.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
+from retain.drive import drive
+from retain.errors import DimensionMismatch, InvalidFilter, InvalidInput, VectorStoreError
+from retain.model.query import Condition, Op
+from retain.ports.io import Io
+from retain.ports.vectors import Point, VectorStore
+from retain.testing.vector_cases import NAME, close, filled
+from retain.testing.vector_store import VectorStoreSuite
+from tests.postgres.server import Server
+
+
+class _InPostgres(VectorStoreSuite):
+    unsupported = frozenset({Op.ICONTAINS})
+    options: ClassVar[dict[str, Any]] = {}
+    _url = ""
+
+    @pytest.fixture(autouse=True)
+    def _database(self, postgres: Server) -> None:
+        self._url = postgres.url(postgres.name)
+
+    async def fresh(self, io: Io) -> VectorStore:
+        """A schema without tables."""
+        store = PgVectorStore(PgVectorConfig(url=self._url, schema="suite's", **self.options), io)
+        await store.reset()
+        return store
+
+
+@pytest.mark.req("C-31", "C-32", "C-34", "R-5", "R-27", "R-28", "X-19")
+class TestComparedOneByOne(_InPostgres):
+    """A small collection."""
+
+
+@pytest.mark.req("C-34")
+class TestByHnsw(_InPostgres):
+    """Every search asks the index first."""
+
+    options: ClassVar[dict[str, Any]] = {"exact_rows": 0}
+
+
+@pytest.fixture
+def store(postgres: Server) -> PgVectorStore:
+    made = PgVectorStore(PgVectorConfig(url=postgres.url(postgres.name), schema="one"), BlockingIo())
+    drive(made.reset())
+    return made
+
+
+@pytest.mark.req("C-34")
+def test_the_table_has_the_columns_that_other_tools_expect(store: PgVectorStore, postgres: Server) -> None:
+    drive(filled(store, [Point("a", [3, 4], {"user_id": "u"})]))
+
+    with postgres.superuser(postgres.name) as connection:
+        row = connection.execute(
+            f"SELECT id, vector::text, payload, created_at <= now(), 1 - (vector <=> '[0,2]') FROM one.{NAME}"
+        ).fetchone()
+        columns = connection.execute(
+            "SELECT column_name::text, udt_name::text FROM information_schema.columns WHERE table_schema = 'one'"
+        ).fetchall()
+        index = connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'one'").fetchall()
+
+    assert row is not None
+    assert row[:4] == ("a", "[0.6,0.8]", {"user_id": "u"}, True)
+    (hit,) = drive(store.search(NAME, [0, 2], 1))
+    close([hit.score], [row[4]])
+    assert set(columns) == {("id", "text"), ("vector", "vector"), ("payload", "jsonb"), ("created_at", "timestamptz")}
+    assert any("vector_cosine_ops" in one for (one,) in index)
+
+
+@pytest.mark.req("C-34")
+def test_an_ivfflat_index_is_made_when_it_is_asked_for(postgres: Server) -> None:
+    config = PgVectorConfig(url=postgres.url(postgres.name), schema="lists", index="ivfflat", exact_rows=0)
+    lists = PgVectorStore(config, BlockingIo())
+    drive(lists.reset())
+    drive(filled(lists, [Point(str(n), [1, n]) for n in range(200)]))
+
+    with postgres.superuser(postgres.name) as connection:
+        connection.execute(f"ANALYZE lists.{NAME}")
+        made = connection.execute("SELECT indexdef FROM pg_indexes WHERE schemaname = 'lists'").fetchall()
+
+    assert any("USING ivfflat" in one for (one,) in made)
+    assert [hit.id for hit in drive(lists.search(NAME, [1, 0], 3))] == ["0", "1", "2"]
+
+
+def test_many_points_behind_a_filter_are_found_by_the_index(store: PgVectorStore, postgres: Server) -> None:
+    by_index = PgVectorStore(PgVectorConfig(url=postgres.url(postgres.name), schema="one", exact_rows=0), BlockingIo())
+    points = [Point(f"{n:04}", [1, n / 1000, (n * 7 % 13) / 10], {"seq": n}) for n in range(3000)]
+    drive(filled(by_index, points))
+    with postgres.superuser(postgres.name) as connection:
+        connection.execute(f"ANALYZE one.{NAME}")
+
+    where = Condition("seq", Op.GTE, 2500)
+    found = drive(by_index.search(NAME, [1, 0, 0], 10, where))
+
+    assert [hit.id for hit in found] == [hit.id for hit in drive(store.search(NAME, [1, 0, 0], 10, where))]
+
+
+@pytest.mark.parametrize("name", ["x" * 64, "", 'a"; DROP TABLE b; --'])
+def test_any_name_is_a_name_or_refused(store: PgVectorStore, name: str) -> None:
+    if len(name) in (0, 64):
+        with pytest.raises(InvalidInput):
+            drive(store.create(name, 2))
+        return
+    drive(store.create(name, 2))
+
+    assert [info.name for info in drive(store.collections())] == [name]
+
+
+def test_what_goes_wrong_is_told_in_our_words(store: PgVectorStore) -> None:
+    drive(filled(store, [Point("a", [1, 0])]))
+    with pytest.raises(InvalidFilter):
+        drive(store.search(NAME, [1, 0], 5, Condition("no_such_field", Op.EQ, "x")))
+    with pytest.raises(DimensionMismatch):
+        drive(store.create("none", 0))
+    nowhere = PgVectorStore(PgVectorConfig(url="postgresql://nobody@127.0.0.1:1/none?connect_timeout=1"), BlockingIo())
+    with pytest.raises(VectorStoreError) as refused:
+        drive(nowhere.collections())
+    assert "nobody" not in str(refused.value)
+
+
+def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: Server) -> None:
+    drive(filled(store, [Point("a", [1, 0])]))
+    with postgres.superuser(postgres.name) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = %s "
+            "AND application_name = 'retain'",
+            (postgres.name,),
+        )
+
+    assert [point.id for point in drive(store.scan(NAME))] == ["a"]

@@ -1,0 +1,53 @@
+"""What a management view shows, through both faces."""
+
+from __future__ import annotations
+
+import pytest
+
+from retain.errors import InvalidInput, ScopeError
+from tests.faces.harness import Opens
+
+
+@pytest.mark.req("S-66", "N-42")
+async def test_scopes_are_listed_by_how_much_they_hold(opens: Opens) -> None:
+    face = opens()
+    await face.remember("I like tea", user_id="alice", agent_id="coach")
+    await face.remember("I like chess", user_id="alice")
+    gone = await face.remember("I like rain", user_id="bob")
+    await face.remember("I like snow", user_id="bob")
+    await face.delete(gone)
+    users = await face.scopes()
+    assert [(one["id"], one["memories"]) for one in users["results"]] == [("alice", 2), ("bob", 1)]
+    assert all(one["last_at"].endswith("Z") for one in users["results"])
+    assert [one["id"] for one in (await face.scopes(limit=1, offset=1))["results"]] == ["bob"]
+    assert [one["id"] for one in (await face.scopes("agent"))["results"]] == ["coach"]
+    assert (await face.scopes("run"))["results"] == []
+    with pytest.raises(InvalidInput):
+        await face.scopes("tenant")
+
+
+@pytest.mark.req("S-66")
+async def test_the_dashboard_counts_layers_and_background_work(opens: Opens) -> None:
+    face = opens()
+    await face.remember("I like tea")
+    await face.ingest([{"role": "user", "content": "hello there"}], user_id="alice")
+    await face.consolidate()
+    own = await face.dashboard(user_id="alice")
+    assert own["counts"] == {"identity": 0, "fact": 1, "episode": 0, "turn": 1}
+    assert [one["content"] for one in own["facts"]] == ["I like tea"]
+    everybody = await face.dashboard()
+    assert everybody["processing"]["by_task"]["consolidate"]["calls"] == 1
+    assert everybody["waiting"] == {"pending": 0, "dead": 0}
+    assert everybody["last_consolidation"]["status"] == "success"
+
+
+@pytest.mark.req("S-63")
+async def test_a_transcript_is_in_order_and_by_page(opens: Opens) -> None:
+    face = opens()
+    turns = [{"role": "user", "content": f"This is line {number}"} for number in range(5)]
+    await face.ingest(turns, user_id="alice", run_id="r")
+    page = await face.transcript(run_id="r", limit=2, offset=2)
+    assert [(one["index"], one["content"]) for one in page["results"]] == [(2, "This is line 2"), (3, "This is line 3")]
+    assert (page["total"], page["results"][0]["token_count"]) == (5, 3)
+    with pytest.raises(ScopeError):
+        await face.transcript()

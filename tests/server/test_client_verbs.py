@@ -1,0 +1,97 @@
+"""Whatever is sent to a verb, the answer is an answer or a description of what is wrong: never a crash."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from retain import AsyncMemory
+from retain.remote.verbs import VERBS
+from retain.server.rest.verb_forms import TYPES, form_of, parameters
+from tests.server.world import World
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from starlette.testclient import TestClient
+
+HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+NAMES = sorted(set(VERBS) - {"reset", "export"})
+STRANGE: dict[str, list[Any]] = {
+    "str": ["", " ", "\x00", "x" * 5_000, "ü🙂", "../../etc", "2026-13-40"],
+    "int": [0, -1, 2**31, 2**63, 2**70],
+    "float": [0.0, -1.5, 1e308],
+    "bool": [True, False],
+    "Mapping[str, Any]": [{}, {"": ""}, {"user_id": []}, {"a": {"b": [None]}}],
+    "Filters": [{}, [], [[]], {"AND": []}, {"field": "x"}, {"NOT": {"OR": [1]}}],
+    "When": ["", "yesterday", "0001-01-01", "9999-12-31T23:59:59-12:00"],
+    "Sequence[str]": [[], [""], ["x"] * 2_000, ["\x00"]],
+    "Sequence[float]": [[], [0.0], [1e308] * 3],
+    "Sequence[Mapping[str, Any]]": [[], [{}], [{"messages": 7}], [{"id": "", "values": []}], [{"memory_id": "x"}]],
+    "Iterable[Mapping[str, Any]]": [[], [{}], [{"type": "header"}], [{"id": "x", "messages": "y"}]],
+    "MessagesInput": ["", [], {}, [{}], [{"role": "ghost", "content": "x"}], {"content": [{"type": "image_url"}]}],
+    "TranscriptInput": ["", [], {}, [{}], [{"content": "x", "timestamp": "then"}], [{"content": "x", "run_id": []}]],
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[TestClient]:
+    """A caller who may do everything; one service will do, because nothing depends on what it holds."""
+    with World.of(HASH) as world:
+        yield world.client
+
+
+def strange(annotation: str) -> list[Any]:
+    plain = annotation.removesuffix(" | None")
+    known = STRANGE.get(plain) or STRANGE.get(plain.split(" | ", maxsplit=1)[0])
+    assert known is not None, annotation
+    return known
+
+
+def bodies(name: str) -> Iterator[dict[str, Any]]:
+    """Bodies in which one argument is strange and those that are needed are not."""
+    takes = parameters(getattr(AsyncMemory, name))
+    form: type[BaseModel] = form_of(name, getattr(AsyncMemory, name))
+    sample: dict[str, Any] = form.model_json_schema()["examples"][0]
+    yield sample
+    for one in takes:
+        for value in strange(str(one.annotation)):
+            yield {**sample, one.name: value}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_strange_argument_never_breaks_a_verb(client: TestClient, name: str) -> None:
+    for body in bodies(name):
+        answer = client.post(f"/v1/verbs/{name}", json=body)
+        assert answer.status_code < 500, (body, answer.text)
+        if answer.status_code >= 400:
+            told = answer.json()
+            assert told["code"] not in ("internal", "retain_error"), (body, told)
+            assert told["detail"], body
+
+
+@pytest.mark.parametrize("name", [*NAMES, "export"])
+def test_what_a_verb_does_not_know_is_an_error(client: TestClient, name: str) -> None:
+    answer = client.post(f"/v1/verbs/{name}", json={"no_such_argument": 1})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert "no_such_argument" in answer.text
+
+
+def test_types_are_not_guessed(client: TestClient) -> None:
+    for body in (
+        {"query": 7, "user_id": "a"},
+        {"query": "x", "user_id": True},
+        {"query": "x", "user_id": "a", "limit": "5"},
+    ):
+        assert client.post("/v1/verbs/search", json=body).json()["code"] == "invalid_input"
+
+
+def test_every_annotation_of_a_verb_has_a_form() -> None:
+    found = {
+        str(one.annotation).removesuffix(" | None") for name in VERBS for one in parameters(getattr(AsyncMemory, name))
+    }
+    assert found == set(TYPES)
+    assert all(inspect.getdoc(getattr(AsyncMemory, name)) for name in VERBS)
