@@ -86,7 +86,7 @@ def words(number: int, count: int = 12) -> list[str]:
 def load(url: str, corpus: Corpus) -> None:
     """Write all rows, past the product, as a role above the wall."""
     with psycopg.connect(url) as connection:
-        _know_vectors(connection)
+        know_vectors(connection)
         connection.execute("SET LOCAL session_replication_role = replica")
         connection.execute("SET LOCAL search_path = retain, public")
         for table, rows in _tables(corpus):
@@ -100,7 +100,8 @@ def load(url: str, corpus: Corpus) -> None:
         connection.execute("VACUUM ANALYZE")
 
 
-def _know_vectors(connection: psycopg.Connection[Any]) -> None:
+def know_vectors(connection: psycopg.Connection[Any]) -> None:
+    """Let a connection read and write vectors."""
     info = psycopg.types.TypeInfo.fetch(connection, "vector")
     assert info is not None, "pgvector is there"  # noqa: S101 - tells the type checker what is so
     register(connection, info.oid)

@@ -1,0 +1,157 @@
+"""Nearest neighbours through the product and through the same SQL by itself, in turns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+
+from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, know_vectors, stored
+from retain.adapters.io.blocking import BlockingIo
+from retain.adapters.ledger.postgres import PostgresConfig, PostgresLedger
+from retain.adapters.ledger.postgres_vectors import Graph
+from retain.adapters.vectors.pg import PgConfig, PgVectors
+from retain.drive import drive
+from retain.model.query import VectorQuery
+from retain.model.scope import Scope
+from retain.ports.index import DenseHit
+
+LIMIT: Final = 10
+_LINKED: Final = """
+SELECT v.memory_seq, -(v.vector <#> %(asked)s) AS cosine FROM retain.vectors v
+JOIN retain.links k ON k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq
+WHERE k.tenant_id = %(tenant)s AND k.user_id = %(user)s AND v.signature = %(signature)s{filter}
+ORDER BY cosine DESC LIMIT %(limit)s"""
+_GRAPH: Final = """
+SELECT v.memory_seq, -(v.vector <#> %(asked)s) FROM retain.vectors v
+WHERE v.tenant_id = %(tenant)s AND v.signature = '{signature}' AND EXISTS (
+    SELECT 1 FROM retain.links k
+    WHERE k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq AND k.user_id = %(user)s){filter}
+ORDER BY (v.{column}) <#> %(asked)s{half} LIMIT %(limit)s"""
+_LAYER: Final = """
+ AND EXISTS (SELECT 1 FROM retain.memories m
+             WHERE m.tenant_id = v.tenant_id AND m.seq = v.memory_seq AND m.layer = 'fact')"""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one way of asking took, by call: wall time, CPU time of this process and of the server's, and recall."""
+
+    name: str
+    wall: list[float] = field(default_factory=list)
+    client: list[float] = field(default_factory=list)
+    server: list[float] = field(default_factory=list)
+    recall: list[float] = field(default_factory=list)
+
+    def median(self, what: str) -> float:
+        """Of the wall, client or server times, in milliseconds."""
+        return float(np.median(getattr(self, what))) * 1000
+
+    @property
+    def cpu(self) -> float:
+        """What a call costs on both sides on average, in milliseconds."""
+        return float(np.mean(self.client) + np.mean(self.server)) * 1000
+
+
+def exact(corpus: Corpus, user: str, query: Any, *, facts: bool) -> set[int]:
+    """The right answer, by arithmetic."""
+    seqs = corpus.seqs(user)
+    if facts:
+        seqs = seqs[np.isin(seqs % 5, (0, 1))]
+    scores = corpus.vectors[seqs - 1] @ query
+    return {int(seq) for seq in seqs[np.argsort(-scores)[:LIMIT]]}
+
+
+class Product:
+    """The index over the ledger, as the role that row-level security binds."""
+
+    def __init__(self, url: str, corpus: Corpus, **options: Any) -> None:
+        io = BlockingIo()
+        self.ledger = PostgresLedger(PostgresConfig(url=url, tenant=TENANT), io)
+        self._index = PgVectors(PgConfig(**options), io, self.ledger)
+        self._signature = corpus.size.signature
+        self.pid = drive(self.ledger.peek(_pid))
+
+    def ask(self, user: str, query: Any, *, facts: bool) -> list[DenseHit]:
+        """The nearest ten."""
+        layers = ("fact",) if facts else ()
+        asked = VectorQuery(self._signature, query, LIMIT, Scope(TENANT, user), layers)
+        return list(drive(self._index.search(asked)))
+
+
+class Raw:
+    """One connection as a role above the wall, one statement, no features."""
+
+    def __init__(self, url: str, corpus: Corpus, graph: Graph | None = None, at_once: int = 200) -> None:
+        self._connection = psycopg.connect(url, autocommit=True)
+        know_vectors(self._connection)
+        self._size, self._graph = corpus.size, graph
+        row = self._connection.execute("SELECT pg_backend_pid()").fetchone()
+        self.pid = int(row[0]) if row else 0
+        if graph is not None:
+            for name, value in {"iterative_scan": "relaxed_order", "ef_search": at_once}.items():
+                self._connection.execute(f"SET hnsw.{name} = '{value}'")
+
+    def ask(self, user: str, query: Any, *, facts: bool) -> list[Any]:
+        """The nearest ten."""
+        params = {"asked": stored(query), "tenant": TENANT, "user": user, "limit": LIMIT}
+        params["signature"] = self._size.signature
+        statement = _LINKED.format(filter=_LAYER if facts else "")
+        if self._graph is not None:
+            statement = _GRAPH.format(
+                signature=self._size.signature,
+                column=self._graph.column(self._size.dim),
+                half="::halfvec" if self._graph.half else "",
+                filter=_LAYER if facts else "",
+            )
+        return self._connection.execute(statement, params, binary=True).fetchall()
+
+
+def compare(corpus: Corpus, user: str, ways: dict[str, Any], *, facts: bool, calls: int) -> list[Reading]:
+    """Ask all ways the same questions in turns, so that whatever else the machine does meets all of them."""
+    readings = {name: Reading(name) for name in ways}
+    for number in range(calls):
+        query = corpus.queries[number % len(corpus.queries)]
+        right = exact(corpus, user, query, facts=facts)
+        for name, way in ways.items():
+            _once(readings[name], way, lambda way=way, query=query: way.ask(user, query, facts=facts), right, number)  # type: ignore[misc]
+    return list(readings.values())
+
+
+def _once(reading: Reading, way: Any, ask: Callable[[], list[Any]], right: set[int], number: int) -> None:
+    wall, client, server = time.perf_counter(), time.process_time(), _server_cpu(way.pid)
+    found = ask()
+    times = time.perf_counter() - wall, time.process_time() - client, _server_cpu(way.pid) - server
+    if number < _WARM:
+        return
+    reading.wall.append(times[0])
+    reading.client.append(times[1])
+    reading.server.append(times[2])
+    seqs = {int(hit.seq if isinstance(hit, DenseHit) else hit[0]) for hit in found}
+    reading.recall.append(len(seqs & right) / max(1, len(right)))
+
+
+_WARM: Final = 6
+"""So many calls are not counted: plans are made and pages read. A statement is prepared from the fifth on."""
+
+
+def _server_cpu(pid: int) -> float:
+    """Seconds of processor time that a process of the server has used, as Linux counts them."""
+    fields = Path(f"/proc/{pid}/schedstat").read_text("ascii").split()
+    return int(fields[0]) / 1e9
+
+
+async def _pid(tx: Any) -> int:
+    row = await tx.vectors._sql.one("SELECT pg_backend_pid()")
+    return int(row[0])
+
+
+def users(corpus: Corpus) -> dict[str, str]:
+    """One of the many, and the large one if there is one."""
+    found = {"one of many": corpus.users[0] if corpus.users[0] != LARGE else "user0000"}
+    return {**found, "the large one": LARGE} if corpus.size.large else found
