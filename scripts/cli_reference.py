@@ -58,7 +58,9 @@ def _begin(name: str) -> str:
 def described(name: str, command: click.Command) -> str:
     """What the program says of a command, as Markdown."""
     if isinstance(command, click.Group):
-        return _table(_options(command)) + "\n"
+        options = _options(command)
+        verbs = [described(f"{name} {verb}", one) for verb, one in command.commands.items()] if not options else []
+        return _table(options) + "\n" if options else "\n".join(verbs)
     own = [option for option in _options(command) if option.expose_value]
     shared = [option.opts[0] for option in _options(command) if not option.expose_value]
     parts = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import secrets
 import sys
 import tempfile
 from dataclasses import asdict
@@ -124,8 +125,10 @@ def _litellm(place: Path, upstream: str, options: argparse.Namespace) -> float:
     file.write_text(json.dumps(wanted), "utf-8")
     program = str(Path(options.litellm).parent / "litellm")
     command = [program, "--config", str(file), "--port", str(port), "--host", "127.0.0.1"]
-    with process(command, "/health/liveliness", port) as proxy:
-        return per_second(proxy.url, "/v1/chat/completions", _chat(_NOTHING, 1), {}, options.seconds)
+    key = f"sk-{secrets.token_hex(32)}"
+    with process(command, "/health/liveliness", port, {"LITELLM_MASTER_KEY": key}) as proxy:
+        auth = {"Authorization": f"Bearer {key}"}
+        return per_second(proxy.url, "/v1/chat/completions", _chat(_NOTHING, 1), auth, options.seconds)
 
 
 def _held(results: dict[str, Any]) -> dict[str, bool]:

@@ -94,10 +94,9 @@ def facts(_: Prompt) -> Any:
     return Reply('{"facts": []}', input_tokens=50, output_tokens=10)
 
 
-def served(path: Any, llm: ScriptedLlm, clock: FakeClock, per_day: int) -> World:
-    config = {**CONFIG, "store": {"url": f"sqlite:///{path}/g.db"}, "server": {"llm_tokens_per_day": per_day}}
-    memory = AsyncMemory(config, llm=llm, clock=clock)
-    return create_app(config, memory=memory)  # type: ignore[return-value]
+def served(path: Any, llm: ScriptedLlm, clock: FakeClock, per_day: int, **more: Any) -> Any:
+    config = {**CONFIG, "store": {"url": f"sqlite:///{path}/g.db"}, "server": {"llm_tokens_per_day": per_day}, **more}
+    return create_app(config, memory=AsyncMemory(config, llm=llm, clock=clock))
 
 
 def said(client: Any, number: int, **more: Any) -> dict[str, Any]:
@@ -145,3 +144,16 @@ def test_what_fails_costs_nothing_and_without_a_budget_nothing_is_written(tmp_pa
         governor: Governor = world.app.state.retain.governor
         assert world.run(governor.spent, "default") == 0
         assert world.run(world.app.state.retain.memory.stats)["pending"] == 1
+
+
+def test_sessions_that_are_formed_later_go_on_by_rules_too(tmp_path: Any) -> None:
+    llm, later = ScriptedLlm(facts), {"write": {"mode": "manual", "novelty_chars": 0}}
+    with World.over(served(tmp_path, llm, FakeClock(), 1, **later)) as world:
+        memory = world.app.state.retain.memory
+        world.run(world.app.state.retain.governor.count, "default", 60)
+        said(world.client, 1, run_id="s1")
+        formed = world.run(memory.end_session, user_id="alice")
+        assert [one["outcome"] for one in formed["results"]] == ["distilled"]
+        assert llm.prompts == []
+        assert world.run(memory.stats)["pending"] == 0
+        assert world.run(memory.get_all, user_id="alice")["results"]

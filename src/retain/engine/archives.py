@@ -132,7 +132,7 @@ def _archive(file: BinaryIO, how: Opening, into: Reading) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
             _members(archive, how, into)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, OSError) as error:
+    except _BROKEN as error:
         raise InvalidInput(
             f"the archive cannot be read: {error}", hint="unpack it, and import what is in it"
         ) from error

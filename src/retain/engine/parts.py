@@ -63,7 +63,7 @@ class Parts:
 
     def of(self, tenant_id: str) -> Parts:
         """The same for another tenant; a model that is shared out counts for each by itself."""
-        llm = self.llm.of(tenant_id) if isinstance(self.llm, SharedLlm) else self.llm
+        llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
         return replace(self, tenant_id=tenant_id, ledger=self.ledger.of(tenant_id), llm=llm)
 
     def now(self) -> Instant:

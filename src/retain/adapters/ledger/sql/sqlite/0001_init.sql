@@ -42,8 +42,9 @@ CREATE UNIQUE INDEX memories_versions ON memories (tenant_id, id, version);
 CREATE INDEX memories_kind ON memories (tenant_id, layer, kind, seq);
 CREATE INDEX memories_expiry ON memories (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX memories_origin ON memories (tenant_id, origin_id) WHERE origin_id IS NOT NULL;
--- What was deleted and still has its words; without them it has no hash.
-CREATE INDEX memories_buried ON memories (tenant_id, valid_to) WHERE status = 'deleted' AND hash <> '';
+-- What was deleted and still has its words; without them it has no hash. The status is a column and no condition:
+-- SQLite compiles every statement with "status = ?" anew at each use if an index may or may not serve by that value.
+CREATE INDEX memories_buried ON memories (tenant_id, status, valid_to) WHERE valid_to IS NOT NULL AND hash <> '';
 
 CREATE TABLE links (
     tenant_id    TEXT    NOT NULL,
