@@ -22,10 +22,9 @@ Run = Callable[[Face, FakeClock], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """One thing people do, and the requirements it shows."""
+    """One thing people do; with ``tools`` it can also be done by the tools of a model."""
 
     run: Run
-    requirements: tuple[str, ...]
     tools: bool = False
 
     @property
@@ -37,11 +36,11 @@ class Scenario:
 SCENARIOS: Final[list[Scenario]] = []
 
 
-def scenario(*requirements: str, tools: bool = False) -> Callable[[Run], Run]:
+def scenario(*, tools: bool = False) -> Callable[[Run], Run]:
     """Put a coroutine on the list."""
 
     def listed(run: Run) -> Run:
-        SCENARIOS.append(Scenario(run, requirements, tools))
+        SCENARIOS.append(Scenario(run, tools=tools))
         return run
 
     return listed
@@ -53,25 +52,25 @@ async def events_of(face: Face, said: str, user: str = "alice") -> list[tuple[st
     return [(one["event"], one["memory"]) for one in answer["results"]]
 
 
-@scenario("C-58.1", "C-58.4", tools=True)
+@scenario(tools=True)
 async def _a_fact_is_learned_in_the_third_person_and_found_by_meaning(face: Face, clock: FakeClock) -> None:
     assert await events_of(face, "I live in Oslo") == [("ADD", "User lives in Oslo.")]
     assert (await face.found("Where does the user live? Oslo?"))[0] == "User lives in Oslo."
 
 
-@scenario("C-58.3", tools=True)
+@scenario(tools=True)
 async def _a_greeting_is_nothing_to_remember(face: Face, clock: FakeClock) -> None:
     assert await events_of(face, "Hello there!") == []
 
 
-@scenario("C-58.5", tools=True)
+@scenario(tools=True)
 async def _no_more_is_found_than_was_asked_for(face: Face, clock: FakeClock) -> None:
     for place in ("Oslo", "Rome", "Bergen"):
         await face.add(f"I have a friend in {place}.", user_id="alice")
     assert len(await face.found("friend", limit=2)) == 2
 
 
-@scenario("C-58.6", "C-58.7")
+@scenario()
 async def _a_memory_is_got_by_its_id_and_an_unknown_id_gives_nothing(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("tea is on the shelf", metadata={"room": "kitchen"})
     item = await face.get(memory_id)
@@ -79,7 +78,7 @@ async def _a_memory_is_got_by_its_id_and_an_unknown_id_gives_nothing(face: Face,
     assert await face.get("no-such-id") is None
 
 
-@scenario("C-58.8")
+@scenario()
 async def _all_are_listed_newest_first(face: Face, clock: FakeClock) -> None:
     for text in ("one", "two", "three"):
         await face.remember(text)
@@ -89,7 +88,7 @@ async def _all_are_listed_newest_first(face: Face, clock: FakeClock) -> None:
     assert await face.listed(q="thr") == ["three"]
 
 
-@scenario("C-58.9", "C-58.10")
+@scenario()
 async def _an_update_overwrites_and_changes_the_hash(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("I live in Oslo", key="home")
     before = await face.get(memory_id)
@@ -101,7 +100,7 @@ async def _an_update_overwrites_and_changes_the_hash(face: Face, clock: FakeCloc
         await face.update("no-such-id", "text")
 
 
-@scenario("C-58.11", "C-58.25")
+@scenario()
 async def _what_is_deleted_is_gone_and_its_history_says_so(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("tea is on the shelf")
     await face.delete(memory_id)
@@ -125,7 +124,7 @@ async def _what_a_person_deleted_is_not_taken_back_from_a_transcript(face: Face,
     assert await face.found("key under the mat", layers=["turn"]) == []
 
 
-@scenario("C-58.12", tools=True)
+@scenario(tools=True)
 async def _a_scope_is_emptied_and_the_others_are_not(face: Face, clock: FakeClock) -> None:
     await face.add("I live in Oslo", user_id="alice")
     await face.add("I live in Rome", user_id="bob")
@@ -135,7 +134,7 @@ async def _a_scope_is_emptied_and_the_others_are_not(face: Face, clock: FakeCloc
     assert await face.found("live", user_id="bob") == ["User lives in Rome."]
 
 
-@scenario("C-58.13")
+@scenario()
 async def _a_reset_empties_everything(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     await face.remember("two", user_id="bob")
@@ -144,13 +143,13 @@ async def _a_reset_empties_everything(face: Face, clock: FakeClock) -> None:
     assert await face.history(memory_id) == []
 
 
-@scenario("C-58.14", tools=True)
+@scenario(tools=True)
 async def _the_same_fact_twice_is_stored_once(face: Face, clock: FakeClock) -> None:
     await face.add("I live in Oslo", user_id="alice")
     assert await events_of(face, "I live in Oslo") == [("NONE", "User lives in Oslo.")]
 
 
-@scenario("C-58.15", tools=True)
+@scenario(tools=True)
 async def _a_contradiction_revises_what_was_known(face: Face, clock: FakeClock) -> None:
     await face.add("I live in Oslo", user_id="alice")
     clock.advance(days=1)
@@ -160,7 +159,7 @@ async def _a_contradiction_revises_what_was_known(face: Face, clock: FakeClock) 
     assert await face.found("Where does the user live?", limit=3) == [text]
 
 
-@scenario("C-58.17", tools=True)
+@scenario(tools=True)
 async def _what_is_taken_back_is_deleted(face: Face, clock: FakeClock) -> None:
     await face.add("I love tea.", user_id="alice")
     clock.advance(days=1)
@@ -168,7 +167,7 @@ async def _what_is_taken_back_is_deleted(face: Face, clock: FakeClock) -> None:
     assert await face.found("tea") == []
 
 
-@scenario("C-58.18")
+@scenario()
 async def _one_message_may_do_several_things(face: Face, clock: FakeClock) -> None:
     await face.add("I live in Oslo. I love tea.", user_id="alice")
     clock.advance(days=1)
@@ -177,13 +176,13 @@ async def _one_message_may_do_several_things(face: Face, clock: FakeClock) -> No
     assert "cats" in found["ADD"]
 
 
-@scenario("C-58.19", tools=True)
+@scenario(tools=True)
 async def _nobody_finds_what_another_user_said(face: Face, clock: FakeClock) -> None:
     await face.add("I live in Oslo", user_id="alice")
     assert await face.found("Oslo", user_id="bob") == []
 
 
-@scenario("C-58.20")
+@scenario()
 async def _a_memory_of_user_and_agent_is_found_by_either_or_both(face: Face, clock: FakeClock) -> None:
     await face.remember("tea", user_id="alice", agent_id="guide")
     for scope in ({"user_id": "alice"}, {"agent_id": "guide"}, {"user_id": "alice", "agent_id": "guide"}):
@@ -191,7 +190,7 @@ async def _a_memory_of_user_and_agent_is_found_by_either_or_both(face: Face, clo
     assert await face.listed(user_id="alice", agent_id="other") == []
 
 
-@scenario("C-58.21", "C-58.38")
+@scenario()
 async def _who_names_nobody_is_told_so(face: Face, clock: FakeClock) -> None:
     calls = (face.add("I live in Oslo"), face.search("Oslo"), face.get_all(), face.delete_all(), face.context("Oslo?"))
     for call in calls:
@@ -199,14 +198,14 @@ async def _who_names_nobody_is_told_so(face: Face, clock: FakeClock) -> None:
             await call
 
 
-@scenario("C-58.22")
+@scenario()
 async def _runs_are_apart_and_their_user_sees_them_all(face: Face, clock: FakeClock) -> None:
     await face.remember("tea", user_id="alice", run_id="r1")
     assert await face.listed(user_id="alice", run_id="r2") == []
     assert await face.listed(run_id="r1") == await face.listed() == ["tea"]
 
 
-@scenario("C-58.23", "C-58.24", "C-58.26")
+@scenario()
 async def _a_history_tells_everything_in_order(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     clock.advance(hours=1)
@@ -227,7 +226,7 @@ FILTERS: Final[list[tuple[dict[str, Any], list[str]]]] = [
 ]
 
 
-@scenario("C-58.27", "C-58.28", "C-58.29", "C-58.30", "C-58.31", "C-58.32")
+@scenario()
 async def _filters_keep_what_fits_and_are_never_ignored(face: Face, clock: FakeClock) -> None:
     for text, room, count in (("cup", "kitchen", 3), ("hat", "hall", 1), ("bed", "bedroom", 9)):
         await face.remember(text, metadata={"room": room, "count": count})
@@ -238,7 +237,7 @@ async def _filters_keep_what_fits_and_are_never_ignored(face: Face, clock: FakeC
         await face.search("cup", user_id="alice", filters={"field": "room", "operator": "resembles", "value": "x"})
 
 
-@scenario("C-58.33", "C-58.34")
+@scenario()
 async def _people_and_where_they_work_are_known(face: Face, clock: FakeClock) -> None:
     await face.add("My sister Anna works at Contoso.", user_id="alice")
     types = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
@@ -255,7 +254,7 @@ async def _a_change_can_be_taken_back(face: Face, clock: FakeClock) -> None:
     assert (await face.get(memory_id))["memory"] == "I live in Oslo"
 
 
-@scenario("D-22")
+@scenario()
 async def _a_search_may_ask_what_was_known_at_a_time(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("I live in Oslo")
     then = instant(clock.advance(hours=1))
@@ -266,7 +265,7 @@ async def _a_search_may_ask_what_was_known_at_a_time(face: Face, clock: FakeCloc
     assert await face.found("live") == ["I live in Rome"]
 
 
-@scenario("X-31")
+@scenario()
 async def _a_memory_may_be_held_by_several(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("the door code is 4711")
     shared = await face.share(memory_id, user_id="bob")
@@ -287,7 +286,7 @@ async def _what_a_user_wrote_about_themselves_is_in_every_context(face: Face, cl
     assert (await face.remove_override(0, user_id="alice"))["overrides"] == []
 
 
-@scenario("N-49")
+@scenario()
 async def _a_batch_is_carried_out_once(face: Face, clock: FakeClock) -> None:
     items = [{"messages": "one", "user_id": "alice"}, {"messages": "nobody"}]
     first = await face.store_many(items, idempotency_key="k1")
@@ -306,7 +305,7 @@ async def _a_batch_is_carried_out_once(face: Face, clock: FakeClock) -> None:
     assert await face.listed() == []
 
 
-@scenario("N-38", "R-4")
+@scenario()
 async def _what_has_expired_is_no_longer_seen(face: Face, clock: FakeClock) -> None:
     end = instant(clock.now().replace(microsecond=0)).replace("Z", "+00:00")
     clock.advance(days=-1)
@@ -337,7 +336,7 @@ async def _a_context_is_text_for_a_prompt(face: Face, clock: FakeClock) -> None:
     assert "User lives in Oslo." in (await face.context("Where do I live?", user_id="alice")).text
 
 
-@scenario("N-47")
+@scenario()
 async def _while_paused_nothing_is_stored(face: Face, clock: FakeClock) -> None:
     await face.pause(user_id="alice")
     assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "paused"

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -33,6 +34,8 @@ _BLOCK: Final = 1 << 20
 _CONVERSATIONS: Final = re.compile(r"(?:conversations(?:[-_]\d{1,4})?|memories)\.json", re.IGNORECASE)
 _MARKDOWN: Final = (".md", ".markdown", ".txt")
 _READ: Final = (*_MARKDOWN, ".json", ".jsonl", ".ndjson")
+_BROKEN: Final = (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, RuntimeError, EOFError, OSError)
+_PACKED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ZIP: Final = b"PK\x03\x04"
 _EMPTY_ZIP: Final = b"PK\x05\x06"
 _SQLITE: Final = b"SQLite format 3\0"
@@ -185,8 +188,8 @@ def _unusable(one: zipfile.ZipInfo) -> str:
         return "link in the archive"
     if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
         return "unsafe name"
-    if one.flag_bits & 1:
-        return "encrypted file"
+    if one.flag_bits & 1 or one.compress_type not in _PACKED:
+        return "encrypted or packed in an unusual way"
     hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
     return "other file" if hidden or path.suffix.lower() not in _READ else ""
 

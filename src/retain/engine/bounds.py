@@ -89,6 +89,10 @@ class BoundLedger:
         """Run a unit as one transaction, within the bounds."""
         return await self._ledger.write(lambda tx: work(self._bound(tx)))
 
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit that changes who works on what, within the bounds."""
+        return await self._ledger.aside(lambda tx: work(self._bound(tx)))
+
     def _bound(self, tx: Tx) -> Tx:
         bound: Tx = BoundTx(tx, self._bounds)
         return bound

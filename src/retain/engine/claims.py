@@ -64,9 +64,11 @@ async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None =
     """The first of these sessions that nobody works on and in which something waits, of what is wanted."""
 
     async def work(tx: Tx) -> Claim | None:
-        now = parts.now()
-        for scope in sessions:
+        now, left = parts.now(), [(scope, lease_name(scope)) for scope in sessions]
+        while left and (place := await tx.signals.free(left, now)) is not None:
+            scope, _ = left[place]
             taken = Claim(scope, new_id(), [])
+            left = left[place + 1 :]
             if not await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, now, _until(parts, now)):
                 continue
             waiting = await tx.signals.session(scope, _MOST)
@@ -76,7 +78,7 @@ async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None =
             await tx.leases.release(scope.tenant_id, taken.name, taken.owner)
         return None
 
-    return await parts.ledger.write(work) if sessions else None
+    return await parts.ledger.aside(work) if sessions else None
 
 
 async def hold(tx: Tx, claimed: Claim, until: Instant | None) -> None:
@@ -97,7 +99,7 @@ async def give_back(parts: Parts, claimed: Claim) -> None:
     if not claimed.released:
         claimed.released = True
         lease = (claimed.scope.tenant_id, claimed.name, claimed.owner)
-        await parts.ledger.write(lambda tx: tx.leases.release(*lease))
+        await parts.ledger.aside(lambda tx: tx.leases.release(*lease))
 
 
 @asynccontextmanager
@@ -118,5 +120,5 @@ async def _renewing(parts: Parts, claimed: Claim, done: Bell) -> None:
     lease = (claimed.scope.tenant_id, claimed.name, claimed.owner)
     while not await done.wait(parts.policy.formation.lease_seconds / 3):
         until = _until(parts, parts.now())
-        if not await parts.ledger.write(lambda tx, until=until: tx.leases.renew(*lease, until)):  # type: ignore[misc]
+        if not await parts.ledger.aside(lambda tx, until=until: tx.leases.renew(*lease, until)):  # type: ignore[misc]
             return

@@ -1,7 +1,8 @@
 """The worker: forms memory of sessions that are due, one after the other, until it is told to stop.
 
 The same loop serves a thread or task of the library, ``retain worker`` and the server, any number of them on one
-database. Work of this process wakes it; what other processes have left to do it finds by looking once a second.
+database. Work of this process wakes it. What other processes have left to do it hears of where the ledger can call it,
+and looks for it now and then all the same; elsewhere it looks once a second.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from retain.engine.sessions import form
 from retain.engine.workshop import IN_BACKGROUND
 from retain.errors import Forbidden, InvalidInput, StorageError
 from retain.model.scope import Scope
+from retain.ports.waking import Listening, Waking
 from retain.trace import log
 
 POLL_SECONDS: Final = 1.0
+LISTENING_SECONDS: Final = 5.0
+"""How often whoever is called looks all the same."""
+
 _PAGE: Final = 200
 _PAGES: Final = 25
 _GRACE: Final = 0.5
@@ -43,6 +48,16 @@ async def _serve(parts: Parts) -> None:
     """What the worker of a library does. Those who only look something up leave before it begins."""
     shop, timetable = parts.workshop, Timetable.of(parts)
     await shop.bell(parts.io).wait(POLL_SECONDS)
+    ear = None if shop.stopping else await _listening(parts)
+    try:
+        await _serving(parts, timetable, ear)
+    finally:
+        _stop(ear)
+    await _farewell(parts)
+
+
+async def _serving(parts: Parts, timetable: Timetable, ear: Listening | None) -> None:
+    shop = parts.workshop
     while not shop.stopping:
         did, patience = False, Patience()
         try:
@@ -53,8 +68,28 @@ async def _serve(parts: Parts) -> None:
         if patience.over:
             await _pause(parts, SETTLE.total_seconds())
         elif not did and not shop.stopping:
-            await shop.bell(parts.io).wait(POLL_SECONDS)
-    await _farewell(parts)
+            await shop.bell(parts.io).wait(_poll(ear))
+
+
+async def _listening(parts: Parts, *, all_tenants: bool = False) -> Listening | None:
+    """Let the ledger ring when something becomes due, if it can."""
+    ledger, ring = parts.ledger, parts.workshop.bell(parts.io).ring
+    if not isinstance(ledger, Waking):
+        return None
+    return await ledger.listen(ring, None if all_tenants else lambda: _tenants(parts))
+
+
+def _tenants(parts: Parts) -> list[str]:
+    return sorted({parts.tenant_id, *(one.tenant_id for one in list(parts.workshop.touched))})
+
+
+def _poll(ear: Listening | None) -> float:
+    return LISTENING_SECONDS if ear is not None and ear.hears else POLL_SECONDS
+
+
+def _stop(ear: Listening | None) -> None:
+    if ear is not None:
+        ear.stop()
 
 
 async def _step(parts: Parts, timetable: Timetable, patience: Patience) -> bool:
@@ -96,8 +131,7 @@ async def _farewell(parts: Parts) -> None:
 
 async def _next(parts: Parts, patience: Patience, *, all_tenants: bool = False) -> Formed | None:
     """Form memory of a session that is due; None when nothing is, or others are at it."""
-    touched = (one.tenant_id for one in list(parts.workshop.touched))
-    tenants = [None] if all_tenants else sorted({parts.tenant_id, *touched})
+    tenants: list[str | None] = [None] if all_tenants else [*_tenants(parts)]
     for tenant in tenants:
         for page in range(_PAGES):
             due = await _due(parts, tenant, page * _PAGE)
@@ -142,8 +176,18 @@ async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False
         raise Forbidden("this key may not work on everybody's sessions", hint="use one that reaches the whole tenant")
     if seconds is not None and (isinstance(seconds, bool) or not seconds >= 0):
         raise InvalidInput(f"seconds must be a number from 0, not {seconds!r}")
-    shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
     until = None if seconds is None else monotonic() + seconds
+    ear = None if seconds == 0 else await _listening(parts, all_tenants=all_tenants)
+    try:
+        outcomes = await _working(parts, until, ear, all_tenants=all_tenants)
+    finally:
+        _stop(ear)
+    return {"sessions": outcomes.total(), "outcomes": dict(outcomes)}
+
+
+async def _working(parts: Parts, until: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
+    """One session after the other, and between them what the timetable says; without an ear only what is due now."""
+    shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
     while not shop.stopping:
         patience = Patience()
         formed = await _next(parts, patience, all_tenants=all_tenants)

@@ -33,6 +33,14 @@ class Signals(Protocol):
         """The scopes in which everything that waits is due, of one tenant or of all; one may be named repeatedly."""
         ...
 
+    async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
+        """The place of the first session of one tenant in which something waits and whose lease nobody holds.
+
+        Each comes with the name of its lease. One that somebody else is taking at this moment is passed over, where a
+        database lets several take work at once.
+        """
+        ...
+
     async def hurry(self, scope: Scope, now: Instant) -> int:
         """Let the other sessions of this user and agent, in whose silence somebody waits, be due; gives how many."""
         ...

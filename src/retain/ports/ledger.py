@@ -178,6 +178,10 @@ class Ledger(Protocol):
         """Run a unit as one transaction; when this returns it survives a crash."""
         ...
 
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit that changes only who works on what, as one transaction that waits for nobody who writes."""
+        ...
+
     def of(self, tenant_id: str) -> Ledger:
         """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
         ...

@@ -102,6 +102,10 @@ class SqliteLedger(SqliteCopies):
         """Run a unit as one transaction."""
         return await told(work, lambda unit: self._io.run(lambda: self._write(unit)))
 
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit as any other one that writes: there is one place to write in a file."""
+        return await self.write(work)
+
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
         """This ledger: a file has no walls between tenants."""
         return self

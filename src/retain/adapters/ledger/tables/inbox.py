@@ -24,6 +24,7 @@ WHERE s.status = 'pending' AND s.due_at <= ?:whose
                   WHERE later.tenant_id = s.tenant_id AND later.status = 'pending' AND later.user_id = s.user_id
                     AND later.agent_id = s.agent_id AND later.run_id = s.run_id AND later.due_at > ?)
 ORDER BY s.due_at, s.seq LIMIT ? OFFSET ?"""
+_HELD: Final = "SELECT 1 FROM leases l WHERE l.tenant_id = ? AND l.name = ? AND l.until > ?"
 _MARK: Final = """
 UPDATE signals SET status = ?, attempts = attempts + ?, last_error = ?,
        due_at = CASE WHEN due_at IS NULL THEN NULL ELSE coalesce(?, due_at) END
@@ -70,6 +71,13 @@ class SignalsTable:
         values = () if tenant_id is None else (tenant_id,)
         rows = await self._sql.rows(_DUE.replace(":whose", whose), (now, *values, now, limit, offset))
         return [Scope(*row) for row in rows]
+
+    async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
+        query = f"SELECT 1 FROM signals WHERE {_SAME} AND status = 'pending' AND NOT EXISTS ({_HELD}) LIMIT 1"
+        for place, (scope, lease) in enumerate(sessions):
+            if await self._sql.one(query, (*_session(scope), scope.tenant_id, lease, now)) is not None:
+                return place
+        return None
 
     async def hurry(self, scope: Scope, now: Instant) -> int:
         return await self._sql.run(
