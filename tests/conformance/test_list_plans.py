@@ -103,6 +103,34 @@ def test_memories_known_by_number_are_looked_up_one_by_one(database: sqlite3.Con
     assert "memory_seq=?" in steps[1]
 
 
+class Runs(Plans):
+    """Runs every statement."""
+
+    async def rows(self, query: str, params: Params = ()) -> list[Row]:
+        """What is found."""
+        self.steps.append(query)
+        return self._database.execute(query, list(params)).fetchall()
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_statement_is_compiled_once_whatever_it_asks_for(database: sqlite3.Connection, call: Call) -> None:
+    """An index "WHERE status = 'x'" would have each "status = ?" compiled anew, to see whether it serves this time."""
+    compiled: list[int] = []
+
+    def compiling(action: int, *_: Any) -> int:
+        compiled.append(action)
+        return sqlite3.SQLITE_OK
+
+    database.set_authorizer(compiling)
+    table = MemoriesTable(Runs(database), compile_where)  # type: ignore[arg-type]
+    drive(call(table, visible(USER, NOW)))
+    assert compiled
+    compiled.clear()
+    for user, now in (("bob", NOW), ("carol", "2027-01-01T00:00:00.000000Z")):
+        drive(call(table, visible(Scope(user_id=user), now)))
+    assert not compiled
+
+
 @pytest.mark.parametrize("field", ["run_id", "agent_id"])
 def test_what_was_said_in_no_conversation_can_be_asked_for(field: str) -> None:
     """Their indexes leave out what has no value there, so a list of just that must not be read through them."""

@@ -19,7 +19,7 @@ from retain.engine.schedule import Timetable
 from retain.engine.session_work import SETTLE, Formed
 from retain.engine.sessions import form
 from retain.engine.workshop import IN_BACKGROUND
-from retain.errors import Forbidden, InvalidInput, StorageError
+from retain.errors import Forbidden, InvalidInput, StorageBusy, StorageError
 from retain.model.scope import Scope
 from retain.ports.waking import Listening, Waking
 from retain.trace import log
@@ -176,30 +176,36 @@ async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False
         raise Forbidden("this key may not work on everybody's sessions", hint="use one that reaches the whole tenant")
     if seconds is not None and (isinstance(seconds, bool) or not seconds >= 0):
         raise InvalidInput(f"seconds must be a number from 0, not {seconds!r}")
-    until = None if seconds is None else monotonic() + seconds
     ear = None if seconds == 0 else await _listening(parts, all_tenants=all_tenants)
     try:
-        outcomes = await _working(parts, until, ear, all_tenants=all_tenants)
+        outcomes = await _working(parts, seconds, ear, all_tenants=all_tenants)
     finally:
         _stop(ear)
     return {"sessions": outcomes.total(), "outcomes": dict(outcomes)}
 
 
-async def _working(parts: Parts, until: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
-    """One session after the other, and between them what the timetable says; without an ear only what is due now."""
+async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
+    """One session after the other, and between them what the timetable says."""
     shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
+    until = None if seconds is None else monotonic() + seconds
     while not shop.stopping:
-        patience = Patience()
-        formed = await _next(parts, patience, all_tenants=all_tenants)
+        patience, formed = Patience(), None
+        try:
+            formed = await _next(parts, patience, all_tenants=all_tenants)
+        except StorageBusy as error:
+            if seconds is not None:
+                raise
+            _tell_failure(parts, error)  # the database is away for a while, and whoever works for ever outlasts it
+            patience.outage = True
         if formed is not None:
             outcomes[formed.outcome] += 1
         elif seconds != 0:
             await timetable.tick(parts)
-        left = POLL_SECONDS if until is None else until - monotonic()
+        left = _poll(ear) if until is None else until - monotonic()
         if left <= 0 and (formed is None or patience.over or seconds):
             break
         if patience.over:
             await _pause(parts, min(left, SETTLE.total_seconds()))
         elif formed is None:
-            await shop.bell(parts.io).wait(min(left, POLL_SECONDS))
-    return {"sessions": outcomes.total(), "outcomes": dict(outcomes)}
+            await shop.bell(parts.io).wait(min(left, _poll(ear)))
+    return outcomes

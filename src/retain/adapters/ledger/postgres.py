@@ -9,7 +9,6 @@ asyncio face awaits them.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -24,12 +23,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from retain.adapters.io.aio import AsyncIo
 from retain.adapters.ledger import postgres_migrate as schema
 from retain.adapters.ledger.postgres_errors import is_passing, translating
+from retain.adapters.ledger.postgres_notify import Listener, tenant_key
 from retain.adapters.ledger.postgres_pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
 from retain.adapters.ledger.postgres_sql import Statement
 from retain.adapters.ledger.telling import told
 from retain.errors import StorageBusy, StorageError
 from retain.ports.io import Io
 from retain.ports.ledger import Work
+from retain.ports.waking import Tenants
 
 T = TypeVar("T")
 _log: Final = logging.getLogger("retain.ledger")
@@ -42,6 +43,8 @@ _FATES: Final = 40
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _PEEK: Final = "BEGIN READ ONLY"
 _WRITE: Final = "BEGIN"
+_ASIDE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+"""As any other that writes, but for the turn."""
 
 
 class PostgresConfig(BaseModel):
@@ -128,6 +131,15 @@ class PostgresLedger:
         """Run a unit as one transaction."""
         return await told(work, lambda unit: self._whole(self._writing(unit)))
 
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit that numbers nothing, and so need not wait for the tenant's turn."""
+        return await self._whole(self._writing(work, _ASIDE))
+
+    async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> Listener:
+        """Ring when something becomes due."""
+        await self.open()
+        return Listener(self._config.url, ring, tenants)
+
     async def _whole(self, unit: Coroutine[Any, Any, T]) -> T:
         """Run a unit to its end, even when whoever asked for it is cancelled."""
         if not isinstance(self._io, AsyncIo):
@@ -165,13 +177,13 @@ class PostgresLedger:
         lent.peeking.statements = self._beginning(_PEEK)
         return await work(lent.peeked)
 
-    async def _writing(self, work: Work[T]) -> T:
+    async def _writing(self, work: Work[T], begin: str = _WRITE) -> T:
         with translating(self._store.where):
             for run in range(_TIMES):
                 lent = await self._lent()
                 try:
                     lent.tx.begin()
-                    await lent.wire.begin(self._beginning(_WRITE))
+                    await lent.wire.begin(self._beginning(begin))
                     value = await work(lent.tx)
                     if await self._committed(lent):
                         return value
@@ -246,12 +258,15 @@ class PostgresLedger:
         }
         if state.acts_as:
             settings["role"] = state.acts_as
-        if begin == _WRITE and (state.lazy or not self._config.durable):
+        if begin in (_WRITE, _ASIDE) and (state.lazy or not self._config.durable):
             settings["synchronous_commit"] = "on" if self._config.durable else "off"
         made: list[Statement] = [(begin, ()), _set(settings)]
         if begin == _WRITE:
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
-            made.append((f"SELECT pg_advisory_xact_lock({_key(self._config.tenant)}), pg_current_xact_id()::text", ()))
+            turn = f"pg_advisory_xact_lock({tenant_key(self._config.tenant)}), "
+            made.append((f"SELECT {turn}pg_current_xact_id()::text", ()))
+        elif begin == _ASIDE:
+            made.append(("SELECT pg_current_xact_id()::text", ()))
         self._beginnings[begin] = made
         return made
 
@@ -307,8 +322,3 @@ def _where(url: str) -> str:
 def _set(settings: dict[str, str]) -> Statement:
     asked = (f"set_config('{name}', ${place}, true)" for place, name in enumerate(settings, start=1))
     return f"SELECT {', '.join(asked)}", tuple(settings.values())
-
-
-def _key(tenant_id: str) -> int:
-    """The number of a tenant's turn. Two tenants with the same one would only wait for each other."""
-    return int.from_bytes(hashlib.blake2b(tenant_id.encode(), digest_size=8).digest(), "big", signed=True)

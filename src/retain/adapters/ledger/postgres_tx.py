@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
 from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, record_params
 from retain.adapters.ledger.postgres_fulltext import PostgresFullText
+from retain.adapters.ledger.postgres_notify import NOTIFY, calls
 from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_types import PgVector
 from retain.adapters.ledger.postgres_vectors import PostgresVectors
@@ -21,6 +22,7 @@ from retain.adapters.ledger.tables.memories import MemoriesTable
 from retain.adapters.ledger.tables.stored import StoredTexts
 from retain.adapters.ledger.tx import SqlTx
 from retain.model.access import ApiKey
+from retain.model.event import Signal
 from retain.model.instant import Instant
 from retain.model.memory import Record
 from retain.model.scope import Scope
@@ -36,6 +38,21 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdroppe
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r'
 ORDER BY c.relname COLLATE "C", 3, a.attname COLLATE "C\""""
+
+
+_LOOKED_AT: Final = 16
+# Of every session one row stands for all: whoever locks it takes the session, and the others pass over it.
+_FREE: Final = """
+SELECT w.place
+FROM unnest(?::text[], ?::text[], ?::text[], ?::text[]) WITH ORDINALITY AS w (user_id, agent_id, run_id, lease, place)
+CROSS JOIN LATERAL (
+    SELECT h.tenant_id, h.seq FROM signals h
+    WHERE h.tenant_id = ? AND h.status = 'pending'
+      AND h.user_id = w.user_id AND h.agent_id = w.agent_id AND h.run_id = w.run_id
+    ORDER BY h.due_at, h.seq LIMIT 1) head
+JOIN signals s ON s.tenant_id = head.tenant_id AND s.seq = head.seq
+WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.tenant_id = head.tenant_id AND l.name = w.lease AND l.until > ?)
+ORDER BY w.place LIMIT 1 FOR UPDATE OF s SKIP LOCKED"""
 
 
 class PostgresTx(SqlTx):
@@ -102,6 +119,46 @@ class _Signals(SignalsTable):
         found = await super().due(None, now, limit, offset)
         await self._sql.say("retain.queue", "")
         return found
+
+    async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
+        """Few at a time: of many that wait nearly always one of the first is free."""
+        for start in range(0, len(sessions), _LOOKED_AT):
+            part = sessions[start : start + _LOOKED_AT]
+            whose = ([getattr(scope, name) for scope, _ in part] for name in ("user_id", "agent_id", "run_id"))
+            asked = (*whose, [lease for _, lease in part], part[0][0].tenant_id, now)
+            row = await self._sql.one(_FREE, asked)
+            if row is not None:
+                return start + int(row[0]) - 1
+        return None
+
+    async def put(self, signals: Iterable[Signal]) -> None:
+        """Keep signals, and call those who work."""
+        kept = list(signals)
+        await super().put(kept)
+        for tenant in {one.scope.tenant_id for one in kept}:
+            await self._call(tenant, [one.due_at for one in kept if one.scope.tenant_id == tenant])
+
+    async def hurry(self, scope: Scope, now: Instant) -> int:
+        hurried = await super().hurry(scope, now)
+        await self._call(scope.tenant_id, [now] if hurried else [])
+        return hurried
+
+    async def mark(
+        self,
+        tenant_id: str,
+        ids: Iterable[str],
+        status: str,
+        error: str | None = None,
+        *,
+        counts: bool = True,
+        due_at: Instant | None = None,
+    ) -> int:
+        marked = await super().mark(tenant_id, ids, status, error, counts=counts, due_at=due_at)
+        await self._call(tenant_id, [due_at] if status == "pending" else [])
+        return marked
+
+    async def _call(self, tenant_id: str, due: Iterable[Instant | None]) -> None:
+        await self._sql.many(NOTIFY, [(said,) for said in calls(tenant_id, due)])
 
 
 class _ApiKeys(ApiKeysTable):
