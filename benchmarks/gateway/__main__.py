@@ -44,7 +44,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         results = _measured(Path(place), options)
     date = datetime.now(UTC).date().isoformat()
-    results |= {"date": date, "commit": _commit(), "options": vars(options)}
+    results |= {"date": date, "commit": _commit(), "options": {**vars(options), "litellm": bool(options.litellm)}}
     results["held"] = _held(results)
     sys.stdout.write(json.dumps(results, indent=1) + "\n")
     if not options.dry:

@@ -113,7 +113,7 @@ def per_second(url: str, path: str, body: dict[str, Any], headers: Mapping[str, 
 
 
 async def _per_second(url: str, path: str, body: dict[str, Any], headers: Mapping[str, str], seconds: float) -> float:
-    done, end = 0, time.monotonic() + seconds
+    done, end = 0, 0.0
 
     async def caller(client: httpx2.AsyncClient) -> None:
         nonlocal done
@@ -122,6 +122,9 @@ async def _per_second(url: str, path: str, body: dict[str, Any], headers: Mappin
             done += 1
 
     async with httpx2.AsyncClient(base_url=url, headers=dict(headers), timeout=30) as client:
+        for _ in range(20):  # what a service does only once does not count
+            (await client.post(path, json=body)).raise_for_status()
+        end = time.monotonic() + seconds
         await asyncio.gather(*(caller(client) for _ in range(16)))
     return done / seconds
 

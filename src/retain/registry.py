@@ -32,7 +32,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("io", "blocking"): ("retain.adapters.io.blocking:BlockingIo", ""),
     ("io", "asyncio"): ("retain.adapters.io.aio:AsyncIo", ""),
     ("clock", "system"): ("retain.adapters.clock:SystemClock", ""),
-    ("source", "sqlite"): ("retain.adapters.sources.sqlite_source:sqlite_source", ""),
+    ("source", "sqlite"): ("retain.adapters.sources.sqlite_source:SqliteSource", ""),
 }
 """(kind, name) -> where the class is, and the extra that brings what it needs."""
 

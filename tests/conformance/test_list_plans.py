@@ -122,12 +122,12 @@ def test_a_statement_is_compiled_once_whatever_it_asks_for(database: sqlite3.Con
         return sqlite3.SQLITE_OK
 
     database.set_authorizer(compiling)
-    table = MemoriesTable(Runs(database), compile_where)  # type: ignore[arg-type]
-    drive(call(table, visible(USER, NOW)))
+    table = MemoriesTable(Runs(database), compile_where)
+    drive(call(table, visible(USER, NOW)))  # type: ignore[arg-type]
     assert compiled
     compiled.clear()
     for user, now in (("bob", NOW), ("carol", "2027-01-01T00:00:00.000000Z")):
-        drive(call(table, visible(Scope(user_id=user), now)))
+        drive(call(table, visible(Scope(user_id=user), now)))  # type: ignore[arg-type]
     assert not compiled
 
 

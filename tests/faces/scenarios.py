@@ -242,6 +242,8 @@ async def _people_and_where_they_work_are_known(face: Face, clock: FakeClock) ->
     await face.add("My sister Anna works at Contoso.", user_id="alice")
     types = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
     assert (types["Anna"], types["Contoso"]) == ("person", "organization")
+    edges = (await face.relations(user_id="alice"))["results"]
+    assert ("Anna", "works_at", "Contoso") in [(one["source"], one["relation"], one["target"]) for one in edges]
 
 
 @scenario()

@@ -119,7 +119,6 @@ async def _coroutine(scenario: Scenario, face: Face, clock: FakeClock) -> None:
     "N-47",
     "C-58.1",
     "C-58.3",
-    "C-58.4",
     "C-58.5",
     "C-58.6",
     "C-58.7",

@@ -149,6 +149,10 @@ class Rest(Face):
         """Whom memories speak of."""
         return self.ask("POST", "/v1/entities/", params=scope)
 
+    async def relations(self, **scope: Any) -> Any:
+        """How they are related; over HTTP somebody is asked about by name."""
+        return self.ask("GET", "/v1/entities/Anna/relations/", params=scope)
+
     async def reset(self) -> None:
         """Remove everything of the tenant."""
         self.ask("POST", "/v1/reset/", json={"confirm": self.ask("GET", "/v1/me")["tenant_id"]})

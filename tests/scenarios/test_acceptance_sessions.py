@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -25,7 +25,7 @@ from retain.testing.llm import Answer, ScriptedLlm
 SESSION: Final[dict[str, Any]] = {"user_id": "alice", "agent_id": "guide", "run_id": "monday"}
 LONG: Final = "My name is Alice and I live in Oslo. I have worked as a nurse at the harbour clinic for nine years now."
 EPISODE: Final = {"summary": "Alice spoke about her work.", "topics": [], "decisions": [], "action_items": []}
-DIGEST: Final = {"episode": EPISODE, "entities": [], "pinned_candidates": [], "identity_facts": []}
+DIGEST: Final[dict[str, object]] = {"episode": EPISODE, "entities": [], "pinned_candidates": [], "identity_facts": []}
 
 
 def interrupted(_: Any) -> Answer:
@@ -37,7 +37,7 @@ class Ending:
     """What a model does with a session, what else is set, and what is left to do afterwards: signals, dead ones."""
 
     outcome: str
-    answers: Callable[[Any], Answer] | list[Answer] | None = None
+    answers: Callable[[Any], Answer] | Sequence[Answer] | None = None
     write: dict[str, Any] = field(default_factory=dict)
     said: str = LONG
     pending: int = 0

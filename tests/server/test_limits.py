@@ -153,7 +153,7 @@ def test_sessions_that_are_formed_later_go_on_by_rules_too(tmp_path: Any) -> Non
         world.run(world.app.state.retain.governor.count, "default", 60)
         said(world.client, 1, run_id="s1")
         formed = world.run(memory.end_session, user_id="alice")
-        assert [one["outcome"] for one in formed["results"]] == ["distilled"]
+        assert [one["distillation"] for one in formed["results"]] == ["distilled"]
         assert llm.prompts == []
         assert world.run(memory.stats)["pending"] == 0
         assert world.run(memory.get_all, user_id="alice")["results"]

@@ -95,7 +95,7 @@ async def _try(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     steps.append("turn")
     record = await _turn(tx, scope, now)
     steps.append("fulltext")
-    query = TextQuery(match_text(_WORD).split(), scope_tokens(scope))
+    query = TextQuery(match_text(_WORD).split(), scope_tokens(scope), scope)
     if record.seq not in [seq for seq, _ in await tx.text.match(query, 5)]:
         raise StorageError("the full text does not find what was just stored")
     steps.append("signal")

@@ -67,7 +67,7 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
 
     async def by_words(tx: Tx) -> tuple[int, list[list[int]]]:
         """The position, and what shares words with each fact, in one look."""
-        queries = [TextQuery(query_terms(fact.draft.text), tokens) for fact in facts]
+        queries = [TextQuery(query_terms(fact.draft.text), tokens, scope) for fact in facts]
         hits = [await tx.text.match(query, _NEAREST) for query in queries]
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
 

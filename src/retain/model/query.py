@@ -110,10 +110,11 @@ FIELDS: Final[dict[str, FieldType]] = {**RECORD_FIELDS, **LINK_FIELDS}
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens."""
+    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens, which are those of ``owner``."""
 
     words: Sequence[str]
     scope: Sequence[str]
+    owner: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,11 @@ class Copy:
 class Copying(Protocol):
     """What a ledger offers that can copy itself."""
 
+    @property
+    def holds_files(self) -> bool:
+        """Whether its bytes lie in files that it can read and write anew; else a server sees to them."""
+        ...
+
     async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
         """Write everything, as it is at one moment, into one file; others go on writing. Gives its manifest.
 

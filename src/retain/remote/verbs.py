@@ -21,7 +21,7 @@ NOT_OVER_HTTP: Final[dict[str, str]] = {
     "from_env": "a client is made of an address and a key",
     "import_from": "it reads a file where it is called; `retain import` does that, and the console takes uploads",
     "owner": "the service itself decides whose a call is that names nobody",
-    "restore_backup": "it reads a file on the machine of the store; `retain restore-backup` does that",
+    "restore_backup": "it reads a file on the machine of the store; `retain restore` does that",
     "set_backends": "addresses that come from elsewhere are checked first; /api/settings does that",
     "verify_backup": "it reads a file on the machine of the store; `retain backup --verify` does that",
     "work": "a worker is a process beside the service: `retain worker`",

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from retain.adapters.io.aio import AsyncIo
 from retain.adapters.ledger import postgres_migrate as schema
+from retain.adapters.ledger.postgres_copies import PostgresCopies
 from retain.adapters.ledger.postgres_errors import is_passing, translating
 from retain.adapters.ledger.postgres_notify import Listener, tenant_key
 from retain.adapters.ledger.postgres_pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
@@ -72,7 +73,7 @@ class _Store:
     closed: bool = False
 
 
-class PostgresLedger:
+class PostgresLedger(PostgresCopies):
     """See ``retain.ports.ledger.Ledger``."""
 
     Config = PostgresConfig
@@ -81,6 +82,14 @@ class PostgresLedger:
         self._config, self._io = config, io
         self._store = store or _Store(config, io, _where(config.url))
         self._beginnings: dict[str, list[Statement]] = {}
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self._config.url, self._config.tenant
+
+    @property
+    def _where(self) -> str:
+        return self._store.where
 
     def of(self, tenant_id: str) -> PostgresLedger:
         """The same store for the units of another tenant."""
@@ -118,6 +127,13 @@ class PostgresLedger:
             for role in grant:
                 schema.grant(connection, role)
         return {"location": self._store.where, "before": before, "schema": schema.latest(), "granted": list(grant)}
+
+    async def index_vectors(self, *, half: bool, progress: Callable[[int, int], None] | None) -> list[dict[str, Any]]:
+        """Build the HNSW indexes that are missing, as the role that owns the tables."""
+        from retain.adapters.vectors.pg_hnsw import Build, build
+
+        with translating(self._store.where):
+            return await self._io.run(lambda: build(self._config.url, [self._config.tenant], Build(half), progress))
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot."""

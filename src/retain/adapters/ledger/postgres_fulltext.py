@@ -72,9 +72,9 @@ class PostgresFullText:
         # Which of the words a row has comes back as bits, so that how rare each of them is among the rows of the scope
         # need not be asked for apart.
         bits = " | ".join(f"((terms @@ ?::tsquery)::int << {place})" for place in range(len(words)))
-        statement = f"SELECT seq, {bits}, length(terms) FROM words WHERE {_SCOPED} AND terms @@ ?::tsquery"
-        lexemes = [_quoted(word) for word in words]
-        rows = await self._sql.rows(statement, (*lexemes, list(query.scope), " | ".join(lexemes)))
+        lexemes, within = [_quoted(word) for word in words], _within(query)
+        statement = f"SELECT seq, {bits}, length(terms) FROM words{within[0]} AND terms @@ ?::tsquery"
+        rows = await self._sql.rows(statement, (*lexemes, *within[1], " | ".join(lexemes)))
         return _best(rows, len(words), limit)
 
     async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
@@ -89,6 +89,22 @@ def _params(seq: int, doc: TextDoc) -> tuple[object, ...]:
     fields = (doc.body, doc.key, doc.speaker, doc.day)
     terms = sorted({word[:_LONGEST] for field in fields for word in field.split()})
     return (seq, *fields, doc.scope, terms)
+
+
+def _within(query: TextQuery) -> tuple[str, tuple[object, ...]]:
+    """Which rows are looked at: those of the owner, by the links, which have an index that row-level security can use.
+
+    ``@@`` may tell something about rows it is not shown (it is not leakproof), so that behind row-level security no
+    index over words is ever asked: without an owner all rows of the tenant are read.
+    """
+    owner = query.owner
+    if owner is None:
+        return f" WHERE {_SCOPED}", (list(query.scope),)
+    named = {"user_id": owner.user_id, "agent_id": owner.agent_id, "run_id": owner.run_id}
+    given = {name: value for name, value in named.items() if value}
+    linked = "".join(f" AND l.{name} = ?" for name in given)
+    join = f" JOIN (SELECT DISTINCT l.memory_seq FROM links l WHERE l.tenant_id = ?{linked}) l ON l.memory_seq = seq"
+    return f"{join} WHERE tenant_id = ?", (owner.tenant_id, *given.values(), owner.tenant_id)
 
 
 def _quoted(word: str) -> str:

@@ -20,6 +20,7 @@ from retain.adapters.ledger.tables.inbox import SignalsTable
 from retain.adapters.ledger.tables.keys import ApiKeysTable
 from retain.adapters.ledger.tables.memories import MemoriesTable
 from retain.adapters.ledger.tables.stored import StoredTexts
+from retain.adapters.ledger.tables.vault import VaultTable
 from retain.adapters.ledger.tx import SqlTx
 from retain.model.access import ApiKey
 from retain.model.event import Signal
@@ -27,6 +28,7 @@ from retain.model.instant import Instant
 from retain.model.memory import Record
 from retain.model.scope import Scope
 from retain.ports.bulk import BulkRow, BulkTable
+from retain.ports.erasure import KnownCopy
 
 _MOST_NUMBERS: Final = 64
 _NUMBERS: Final = "SELECT nextval('retain.memories_seq_seq') FROM generate_series(1, ?)"
@@ -40,6 +42,9 @@ WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r'
 ORDER BY c.relname COLLATE "C", 3, a.attname COLLATE "C\""""
 
 
+_HOLDER: Final = """
+SELECT CASE WHEN r.rolsuper OR r.rolbypassrls THEN '' ELSE current_setting('retain.tenant') END
+FROM pg_roles r WHERE r.rolname = current_user"""
 _LOOKED_AT: Final = 16
 # Of every session one row stands for all: whoever locks it takes the session, and the others pass over it.
 _FREE: Final = """
@@ -71,6 +76,7 @@ class PostgresTx(SqlTx):
         self.erasure = _Erasure(sql)
         self.bulk = _Bulk(sql)
         self.admin = _Admin(sql)
+        self.vault = _Vault(sql)
 
     def begin(self) -> None:
         """Whatever was kept for the transaction before is gone."""
@@ -178,6 +184,25 @@ class _Stored(StoredTexts):
 class _Erasure(ErasureTable):
     async def rebuild(self) -> None:
         """Nothing to do: the full text is part of its row."""
+
+
+class _Vault(VaultTable):
+    _sql: PostgresSql
+
+    async def copies(self, tenant_id: str) -> list[KnownCopy]:
+        return await super().copies(tenant_id or await self._holder())
+
+    async def note_copies(self, tenant_id: str, copies: Iterable[KnownCopy]) -> None:
+        await super().note_copies(tenant_id or await self._holder(), copies)
+
+    async def forget_copy(self, tenant_id: str, path: str) -> None:
+        await super().forget_copy(tenant_id or await self._holder(), path)
+
+    async def _holder(self) -> str:
+        """A copy holds what the role may see: the whole store only for one above the wall, else one tenant."""
+        await self._sql.say("role", "none")
+        row = await self._sql.one(_HOLDER)
+        return str(row[0]) if row else ""
 
 
 class _Bulk(BulkTables):

@@ -30,6 +30,7 @@ _PATIENCE: Final = 20.0
 class SqliteCopies:
     """See ``retain.ports.backups.Copying``."""
 
+    holds_files: Final = True
     _io: Io
     _queue: WriteQueue
     _readers: Readers

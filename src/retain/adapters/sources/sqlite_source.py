@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 from retain.errors import InvalidInput
@@ -22,28 +22,27 @@ _MOST_STEPS: Final = 5_000
 _PLAIN: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
 
 
-@contextmanager
-def sqlite_source(source: Path | bytes) -> Iterator[SqliteTables]:
-    """See ``retain.ports.sources.TableSource``."""
-    try:
-        with closing(_opened(source)) as database:
-            yield SqliteTables(database)
-    except sqlite3.Error as error:
-        raise InvalidInput(f"the database cannot be read: {error}", hint="is it whole, and not encrypted?") from error
+class SqliteSource:
+    """See ``retain.ports.sources.TableSource``: a database while it is open."""
 
-
-class SqliteTables:
-    """See ``retain.ports.sources.Tables``."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
+    def __init__(self, source: Path | bytes) -> None:
+        self._source = source
         self._columns: dict[str, frozenset[str]] | None = None
+
+    def __enter__(self) -> Self:
+        with _readable():
+            self._database = _opened(self._source)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
 
     def columns(self) -> Mapping[str, frozenset[str]]:
         """The columns of every plain table."""
         if self._columns is None:
-            names = [str(name) for (name,) in self._database.execute(_PLAIN).fetchall()]
-            self._columns = {name: self._of(name) for name in names}
+            with _readable():
+                names = [str(name) for (name,) in self._database.execute(_PLAIN).fetchall()]
+                self._columns = {name: self._of(name) for name in names}
         return self._columns
 
     def _of(self, table: str) -> frozenset[str]:
@@ -58,8 +57,19 @@ class SqliteTables:
         wanted = ", ".join(_named(name) for name in columns)
         by = ", ".join(_named(name) for name in order if name in columns)
         question = f"SELECT {wanted} FROM {_named(table)}"  # noqa: S608 - names the database gave, quoted
-        for row in self._database.execute(question + (f" ORDER BY {by}" if by else "")):
-            yield {name: None if isinstance(value, bytes) else value for name, value in zip(columns, row, strict=True)}
+        with _readable():
+            for row in self._database.execute(question + (f" ORDER BY {by}" if by else "")):
+                told = (None if isinstance(value, bytes) else value for value in row)
+                yield dict(zip(columns, told, strict=True))
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What the database has to say against being read, in our words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InvalidInput(f"the database cannot be read: {error}", hint="is it whole, and not encrypted?") from error
 
 
 def _named(name: str) -> str:
@@ -67,13 +77,15 @@ def _named(name: str) -> str:
 
 
 def _opened(source: Path | bytes) -> sqlite3.Connection:
-    if isinstance(source, bytes):
-        database = sqlite3.connect(":memory:", isolation_level=None)
-        database.deserialize(_without_log(source))
-    else:
-        path = quote(str(source.absolute()))
-        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5.0)
-    return _guarded(database)
+    path = ":memory:" if isinstance(source, bytes) else f"file:{quote(str(source.absolute()))}?mode=ro"
+    database = sqlite3.connect(path, uri=True, isolation_level=None, timeout=5.0)
+    try:
+        if isinstance(source, bytes):
+            database.deserialize(_without_log(source))
+        return _guarded(database)
+    except sqlite3.Error:
+        database.close()
+        raise
 
 
 def _without_log(raw: bytes) -> bytes:

@@ -1,8 +1,8 @@
 """Nearest neighbours where the ledger is in PostgreSQL.
 
-Those of a user with few memories are held in this process, as over a file. Of a user with many, nothing is held: the
-database compares, all of the user's vectors one by one, or by way of an HNSW index when there are many more and one was
-built (``retain migrate --index-vectors``). Row-level security binds whichever it is.
+Those of a user with few memories are held in this process, as over a file. Of a user with many, nothing is held when an
+HNSW index was built (``retain migrate --index-vectors``): the database looks for them. What a filter left over, if it is
+little, is compared there one by one. Row-level security binds whichever it is.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from retain.ports.ledger import Ledger, Tx
 _ASK_AGAIN: Final = 256
 """After so many searches it is looked again how much there is, and whether there is an index."""
 
-_TIMES: Final = 10
-"""So many times the larger limit is counted; beyond, more makes no difference."""
+_COUNTED: Final = 300_000
+"""How far is counted; beyond, more makes no difference."""
+
+_BYTES: Final = 5
+"""What a number of a vector takes in this process: four, and room to grow."""
 
 _REMEMBERED: Final = 10_000
 _Key: TypeAlias = tuple[str, str, str, str, str]
@@ -35,12 +38,13 @@ _Key: TypeAlias = tuple[str, str, str, str, str]
 class PgConfig(LocalConfig):
     """``in_process_rows``: the vectors of users with at most so many memories are held in this process.
 
-    ``exact_rows``: up to so many the database compares one by one; beyond, it asks an HNSW index if there is one.
-    ``ef_search`` and ``max_scan_tuples`` are how far that goes: candidates at a time, and at most.
+    Beyond, an HNSW index is asked if there is one: ``ef_search`` candidates at a time, ``max_scan_tuples`` at most. What
+    a filter chose from is compared one by one up to ``exact_rows``. Without an index, what fits into ``memory_mb`` is
+    held all the same: nothing else is as quick.
     """
 
     in_process_rows: int = Field(default=20_000, ge=0)
-    exact_rows: int = Field(default=30_000, ge=0)
+    exact_rows: int = Field(default=2_000, ge=0)
     ef_search: int = Field(default=200, ge=1, le=1000)
     max_scan_tuples: int = Field(default=20_000, ge=1)
 
@@ -76,13 +80,19 @@ class PgVectors:
         if known.rows <= self._config.in_process_rows:
             return await self._local.search(query)
         ledger = self._ledger.of(query.scope.tenant_id)
-        graph = known.graph
-        if graph is not None and self._pays(query, known, graph):
-            reach = Reach(self._config.ef_search, self._config.max_scan_tuples)
-            found = await ledger.peek(lambda tx: _vectors(tx).proposed(query, graph, reach))
+        if query.among is None or len(query.among) > self._config.exact_rows:
+            found = await self._proposed(ledger, query, known)
             if found is not None:
                 return found
+            if known.graph is None and self._fits(query, known):
+                return await self._local.search(query)
         return await ledger.peek(lambda tx: _vectors(tx).nearest(query))
+
+    async def _proposed(self, ledger: Ledger, query: VectorQuery, known: _Known) -> list[DenseHit] | None:
+        graph, reach = known.graph, Reach(self._config.ef_search, self._config.max_scan_tuples)
+        if graph is None or not self._pays(query, known, graph):
+            return None
+        return await ledger.peek(lambda tx: _vectors(tx).proposed(query, graph, reach))
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
@@ -91,11 +101,13 @@ class PgVectors:
         await self._local.forget(tenant_id)
 
     def _pays(self, query: VectorQuery, known: _Known, graph: Graph) -> bool:
-        """Whether an index has enough candidates of the scope among those it looks at, and there are enough to gain."""
+        """Whether enough of the candidates that an index looks at can be expected to be of the scope."""
         rows = known.rows if query.among is None else min(known.rows, len(query.among))
-        if rows <= self._config.exact_rows:
-            return False
         return query.limit * max(graph.rows, known.rows) <= rows * self._config.max_scan_tuples / 2
+
+    def _fits(self, query: VectorQuery, known: _Known) -> bool:
+        """Whether all of it can be held in this process beside that of others."""
+        return bool(query.scope.user_id) and known.rows * len(query.vector) * _BYTES <= self._config.memory_mb * 500_000
 
     async def _looked(self, query: VectorQuery) -> _Known:
         scope = query.scope
@@ -113,8 +125,7 @@ class PgVectors:
         return found
 
     async def _look(self, tx: Tx, scope: Scope, signature: str) -> _Known:
-        most = max(self._config.in_process_rows, self._config.exact_rows) * _TIMES + 1
-        rows = await _vectors(tx).size(scope, most)
+        rows = await _vectors(tx).size(scope, max(self._config.in_process_rows + 1, _COUNTED))
         if rows <= self._config.in_process_rows:
             return _Known(rows, None)
         return _Known(rows, await _vectors(tx).graph(signature))

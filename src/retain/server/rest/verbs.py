@@ -88,7 +88,7 @@ def _add(name: str, call: Call) -> None:
 
 
 for _name, _call in VERBS.items():
-    if _name not in _OWN_ROUTE and hasattr(AsyncMemory, _name):
+    if _name not in _OWN_ROUTE:
         _add(_name, _call)
 
 

@@ -499,6 +499,8 @@ BEGIN
 END $$;
 -- A key tells the tenant, so it has to be found before the tenant is known: this one row, by its whole id.
 CREATE POLICY shown ON api_keys FOR SELECT USING (id = nullif(current_setting('retain.key', true), ''));
+-- A copy of the whole store may hold something of every tenant, so whoever erases has to know where it is.
+CREATE POLICY whole ON backups FOR SELECT USING (tenant_id = '');
 -- Whoever takes work from all tenants has to see whose turn it is.
 CREATE POLICY queue ON signals FOR SELECT USING (current_setting('retain.queue', true) = 'all');
 

@@ -1,0 +1,105 @@
+"""Any number of workers take sessions, each another one, and wait for nobody who writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from retain import Memory
+from retain.drive import drive
+from retain.engine.claims import Claim, claim, lease_name
+from retain.engine.parts import Parts
+from retain.model.event import Signal
+from retain.model.scope import Scope
+from retain.ports.ledger import Tx
+from tests.postgres.server import Server
+
+_SESSIONS = [Scope("default", "alice", "", f"run{number:02}") for number in range(40)]
+
+
+@pytest.fixture
+def parts(postgres: Server) -> Iterator[Parts]:
+    url = postgres.fresh()
+    with Memory({"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}) as memory:
+        parts: Parts = memory._engine.parts
+        now = parts.now()
+        signals = [
+            Signal(f"{scope.run_id}-{n}", scope, "I live in Oslo", now, now, due_at="")
+            for scope in _SESSIONS
+            for n in range(3)
+        ]
+        drive(parts.ledger.write(lambda tx: tx.signals.put(signals)))
+        yield parts
+
+
+def _claimed(parts: Parts, sessions: list[Scope]) -> Claim | None:
+    return drive(claim(parts, sessions))
+
+
+def test_many_who_claim_at_once_get_each_another_session_with_all_that_waits_in_it(parts: Parts) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: _claimed(parts, _SESSIONS), range(40)))
+
+    taken = [one for one in found if one is not None]
+    assert len({one.scope for one in taken}) == len(taken) >= 33, "somebody may have passed over one that was let go"
+    assert all(len(one.signals) == 3 for one in taken)
+
+
+def test_the_oldest_free_session_comes_first(parts: Parts) -> None:
+    first, second = _claimed(parts, _SESSIONS), _claimed(parts, _SESSIONS)
+
+    assert first is not None
+    assert second is not None
+    assert [first.scope, second.scope] == _SESSIONS[:2]
+    assert _claimed(parts, _SESSIONS[:2]) is None
+
+
+def test_a_session_that_somebody_is_taking_right_now_is_passed_over(parts: Parts) -> None:
+    looking, goes_on = threading.Event(), threading.Event()
+
+    async def slow(tx: Tx) -> int | None:
+        place = await tx.signals.free([(_SESSIONS[0], lease_name(_SESSIONS[0]))], parts.now())
+        looking.set()
+        goes_on.wait(20)
+        return place
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(lambda: drive(parts.ledger.aside(slow)))
+        assert looking.wait(20)
+        mine = _claimed(parts, _SESSIONS)
+        goes_on.set()
+
+        assert other.result(20) == 0
+    assert mine is not None
+    assert mine.scope == _SESSIONS[1]
+
+
+def test_a_lease_that_is_over_is_taken_over(parts: Parts) -> None:
+    name, past = lease_name(_SESSIONS[0]), "2020-01-01T00:00:00.000000Z"
+    drive(parts.ledger.aside(lambda tx: tx.leases.claim("default", name, "dead", past, past)))
+
+    mine = _claimed(parts, _SESSIONS)
+
+    assert mine is not None
+    assert mine.scope == _SESSIONS[0]
+
+
+def test_whoever_takes_work_does_not_wait_for_those_who_write(parts: Parts) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    async def slow(tx: Tx) -> None:
+        await tx.agents.meet("default", "slow", "")
+        begun.set()
+        goes_on.wait(20)
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(lambda: drive(parts.ledger.write(slow)))
+        assert begun.wait(20)
+        mine = _claimed(parts, _SESSIONS)  # comes back although the tenant's turn is taken
+        goes_on.set()
+        writer.result(20)
+
+    assert mine is not None
