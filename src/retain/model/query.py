@@ -110,7 +110,10 @@ FIELDS: Final[dict[str, FieldType]] = {**RECORD_FIELDS, **LINK_FIELDS}
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens, which are those of ``owner``."""
+    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens.
+
+    ``owner`` is the scope those tokens are of, for a store that finds its rows by another way.
+    """
 
     words: Sequence[str]
     scope: Sequence[str]

@@ -1,8 +1,8 @@
 """Nearest neighbours where the ledger is in PostgreSQL.
 
-Those of a user with few memories are held in this process, as over a file. Of a user with many, nothing is held when an
-HNSW index was built (``retain migrate --index-vectors``): the database looks for them. What a filter left over, if it is
-little, is compared there one by one. Row-level security binds whichever it is.
+Those of a user with few memories are held in this process, as over a file. Of a user with many, nothing is held when
+an HNSW index was built (``retain migrate --index-vectors``): the database looks for them. What a filter left over, if
+it is little, is compared there one by one. Row-level security binds whichever it is.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _Key: TypeAlias = tuple[str, str, str, str, str]
 class PgConfig(LocalConfig):
     """``in_process_rows``: the vectors of users with at most so many memories are held in this process.
 
-    Beyond, an HNSW index is asked if there is one: ``ef_search`` candidates at a time, ``max_scan_tuples`` at most. What
-    a filter chose from is compared one by one up to ``exact_rows``. Without an index, what fits into ``memory_mb`` is
-    held all the same: nothing else is as quick.
+    Beyond, an HNSW index is asked if there is one: ``ef_search`` candidates at a time, ``max_scan_tuples`` at most.
+    What a filter chose is compared one by one up to ``exact_rows``. Without an index, what fits into half of
+    ``memory_mb`` is held all the same: nothing else is as quick.
     """
 
     in_process_rows: int = Field(default=20_000, ge=0)

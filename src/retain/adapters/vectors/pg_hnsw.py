@@ -1,8 +1,8 @@
 """HNSW indexes over the vectors of the ledger, one for each vector space.
 
 They are built by whoever owns the tables, on purpose and beside everything else (``CONCURRENTLY``): never by a search.
-One that broke off is built again. Rows of all tenants stand in one index; row-level security is asked for every row that
-comes out of it.
+One that broke off is built again. Rows of all tenants stand in one index; row-level security is asked for every row
+that comes out of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FROM pg_stat_progress_create_index p JOIN pg_class c ON c.oid = p.relid WHERE p.
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """How an index is built: in 16 bits or 32, and with how many neighbours a vector is linked, chosen from how many."""
+    """How an index is built: in 16 bits or 32, with how many neighbours for a vector, chosen from how many."""
 
     half: bool = False
     m: int = 16
