@@ -103,7 +103,7 @@ def load(url: str, corpus: Corpus) -> None:
 def know_vectors(connection: psycopg.Connection[Any]) -> None:
     """Let a connection read and write vectors."""
     info = psycopg.types.TypeInfo.fetch(connection, "vector")
-    assert info is not None, "pgvector is there"  # noqa: S101 - tells the type checker what is so
+    assert info is not None, "pgvector is there"
     register(connection, info.oid)
 
 

@@ -147,7 +147,7 @@ def _server_cpu(pid: int) -> float:
 
 
 async def _pid(tx: Any) -> int:
-    row = await tx.vectors._sql.one("SELECT pg_backend_pid()")
+    row = await tx.vectors._sql.one("SELECT pg_backend_pid()")  # noqa: SLF001 - no part of the port asks this
     return int(row[0])
 
 

@@ -59,7 +59,7 @@ def test_the_table_has_the_columns_that_other_tools_expect(store: PgVectorStore,
 
     with postgres.superuser(postgres.name) as connection:
         row = connection.execute(
-            f"SELECT id, vector::text, payload, created_at <= now(), 1 - (vector <=> '[0,2]') FROM one.{NAME}"
+            f"SELECT id, vector::text, payload, created_at <= now(), 1 - (vector <=> '[0,2]') FROM one.{NAME}"  # noqa: S608
         ).fetchone()
         columns = connection.execute(
             "SELECT column_name::text, udt_name::text FROM information_schema.columns WHERE table_schema = 'one'"

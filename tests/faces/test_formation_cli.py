@@ -53,6 +53,34 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
     assert cli("jobs", "--status", "good").code == 2
 
 
+@pytest.mark.req("S-11", "S-14")
+def test_what_is_kept_for_later_is_said_to_be_and_flush_forms_it(cli: Cli) -> None:
+    cli.environ("RETAIN_WRITE__MODE", "manual")
+    kept = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
+    assert (kept.code, kept.out) == (0, "kept; memory forms in the background\n")
+    assert "`retain flush`" in kept.err
+    assert cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday").out.startswith("known already")
+    assert cli("list", "--user", "ann").code == 1
+
+    assert cli("flush").out == "1 stored, 0 still waiting\n"
+    assert cli.texts("list", "--user", "ann") == ["User lives in Oslo."]
+
+
+@pytest.mark.req("S-57")
+def test_every_job_shows_how_it_ended(cli: Cli) -> None:
+    cli("add", "I live in Oslo.", "--user", "ann")
+    cli("consolidate")
+    assert cli("jobs").out.splitlines()[1].split()[2:4] == ["consolidate", "success"]
+
+
+@pytest.mark.req("N-47")
+def test_a_pause_is_ended_with_a_command_of_this_program(cli: Cli) -> None:
+    cli("add", "I live in Oslo.", "--user", "ann")
+    cli("pause", "--user", "ann")
+    ran = cli("add", "I love tea.", "--user", "ann")
+    assert (ran.code, "`retain resume` ends it" in ran.err) == (1, True)
+
+
 @pytest.mark.slow
 @pytest.mark.req("N-22")
 def test_a_worker_ends_when_it_is_told_to(cli: Cli) -> None:

@@ -47,7 +47,7 @@ def test_wrong_commands_say_what_is_wrong(cli: Cli) -> None:
         ran = cli("identity", *wrong)
         assert (ran.code, "give --user" in ran.err) == (2, True), wrong
     assert cli("identity", "remove", "0", "--user", "alice").code == 2
-    assert "there are 0" in cli("identity", "remove", "1", "--user", "alice").err
+    assert "no override has the number 1" in cli("identity", "remove", "1", "--user", "alice").err
     assert cli("identity", "set", "--user", "alice").code == 2
     assert cli("identity", "set", "x", "--clear", "--user", "alice").code == 2
     assert cli("identity", "write", "--user", "alice").code == 2

@@ -72,15 +72,32 @@ def test_a_rollback_asks_says_what_it_did_and_is_taken_back(cli: Cli) -> None:
     since = ("--since", "2020-01-01", "--user", "alice")
 
     tried = cli("rollback", *since, "--dry-run")
-    assert tried.out == "1 changes of 1 memories would be taken back (1 ADD)\n"
-    assert cli("rollback", *since, stdin=b"n\n").code == 1
+    assert tried.out == "1 change of 1 memory would be taken back (1 ADD)\n"
+    asked = cli("rollback", *since, stdin=b"n\n")
+    assert asked.code == 1
+    assert asked.err.startswith("1 change of 1 memory would be taken back (1 ADD)\nTake all of this back?")
     assert cli("list", "--user", "alice").code == 0
 
     done = cli("rollback", *since, "--yes")
-    assert done.out == "1 changes of 1 memories taken back (1 ADD)\n"
+    assert done.out == "1 change of 1 memory taken back (1 ADD)\n"
     job = done.err.split("--job ")[1].split("`")[0]
     assert cli("list", "--user", "alice").code == 1
     assert cli("list", "--user", "bob").code == 0
     assert cli("undo", "--job", job).code == 0
     assert cli("list", "--user", "alice").code == 0
     assert cli("rollback", "--yes").code == 2
+
+
+@pytest.mark.parametrize("wrong", [[], ["--since", "yesterday"], ["--since", "2026-13-45"], ["--source", " "]])
+def test_nobody_is_asked_about_a_rollback_that_cannot_be(cli: Cli, wrong: list[str]) -> None:
+    remembered(cli, "Alice lives in Oslo")
+    ran = cli("rollback", *wrong, stdin=b"y\n")
+    assert ran.code == 2
+    assert "Take all of this back?" not in ran.err
+
+
+def test_a_rollback_of_nothing_asks_nothing(cli: Cli) -> None:
+    remembered(cli, "Alice lives in Oslo")
+    ran = cli("rollback", "--since", "2999-01-01", stdin=b"y\n")
+    assert (ran.code, "Take all of this back?" in ran.err) == (1, False)
+    assert ran.err.endswith("nothing was taken back\n")

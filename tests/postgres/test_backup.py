@@ -82,9 +82,8 @@ def test_a_restored_store_goes_on(memory: Memory, target: Path) -> None:
     new = memory.add("said after the restore", user_id="alice", infer=False)["results"][0]["id"]
     memory.update(new, "said long after the restore")
 
-    assert [one["memory"] for one in memory.search("long after the restore", user_id="alice")["results"]][0] == (
-        "said long after the restore"
-    )
+    found = memory.search("long after the restore", user_id="alice")["results"]
+    assert found[0]["memory"] == "said long after the restore"
     assert len(memory.history(new)) == 2
 
 
@@ -128,7 +127,8 @@ def test_a_superuser_copies_all_tenants_into_another_database(postgres: Server, 
         assert manifest["tenant"] is None
         assert (_told(memory), _told(other)) == before
         assert memory.add("it goes on", user_id="alice", infer=False)["results"]
-        assert [one["path"] for one in _copies(other.erase(user_id="alice"))] == []
+        assert [one["state"] for one in _copies(other.erase(user_id="alice"))] == ["rewritten"], "it knows of itself"
+        assert b"secret of b" not in target.read_bytes()
 
 
 def test_one_who_sees_less_does_not_put_back_more(memory: Memory, postgres: Server, target: Path) -> None:
@@ -210,7 +210,7 @@ def _cut(path: Path) -> None:
 
 def _flipped(path: Path) -> None:
     raw = bytearray(path.read_bytes())
-    raw[len(raw) // 3] ^= 0xFF
+    raw[raw.index(b"Snorri")] ^= 0xFF
     path.write_bytes(raw)
 
 
@@ -249,7 +249,7 @@ def test_a_row_that_does_not_fit_changes_nothing(memory: Memory, target: Path) -
         for name, raw in parts.items():
             archive.writestr(name, raw)
 
-    with pytest.raises(Corrupted, match="duplicate|unique"):
+    with pytest.raises(Corrupted, match="is damaged"):
         memory.restore_backup(target)
 
     assert _told(memory) == before

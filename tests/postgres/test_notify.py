@@ -144,13 +144,13 @@ def test_a_worker_of_another_process_wakes_long_before_it_would_look(
     url = postgres.fresh()
     with (
         _memory(url, write={"mode": "background"}) as working,
-        _memory(url, write={"mode": "manual"}) as talking,
+        _memory(url, write={"mode": "background"}) as talking,
     ):
+        talking._engine.parts.workshop.stopping = True  # whoever talks does not work
         done = threading.Thread(target=lambda: working.work(600), daemon=True)
         done.start()
         _until(lambda: _ears(postgres) == 1)
-        talking._engine.parts.workshop.stopping = True  # whoever talks does not work
-        _queue(talking, "")
+        assert talking.add("I live in Oslo", user_id="alice")["status"] == "queued"
 
         _until(lambda: drive(talking._engine.parts.ledger.read(lambda tx: tx.signals.waiting(Scope("default")))) == 0)
         working._engine.parts.workshop.leave()

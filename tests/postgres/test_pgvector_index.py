@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from retain import Memory
 from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.ledger.postgres_vectors import Graph, PostgresVectors
+from retain.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reach
 from retain.adapters.vectors import pg_hnsw
 from retain.adapters.vectors.local import LocalConfig, LocalVectors
 from retain.adapters.vectors.pg import PgConfig, PgVectors
@@ -162,9 +163,9 @@ def test_an_index_proposes_what_comparing_all_would_find(
 
     assert taken.count("proposed") >= 15
     assert "no proposed" in taken  # and then all were compared
-    assert graph == drive(memory._engine.parts.ledger.peek(lambda tx: _rows(tx).graph(_sig(memory)))).of(  # type: ignore[union-attr]
-        _sig(memory), half=False
-    )
+    found = _graph(memory)
+    assert found is not None
+    assert (found.name, found.half) == (graph.name, False)
 
 
 def _rows(tx: Any) -> PostgresVectors:
@@ -172,8 +173,10 @@ def _rows(tx: Any) -> PostgresVectors:
     return found
 
 
-def _sig(memory: Memory) -> str:
-    return _signature(memory)
+def _graph(memory: Memory) -> Graph | None:
+    """The index that a search would use."""
+    signature = _signature(memory)
+    return drive(memory._engine.parts.ledger.peek(lambda tx: _rows(tx).graph(signature)))
 
 
 @pytest.mark.req("C-34")
@@ -184,20 +187,13 @@ def test_the_index_is_what_the_planner_uses_behind_row_level_security(
     real = PostgresVectors._with_others
 
     async def explained(self: PostgresVectors, query: VectorQuery, near: str, params: Sequence[Any]) -> Any:
-        await self._sql.one("SELECT current_user")
         told = await self._sql.rows(f"EXPLAIN {near}", params)
         plans.append("\n".join(str(row[0]) for row in told))
         return await real(self, query, near, params)
 
     monkeypatch.setattr(PostgresVectors, "_with_others", explained)
     query = next(_questions(memory))
-    ledger = memory._engine.parts.ledger
-    by_index = _index(memory, in_process_rows=0, exact_rows=0)
-    reach = by_index._config
-    from retain.adapters.ledger.postgres_vectors import Reach
-
-    half = Reach(reach.ef_search, reach.max_scan_tuples)
-    found = drive(ledger.read(lambda tx: _rows(tx).proposed(query, graph, half)))
+    found = drive(memory._engine.parts.ledger.read(lambda tx: _rows(tx).proposed(query, graph, Reach(200, 20_000))))
 
     assert found
     assert f"Index Scan using {graph.name}" in plans[0]
@@ -205,7 +201,9 @@ def test_the_index_is_what_the_planner_uses_behind_row_level_security(
 
 
 @pytest.mark.req("C-34")
-def test_an_index_over_all_tenants_shows_nobody_what_is_of_others(memory: Memory, graph: Graph, postgres: Server) -> None:
+def test_an_index_over_all_tenants_shows_nobody_what_is_of_others(
+    memory: Memory, graph: Graph, postgres: Server
+) -> None:
     by_index = _index(memory, in_process_rows=0, exact_rows=0)
     with postgres.superuser(postgres.name) as connection:
         own = {row[0] for row in connection.execute("SELECT seq FROM retain.memories WHERE tenant_id = 'default'")}
@@ -233,7 +231,8 @@ def test_few_are_looked_for_in_this_process_and_many_in_the_database(
 ) -> None:
     taken = _watched(monkeypatch)
     index = _index(memory, in_process_rows=200, exact_rows=50)
-    signature = graph and _signature(memory)
+    assert graph.name
+    signature = _signature(memory)
     vector = np.asarray(embed(["q"])[0], "<f4")
 
     drive(index.search(VectorQuery(signature, vector, 5, Scope(user_id=OTHER))))
@@ -327,18 +326,24 @@ def test_the_view_of_replaced_memories_names_the_new_one(postgres: Server) -> No
 
 
 def test_indexes_are_built_by_hand_once_and_again_after_a_build_that_broke_off(
-    memory: Memory, postgres: Server
+    memory: Memory,
+    postgres: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     url = postgres.url(postgres.name)
-    cli = Cli()
+    cli = Cli(tmp_path, monkeypatch, capsys)
     first = cli("migrate", "--db", url, "--index-vectors")
     again = cli("migrate", "--db", url, "--index-vectors")
     name = Graph.of(_signature(memory), half=False).name
     with postgres.superuser(postgres.name) as connection:
-        connection.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = %s::regclass", (f"retain.{name}",))
-    half_done = drive(memory._engine.parts.ledger.peek(lambda tx: _rows(tx).graph(_sig(memory))))
+        connection.execute(
+            "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = %s::regclass", (f"retain.{name}",)
+        )
+    half_done = _graph(memory)
     third = cli("migrate", "--db", url, "--index-vectors")
-    found = drive(memory._engine.parts.ledger.peek(lambda tx: _rows(tx).graph(_sig(memory))))
+    found = _graph(memory)
     _drop(postgres)
 
     assert "index built" in first.out
@@ -368,8 +373,10 @@ def test_vectors_that_are_too_long_for_an_index_are_said_to_be(postgres: Server)
     assert url
 
 
-def test_a_file_needs_no_such_index(tmp_path: Any) -> None:
-    refused = Cli()("migrate", "--db", str(tmp_path / "m.db"), "--index-vectors")
+def test_a_file_needs_no_such_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = Cli(tmp_path, monkeypatch, capsys)("migrate", "--db", tmp_path / "m.db", "--index-vectors")
 
     assert refused.code != 0
     assert "PostgreSQL" in refused.err

@@ -112,7 +112,11 @@ def _shared(*names: str, **more: Any) -> Function:
 
 
 _STORE: Final = (
-    _shared("--db", metavar="PATH", help="The SQLite file of the memory, or the URL of its database, instead of the configured one."),
+    _shared(
+        "--db",
+        metavar="PATH",
+        help="The SQLite file of the memory, or the URL of its database, instead of the configured one.",
+    ),
     _shared("--config", metavar="FILE", help="A TOML file with settings; RETAIN_CONFIG names it as well."),
 )
 _TALK: Final = (

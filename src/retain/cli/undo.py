@@ -161,7 +161,9 @@ def _show_rollback(answer: dict[str, Any]) -> None:
 def _summary(answer: dict[str, Any]) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
     done = "would be taken back" if answer["dry_run"] else "taken back"
-    return f"{answer['undone']:,} changes of {answer['memories']:,} memories {done}" + (f" ({kinds})" if kinds else "")
+    changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
+    memories = "1 memory" if answer["memories"] == 1 else f"{answer['memories']:,} memories"
+    return f"{changes} of {memories} {done}" + (f" ({kinds})" if kinds else "")
 
 
 def _changes_status(name: str, text: str) -> click.Command:

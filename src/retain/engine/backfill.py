@@ -29,6 +29,8 @@ async def backfill(
     parts: Parts, conversations: Iterable[Mapping[str, Any]], given: Mapping[str, Any], progress: MayStop | None
 ) -> dict[str, Any]:
     """Ingest one conversation after the other, each in a transaction of its own; what is known is left alone."""
+    if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
+        raise InvalidInput(f"conversations must be a list of them, not {type(conversations).__name__}")
     total = len(conversations) if isinstance(conversations, Sized) else 0
     counts, results, stopped = Counter[str](), list[dict[str, Any]](), False
     for done, item in enumerate(conversations, 1):

@@ -20,7 +20,7 @@ from retain.model.instant import Instant
 from retain.model.memory import Found, Record
 from retain.model.query import And, Condition, Op, Or, Where
 from retain.model.scope import Scope
-from retain.ports.ledger import Admin, Events, Ledger, Memories, Receipts, Tx, Work
+from retain.ports.ledger import Admin, Events, Ledger, Memories, Receipts, Tx, Vault, Work
 
 T = TypeVar("T")
 
@@ -114,6 +114,7 @@ class BoundTx:
         self.events = BoundEvents(tx.events, self.memories, bounds)
         self.receipts = BoundReceipts(tx.receipts, bounds)
         self.admin = BoundAdmin(tx.admin)
+        self.vault = BoundVault(tx.vault, bounds)
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SAFE:
@@ -137,6 +138,22 @@ class BoundAdmin:
 
     def __getattr__(self, name: str) -> Any:
         raise _refused(f"admin.{name}")
+
+
+class BoundVault:
+    """See ``retain.ports.erasure.Vault``: only the key of the tenant, with which blocks are fenced."""
+
+    def __init__(self, vault: Vault, bounds: Scope) -> None:
+        self._vault, self._tenant = vault, bounds.tenant_id
+
+    async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
+        """The key of this tenant."""
+        if tenant_id != self._tenant:
+            raise _refused("another tenant")
+        return await self._vault.key(tenant_id, fresh, at)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"vault.{name}")
 
 
 class BoundMemories:

@@ -6,7 +6,7 @@ A console is looked at by people who are not the user: texts are previews withou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -108,8 +108,8 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
 def _checked_statuses(statuses: Sequence[str] | None) -> tuple[str, ...]:
     if statuses is None:
         return tuple(map(str, _SHOWN))
-    chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses)
-    if not chosen or set(chosen) - set(_STATUSES):
+    chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses) if isinstance(statuses, Iterable) else ()
+    if not chosen or any(status not in _STATUSES for status in chosen):
         raise InvalidInput(f"unknown statuses: {statuses!r}", hint="any of " + ", ".join(_STATUSES))
     return tuple(map(str, chosen))
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 
 from retain.core.analyze import query_terms
@@ -17,6 +17,7 @@ from retain.core.gate import DEPENDS_ON_WHO_ASKS, checked_mode
 from retain.core.planner import Plan, plan, sizes
 from retain.engine.account import accounted, tell
 from retain.engine.asking import EVERYBODY
+from retain.engine.fencing import fence_of
 from retain.engine.gating import gate
 from retain.engine.parts import Parts
 from retain.engine.pause import not_shown
@@ -110,7 +111,7 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
     wanted = replace(wanted, identity=asked.gate.route is Route.IDENTITY)
     found = await parts.ledger.read(partial(material, wanted=wanted))
     asked.lap("read")
-    planned = _planned(parts, asked, found)
+    planned = _planned(parts, asked, found, await fence_of(parts))
     asked.lap("plan")
     return found, planned
 
@@ -247,23 +248,17 @@ def _younger(parts: Parts, asked: Asked) -> Where | None:
     return Condition("occurred_at", Op.GTE, instant(moment(asked.at) - timedelta(days=days)))
 
 
-def _planned(parts: Parts, asked: Asked, found: Material) -> Plan:
+def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
     return plan(
         found.items,
         budget=asked.budget,
         today=day_of(asked.at, parts.zone),
-        fence=fence_of(parts.tenant_id),
+        fence=fence,
         route=asked.gate.route,
         overrides=found.overrides,
         narrative=found.narrative,
         policy=parts.policy.retrieval,
     )
-
-
-@lru_cache(maxsize=1_024)
-def fence_of(tenant_id: str) -> Fence:
-    """The fence of a tenant: the same in every process, so that what one injects another knows."""
-    return Fence(f"tenant:{tenant_id}".encode())
 
 
 def _until(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:

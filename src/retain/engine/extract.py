@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key
 from retain.core.llm_facts import LlmFact, Side, extraction_prompt, parse_extraction
+from retain.core.poison import disarmed
 from retain.core.rules.assistant import restated
 from retain.core.rules.named import speaker_name, without_prefix
 from retain.core.settings.categories import asked_for, sorted_into
@@ -23,7 +24,7 @@ from retain.engine.relate import Fact
 from retain.engine.turns import Turn, as_heard
 from retain.errors import LlmBudgetSpent, RetainError, StorageError
 from retain.model.instant import moment
-from retain.model.memory import Layer, Origin, Status
+from retain.model.memory import Layer, Origin, Record, Status
 from retain.model.message import Message
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
@@ -159,8 +160,12 @@ async def _recent(parts: Parts, scope: Scope, until: int) -> list[Message]:
     if until:
         where = And((where, Condition("seq", Op.LT, until)))
     rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=_RECENT))
-    told = [(found.record.data, found.record.text) for found in reversed(rows)]
-    return [Message(str(data.get("role", "user")), text, _name(data)) for data, text in told]
+    return [_retold(found.record) for found in reversed(rows)]
+
+
+def _retold(record: Record) -> Message:
+    said = Message(str(record.data.get("role", "user")), record.text, _name(record.data))
+    return disarmed(said, own=record.origin == Origin.USER)
 
 
 def _name(data: dict[str, Any]) -> str:

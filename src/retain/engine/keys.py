@@ -21,6 +21,8 @@ _MARK: Final = "rt"
 _ID_BYTES: Final = 8
 _SECRET_BYTES: Final = 32
 _NAME_CHARS: Final = 200
+_LONG: Final = 365 * 86_400
+"""An old secret is accepted for less than a year."""
 
 
 async def create_key(
@@ -47,8 +49,8 @@ async def list_keys(parts: Parts) -> list[dict[str, Any]]:
 
 async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[str, Any]:
     """A new secret under the same id; the old one is accepted for a while."""
-    if grace_seconds < 0:
-        raise InvalidInput("grace_seconds must not be negative")
+    if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
+        raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
     token, now = _token(key_id), parts.clock.now()
 
     async def work(tx: Tx) -> ApiKey:
@@ -143,6 +145,8 @@ def _hashed(token: str) -> str:
 
 
 def _named(name: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidInput(f"a key's name must be text, not {type(name).__name__}")
     text = name.strip()
     if len(text) > _NAME_CHARS:
         raise InvalidInput(f"a key's name has at most {_NAME_CHARS} characters")
@@ -157,6 +161,8 @@ def _cleaned(subjects: Subjects) -> Subjects:
 
 
 def _checked(verbs: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(verbs, str) or not isinstance(verbs, Sequence) or not all(isinstance(verb, str) for verb in verbs):
+        raise InvalidInput(f"verbs must be a list of them, not {verbs!r}", hint="read, write, admin")
     unknown = sorted(set(verbs) - set(ALL_VERBS))
     if unknown or not verbs:
         raise InvalidInput(

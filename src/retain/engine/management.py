@@ -79,7 +79,7 @@ def _summed(figures: Sequence[JobFigures]) -> dict[str, Any]:
 
 async def scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, Any]:
     """The users, agents or runs there are, with how many memories each has, the largest first."""
-    if kind not in FIELDS:
+    if not isinstance(kind, str) or kind not in FIELDS:
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     if parts.bounds is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
 
+from retain.core.fence import Fence
 from retain.engine.blocks import BlockCache
 from retain.engine.embedding import Embedding
 from retain.engine.quotas import Meter
@@ -41,6 +42,7 @@ class Parts:
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)
     workshop: Workshop = field(default_factory=Workshop)
+    fences: dict[str, Fence] = field(default_factory=dict)
     bounds: Scope | None = None
     """What these parts reach at most; None is the whole tenant. See ``retain.engine.bounds``."""
 

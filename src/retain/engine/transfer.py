@@ -99,6 +99,8 @@ def _events_after(parts: Parts, after: int) -> Work[list[Event]]:
 
 async def load(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Put an export back; gives what was restored and what was already there."""
+    if not isinstance(lines, Iterable):
+        raise InvalidInput(f"records must be the lines of an export, not {type(lines).__name__}")
     rest = iter(lines)
     _check_header(next(rest, None))
     counts = {"memories": 0, "events": 0, "already_there": 0}

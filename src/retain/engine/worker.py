@@ -187,15 +187,16 @@ async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False
 async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
     """One session after the other, and between them what the timetable says."""
     shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
-    until = None if seconds is None else monotonic() + seconds
+    until, reached = None if seconds is None else monotonic() + seconds, False
     while not shop.stopping:
         patience, formed = Patience(), None
         try:
             formed = await _next(parts, patience, all_tenants=all_tenants)
+            reached = True
         except StorageBusy as error:
-            if seconds is not None:
+            if seconds == 0 or not reached:
                 raise
-            _tell_failure(parts, error)  # the database is away for a while, and whoever works for ever outlasts it
+            _tell_failure(parts, error)  # the database is away for a while, and whoever goes on working outlasts it
             patience.outage = True
         if formed is not None:
             outcomes[formed.outcome] += 1

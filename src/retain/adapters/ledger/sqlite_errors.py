@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from retain.errors import (
     Conflict,
     Corrupted,
+    InvalidInput,
     RetainError,
     StorageBusy,
     StorageError,
@@ -54,3 +55,6 @@ def translating(where: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, where) from error
+    except (UnicodeEncodeError, OverflowError) as error:
+        hint = "a number has 64 bits at most, and a text whole characters only"
+        raise InvalidInput(f"{where} cannot hold a value: {error}", hint=hint) from error

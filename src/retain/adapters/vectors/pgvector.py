@@ -214,7 +214,7 @@ class PgVectorStore:
     async def _unit(self) -> AsyncIterator[Wire]:
         """One transaction; whatever goes wrong leaves nothing behind."""
         try:
-            pool: Pool = self._pool or await self._io.run(self._opened)
+            pool = self._pool if self._pool is not None else await self._io.run(self._opened)
             lent = await self._begun(pool)
             try:
                 yield lent.wire

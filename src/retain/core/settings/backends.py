@@ -121,6 +121,8 @@ BACKENDS: Final = {**QDRANT, **CHOICES}
 
 def checked_backends(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """What somebody sets, in its written form; and the keys that stood among it ('' takes one away)."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"settings must be a mapping of names to values, not {type(given).__name__}")
     values: dict[str, Any] = {}
     secrets: dict[str, str] = {}
     for name, value in given.items():

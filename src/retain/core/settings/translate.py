@@ -68,7 +68,7 @@ def view(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
     """Every setting of a vocabulary: the name under which it is stored, and its value in a policy."""
     if vocabulary == "native":
         return {name: (name, one.form.shown(one.of(policy))) for name, one in SETTINGS.items()}
-    if vocabulary not in VOCABULARIES:
+    if not isinstance(vocabulary, str) or vocabulary not in VOCABULARIES:
         hint = "one of native, " + ", ".join(VOCABULARIES)
         raise InvalidInput(f"unknown names {vocabulary!r}", hint=hint)
     names = VOCABULARIES[vocabulary]

@@ -1,0 +1,51 @@
+"""Whatever is handed to a verb, what cannot be is told in words, and nothing is stored."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from retain.errors import InvalidInput, RetainError
+from tests.faces.harness import Face
+
+pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
+
+HALF: Final = "\ud800"
+HUGE: Final = 10**30
+BY_ID: Final = ("get", "history", "delete", "restore", "disable", "enable", "quarantine", "approve", "reject", "undo")
+
+
+@pytest.mark.parametrize("verb", BY_ID)
+async def test_an_id_that_no_text_can_be_is_refused(face: Face, verb: str) -> None:
+    with pytest.raises(InvalidInput):
+        await getattr(face, verb)(HALF)
+
+
+@pytest.mark.parametrize("verb", ["get_all", "episodes", "memory_updates", "entities"])
+async def test_a_number_beyond_all_bounds_is_refused(face: Face, verb: str) -> None:
+    with pytest.raises(InvalidInput):
+        await getattr(face, verb)(user_id="alice", offset=HUGE)
+
+
+WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
+    "backfill": [((None,), {"user_id": "a"}), ((7,), {"user_id": "a"}), (("text",), {"user_id": "a"})],
+    "load": [((None,), {}), ((7,), {}), ((object(),), {})],
+    "inspect": [((), {"statuses": 7}), ((), {"statuses": [[]]}), ((), {"statuses": []})],
+    "settings": [((), {"names": []}), ((), {"names": {}})],
+    "scopes": [(([],), {}), (({},), {})],
+    "create_key": [((None,), {}), ((7,), {}), (("k",), {"verbs": 7}), (("k",), {"verbs": "read"})],
+    "rotate_key": [(("k",), {"grace_seconds": wrong}) for wrong in (None, "a", -1, float("nan"), float("inf"), HUGE)],
+    "set_backends": [((None,), {}), (("a",), {})],
+    "restore": [(("id",), {"version": HUGE})],
+    "rollback": [((), {"source": HALF}), ((), {"source": 7}), ((), {})],
+}
+
+
+@pytest.mark.parametrize("verb", WRONG)
+async def test_what_has_the_wrong_type_is_refused(face: Face, verb: str) -> None:
+    for args, named in WRONG[verb]:
+        with pytest.raises(RetainError) as refused:
+            await getattr(face, verb)(*args, **named)
+        assert str(refused.value).strip()
+    assert (await face.events())["results"] == []
