@@ -26,8 +26,8 @@ from retain.faces.aio.graphing import Graphing
 from retain.faces.aio.keeping import Keeping
 from retain.faces.aio.keyring import Keyring
 from retain.faces.aio.layered import Layered
-from retain.faces.aio.previewing import Previewing
 from retain.faces.aio.managing import Managing
+from retain.faces.aio.previewing import Previewing
 from retain.faces.aio.sharing import Sharing
 from retain.faces.aio.tending import Tending
 from retain.faces.aio.undoing import Undoing
@@ -350,19 +350,6 @@ class AsyncMemory(
     async def stats(self) -> dict[str, Any]:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         return await self._engine.stats()
-
-    async def flush(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-    ) -> dict[str, Any]:
-        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
-
-        Returns ``{"stored": n, "waiting": n}``.
-        """
-        return await self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
 
     def export(
         self,

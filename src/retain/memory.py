@@ -28,8 +28,8 @@ from retain.faces.graphing import Graphing
 from retain.faces.keeping import Keeping
 from retain.faces.keyring import Keyring
 from retain.faces.layered import Layered
-from retain.faces.previewing import Previewing
 from retain.faces.managing import Managing
+from retain.faces.previewing import Previewing
 from retain.faces.sharing import Sharing
 from retain.faces.tending import Tending
 from retain.faces.undoing import Undoing
@@ -353,19 +353,6 @@ class Memory(
     def stats(self) -> dict[str, Any]:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         return drive(self._engine.stats())
-
-    def flush(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-    ) -> dict[str, Any]:
-        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
-
-        Returns ``{"stored": n, "waiting": n}``.
-        """
-        return drive(self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
 
     def export(
         self,

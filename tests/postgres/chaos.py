@@ -63,11 +63,13 @@ class Client:
 
     def run(self) -> None:
         """Go on until there is a file that says stop."""
+        ready = self._folder / f"{self._name}.ready"
         while not (self._folder / "stop").exists():
             doing = self._random.choices(
                 (self._fact, self._shared, self._talk, self._revise, self._search), (3, 1, 3, 2, 6)
             )
             doing[0]()
+            ready.touch()
             self._number += 1
         self._notes.close()
         self._memory.close()
@@ -122,11 +124,17 @@ class Client:
         self._call("search", lambda: self._memory.search(asked, user_id="alice"))
 
 
-def work(url: str, folder: Path) -> None:
-    """Form memory for all tenants, until told to stop."""
+def work(url: str, folder: Path, name: str) -> None:
+    """Form memory for all tenants until told to stop; where the database is away at the start, try again."""
     with memory(url, TENANTS[0]) as made:
         while not (folder / "enough").exists():
-            made.work(1.0, all_tenants=True)
+            try:
+                made.work(1.0, all_tenants=True)
+                (folder / f"{name}.ready").touch()
+            except RetainError as error:
+                if not error.retryable:
+                    raise
+                time.sleep(0.2)
 
 
 def read(url: str, seconds: float) -> int:
@@ -154,6 +162,7 @@ class Chaos:
     folder: Path
     random: random.Random
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     killed: int = 0
     generation: int = 0
 
@@ -163,27 +172,41 @@ class Chaos:
         name = f"{place}-{self.generation}"
         command = [sys.executable, "-m", "tests.postgres.chaos", what, self.url, str(self.folder), name]
         out = (self.folder / f"{name}.log").open("wb")
+        self.names[f"{what}:{place}"] = name
         self.running[f"{what}:{place}"] = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=out)  # noqa: S603
         out.close()
 
+    def ready(self) -> list[str]:
+        """Who has begun to work."""
+        return [key for key in sorted(self.running) if (self.folder / f"{self.names[key]}.ready").exists()]
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many are at work: on a busy machine it takes seconds to start a process."""
+        until = time.monotonic() + 120
+        while len(self.ready()) < count:
+            assert time.monotonic() < until, f"they do not start: see {self.folder}"
+            time.sleep(0.05)
+
     def kill_one(self) -> None:
-        """Kill a process without warning, and start another in its place."""
-        key = self.random.choice(sorted(self.running))
+        """Kill somebody at work without warning, and start another in their place."""
+        self.wait_for(1)
+        key = self.random.choice(self.ready())
         process = self.running.pop(key)
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.killed += 1
         self.start(*key.split(":"))
 
-    def run(self, clients: int, workers: int, seconds: float) -> None:
+    def run(self, clients: int, workers: int, seconds: float, pause: float = 3.0) -> None:
         """Let them work; processes are killed all the time, and the server is restarted once, half way."""
         for number in range(clients):
             self.start("client", f"c{number}")
         for number in range(workers):
             self.start("worker", f"w{number}")
+        self.wait_for(clients + workers)
         begun, restarted = time.monotonic(), False
         while (passed := time.monotonic() - begun) < seconds:
-            time.sleep(min(self.random.uniform(2.0, 5.0), seconds / 4))
+            time.sleep(self.random.uniform(0.5, 1.5) * pause)
             self.kill_one()
             if passed > seconds / 2 and not restarted:
                 self.server.restart()
@@ -333,6 +356,6 @@ if __name__ == "__main__":
     if what == "client":
         Client(place, Path(folder_or_seconds), name).run()
     elif what == "worker":
-        work(place, Path(folder_or_seconds))
+        work(place, Path(folder_or_seconds), name)
     else:
         os.write(1, str(read(place, float(folder_or_seconds))).encode())

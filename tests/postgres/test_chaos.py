@@ -28,7 +28,7 @@ def _chaos(folder: Path) -> Iterator[Chaos]:
 @pytest.mark.slow
 def test_a_few_processes_lose_nothing_while_they_are_killed_and_the_server_is_restarted(tmp_path: Path) -> None:
     with _chaos(tmp_path) as chaos:
-        chaos.run(clients=2, workers=2, seconds=12)
+        chaos.run(clients=2, workers=2, seconds=12, pause=2.0)
         chaos.settle()
 
         measured = verify(chaos, 12)

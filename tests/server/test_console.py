@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -387,18 +386,3 @@ def test_erasing_takes_the_id_typed_again_and_gives_a_report(world: World) -> No
     assert (texts(world), texts(world, "bob")) == ([], ["I like chess"])
     verified = world.client.post("/v1/console/erasures/verify", json=report["result"]).json()
     assert verified["ok"] is True
-
-
-def test_a_backup_goes_where_the_operator_said_and_nowhere_else(tmp_path: Path) -> None:
-    folder = tmp_path / "backups"
-    folder.mkdir()
-    store = {"url": f"sqlite:///{tmp_path / 'retain.db'}", "durable": False}
-    with World.of({**CONFIG, "store": store, "server": {"backup_folder": str(folder)}}) as world:
-        kept(world)
-        done = ended(world, world.client.post("/v1/console/backup").json())
-        assert (done["state"], done["done"]) == ("done", done["total"])
-        assert Path(done["result"]["path"]).parent == folder
-        assert world.as_key("acme", verbs=["admin"]).post("/v1/console/backup").status_code == 403
-        assert len(list(folder.glob("*.backup"))) == 1
-    with World.of(CONFIG) as without:
-        assert without.client.post("/v1/console/backup").json()["code"] == "config"

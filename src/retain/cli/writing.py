@@ -86,7 +86,8 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         if infer:
             note("hint: it is kept as a turn (`retain list --layer turn`); --no-infer stores it as a memory", "note")
     elif answer["status"] == "queued":
-        _show_queued(answer["queued"])
+        say("kept; memory forms in the background")
+        note("hint: `retain jobs` tells what became of it, and `retain flush` forms what still waits", "note")
     if "reason" in answer:
         note(f"warning: not stored: {answer['reason']}", "warn")
         note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
@@ -98,12 +99,6 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         note("hint: `retain flush` tries again when the embedder works", "note")
     for warning in answer.get("warnings", ()):
         note(f"warning: {warning}", "warn")
-
-
-def _show_queued(turns: int) -> None:
-    """Say that memory is formed apart from the call."""
-    say("kept; memory forms in the background" if turns else "known already: nothing to do")
-    note("hint: `retain jobs` tells what became of it, and `retain flush` forms what still waits", "note")
 
 
 @click.command()

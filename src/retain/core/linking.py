@@ -17,6 +17,7 @@ from retain.core.rules.owners import SAME_PERSON
 from retain.core.rules.signals import (
     BEGUN,
     BESIDE,
+    BOOKED,
     DONE,
     EXCHANGED,
     HISTORY,
@@ -74,6 +75,8 @@ def link(new: Statement, known: Sequence[Known]) -> Decision | None:
 def replace_of_a_kind(new: Statement, known: Sequence[Known]) -> Decision | None:
     """Revise the memory that names another one of a kind of which there is one at a time, if it is very near."""
     if new.confirms or new.additional or new.temporary or new.denied or new.wished or new.planned:
+        return None
+    if BOOKED.search(new.said):
         return None
     return _linked(new, known, frozenset({BEGUN}) if BEGUN in signals_of(new.said) else frozenset({PLAIN}))
 

@@ -13,6 +13,7 @@ from retain.core.linking import link, replace_of_a_kind
 from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
 from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
 from retain.core.rules.quantities import same_number
+from retain.core.rules.signals import FORMER, ONE_MORE, ONGOING, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
 from retain.core.slots import replaces, same_value
 from retain.core.statement import Statement, is_light
@@ -37,7 +38,13 @@ MEASURES: Final = frozenset({"mg", "kg", "km", "percent", "mile", "calori"})
 SPENT: Final = frozenset({"money", "clock", "bare"})
 """What one day's number says nothing about other days."""
 STATUS_BESIDES: Final = 2
+PRESENT: Final = frozenset({"job", "employer", "lives_in", "car", "phone", "laptop", "study"})
+"""Slots of which a memory may tell an earlier value."""
 WITHIN_COSINE, WITHIN_FEELING_COSINE = 0.3, 0.6
+ALIKE_COSINE, ALIKE_MARGIN = 0.76, 0.25
+"""How near a memory has to be, and how much nearer than any other, to say the same in words of its own."""
+MOST_BESIDE: Final = 2
+"""So many telling words beside what is known are news."""
 
 
 def decide(new: Statement, known: Sequence[Known]) -> Decision:
@@ -66,7 +73,7 @@ def _slot(pairs: list[Pair]) -> Decision | None:
         for slot in sorted(pair.new.slots.keys() & pair.memory.slots.keys()):
             mine, theirs = pair.new.slots[slot], pair.memory.slots[slot]
             real = not pair.new.wished or slot == "aspiration"
-            if pair.lasting and real and replaces(slot, mine, theirs):
+            if pair.lasting and real and replaces(slot, mine, theirs) and not _is_former(pair, slot, pairs):
                 return _replaced(pair, slot, pairs)
     for pair in pairs:
         shared = sorted(_same_slots(pair))
@@ -74,6 +81,14 @@ def _slot(pairs: list[Pair]) -> Decision | None:
         if shared and (status or _says_no_more(pair)):
             return pair.ignore(f"{shared[0]} is already known")
     return None
+
+
+def _is_former(pair: Pair, slot: str, pairs: Sequence[Pair]) -> bool:
+    """Whether a memory tells what was so before, or another one is nearer to the step that was taken."""
+    if slot in ENDS_ONLY:
+        steps = (one for one in pairs if one.shared.telling and ONGOING.search(one.memory.said))
+        return any(one.at != pair.at and one.cosine > pair.cosine for one in steps)
+    return slot in PRESENT and bool(FORMER.match(pair.memory.said))
 
 
 def _same_slots(pair: Pair) -> list[str]:
@@ -102,7 +117,7 @@ def _number(pairs: list[Pair]) -> Decision | None:
             continue
         for unit, mine, theirs in _counts(pair.new, pair.memory):
             if not same_number(mine, theirs):
-                if pair.lasting and (not pair.new.once or unit not in SPENT or pair.shared.segment.changes):
+                if pair.lasting and (not pair.new.once or unit not in SPENT or tells_change(pair.shared.segment.said)):
                     return pair.revise(f"{unit}: {theirs} becomes {mine}")
             elif pair.agrees or pair.new.confirms:
                 return pair.ignore(f"{unit} is already known")
@@ -259,14 +274,37 @@ def _same(pairs: list[Pair]) -> Decision | None:
         shared, cosine = pair.shared, pair.cosine
         if pair.left_behind:
             return pair.ignore(f"{pair.left_behind} is known to be otherwise")
-        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same:
+        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_one_more(pair):
             continue
-        close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING
+        close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
         if close or (cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED) or cosine >= NEARLY_EQUAL:
             return pair.ignore("already known in other words")
         if _is_part(pair):
             return pair.ignore("part of what is known")
-    return None
+    return _alike(pairs)
+
+
+def _alike(pairs: list[Pair]) -> Decision | None:
+    """The same in words of its own: one memory is near, and no other is nearly as near."""
+    first, *others = sorted(pairs, key=lambda pair: -pair.cosine)
+    apart = first.cosine - max((one.cosine for one in others if one.at != first.at), default=0.0)
+    if first.cosine < ALIKE_COSINE or apart < ALIKE_MARGIN or first.new.polarity != first.memory.polarity:
+        return None
+    is_news = first.new.names - first.memory.tokens or first.new.dates - first.memory.dates
+    if is_news or not first.counts_the_same or _is_one_more(first) or _tells_beside(first):
+        return None
+    return first.ignore("already known in words of its own")
+
+
+def _is_one_more(pair: Pair) -> bool:
+    """Whether it speaks of one more of what the memory has."""
+    return bool(ONE_MORE.search(pair.new.said)) and not ONE_MORE.search(pair.memory.said)
+
+
+def _tells_beside(pair: Pair) -> bool:
+    """Whether the parts of a statement that share nothing with a memory have words that tell something else."""
+    beside = pair.new.tokens - pair.shared.segment.tokens - pair.whole
+    return not pair.new.confirms and sum(not is_light(word) for word in beside) >= MOST_BESIDE
 
 
 def _names_differ(pair: Pair) -> bool:

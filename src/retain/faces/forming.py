@@ -117,3 +117,16 @@ class Forming(Face):
         from retain.engine import worker
 
         return drive(self._engine.run(worker.work, seconds, all_tenants=all_tenants))
+
+    def flush(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
+
+        Returns ``{"stored": n, "waiting": n}``.
+        """
+        return drive(self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))

@@ -136,6 +136,9 @@ SYNONYMS: Final = {
         "delivery deliveries parcels".split(),
         "grocery groceries".split(),
         "smartwatch watch".split(),
+        "university uni".split(),
+        "glasses specs spectacles".split(),
+        "begin start starts begins beginning".split(),
     )
     for word in group
 }
@@ -191,7 +194,8 @@ NOT_NEGATIVE: Final = (
     r"|not only|not bad|no problem|never better|stopped (?:avoiding|hating|disliking|worrying|stressing)"
     r"|(?:do|does|did) not mind|no doubt|nothing (?:but|better|beats)|not just|no wonder|why not|overc[ao]me"
     r"|none of (?:us|them|you)|blood pressure|(?:outgr[eo]wn?|no longer have|got over|got rid of|cured of|over) (?:(?:the|my|an?|any) )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)|no longer (?:\w+ )?(?:allergic|intolerant)|not (?:\w+ )?allergic|no pressure|without (?:the )?pressure|stress relief|reduce stress|stress[- ]free|anxiety relief|not to mention"
-    r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|on the left|left (?:hand|side)"
+    r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|(?:the|my|his|her|their) left|left (?:hand|side)"
+    r"|(?:is|are|am) (?:already |now |both |long |happily )?retired|(?:is|are|am|still) paying off|cannot (?:get enough|live without|do without|go without|be without)|never (?:without|get (?:tired|bored) of|tired? of|leaves? (?:the )?(?:house|home) without)|nothing like"
     r"|(?:alleviate|relieve|reduce|manage|ease|combat|despite|lower|lessen) (?:\w+ )?(?:stress|anxiety|pressure|frustration)"
 )
 """Phrases that hold a negative word and mean nothing negative."""
@@ -245,6 +249,21 @@ PHRASES: Final = (
     (r"\b(?:early bird|early riser)\b", "up early"),
     (r"\bdoctor of philosophy|ph\.d\.?", "phd"),
     (r"\bhalf (?:past )?(\d+)\b", r"\1:30"),
+    (r"(?<=in )'([3-9]\d)\b", r"19\1"),
+    (r"(?<=in )'([0-2]\d)\b", r"20\1"),
+    (r"\b(?:two|2) (morning|evening|afternoon|night)s a week\b", r"twice-weekly in the \1"),
+    (r"\b(?:three|3) (morning|evening|afternoon|night)s a week\b", r"thrice-weekly in the \1"),
+    (r"\b(full|part) time\b", r"\1-time"),
+    (r"\b(?:no|not a single) ([a-z]+) (?:beats|comes close to|compares to|is better than)\b", r"my favourite \1 is"),
+    (r"\b(live|lives|living) (?:all )?(?:by (?:myself|themselves|themself)|on (?:my|their) own)\b", r"\1 alone"),
+    (r"\bmy (?:better|other) half\b", "my partner"),
+    (r"\b(?:only child|(?:do not have|have not got|has not got|does not have|have|has|without)(?: any| no)? (?:siblings|brothers or sisters))\b", "no siblings"),
+    (r"\b(?:takes?|taking|catch(?:es)?|goes by|go by|get|gets|rides?) (?:the |a |my )?(train|bus|tram|tube|metro|subway|ferry|bike) (?:in )?to (?:the office|work|my office)\b", r"commute by \1"),
+    (r"\b(?:cycles?|cycling|bikes?|biking) (?:in )?to (?:the office|work)\b", "commute by bike"),
+    (r"\b(?:walks?|walking) to (?:the office|work)\b", "commute on foot"),
+    (r"\bgo(?:es)? to (?:the office|work) by (\w+)\b", r"commute by \1"),
+    (r"\b(?:a )?(?:lefty|left-hander|southpaw)\b", "left-handed"),
+    (r"\b(?:gets?|getting) (?:around|about) in (?=an? |my |the )", "drive "),
 )
 """Set phrases and the plain words they are compared as."""
 

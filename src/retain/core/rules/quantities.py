@@ -40,6 +40,12 @@ _NOT_UNITS: Final = STOP_WORDS | _CURRENCIES | {"am", "pm", *_MONTHS, "next", "l
 _SKIPPED_UNITS: Final = frozenset({"more", "new", "different", "other", "whole", "full"})
 
 
+_FAR_OFF: Final = re.compile(
+    r"\b(?:is|are) in (?:\d+|" + "|".join(_ONES[1:13]) + r") (?:days?|weeks?|months?)\b"
+)
+"""How far off something is counts nothing."""
+
+
 def spelled_digits(text: str) -> str:
     """Compound numerals as digits: "twenty-eight" is 28."""
     return _COMPOUND.sub(lambda match: str(int(_SMALL[match[1]]) + int(_SMALL[match[2]])), text)
@@ -49,7 +55,7 @@ def numbers_of(text: str) -> dict[str, str]:
     """Numbers by what they count: ``{"money": "1400", "cat": "2"}``. A unit with two values is left out."""
     if not _COUNTS.search(text):
         return {}
-    text = spelled_digits(text)
+    text = _FAR_OFF.sub(" ", spelled_digits(text))
     found: dict[str, set[str]] = {}
     for unit, value in (*_measured(text), *_counted(text)):
         found.setdefault(unit, set()).add(value)

@@ -25,9 +25,12 @@ from retain.core.stem import stem
 
 _WORD: Final = re.compile(r"[^\W\d_][^\W\d_'&-]*(?:['&-]*[^\W\d_]+)*|[a-z]\d|\d+(?:[.,:]\d+)*")
 _NEGATION: Final = clued(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
-_AGAINST: Final = clued(rf"\b(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
-_CESSATION: Final = clued(rf"\b(?:{CESSATION})\b")
-_ENDS: Final = clued(rf"\b(?:{CESSATION}|{CESSATION_AROUND})\b")
+_ALONE: Final = r"(?<![\w-])"
+"""Not the second half of a word such as "noise-cancelling"."""
+
+_AGAINST: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
+_CESSATION: Final = clued(rf"{_ALONE}(?:{CESSATION})\b")
+_ENDS: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND})\b")
 _GLAD: Final = clued(rf"\b(?:{GLAD})\b")
 _NOT_NEGATIVE: Final = clued(rf"\b(?:{NOT_NEGATIVE})\b")
 _CANCELLED: Final = clued(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")

@@ -346,21 +346,6 @@ class Remembering(Remote):
         result: dict[str, Any] = drive(self._link.call("stats", given))
         return result
 
-    def flush(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-    ) -> dict[str, Any]:
-        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
-
-        Returns ``{"stored": n, "waiting": n}``.
-        """
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        result: dict[str, Any] = drive(self._link.call("flush", given))
-        return result
-
     def export(
         self,
         *,

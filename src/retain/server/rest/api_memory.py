@@ -26,7 +26,9 @@ from retain.server.schemas.api import (
 from retain.server.schemas.base import PROBLEMS
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS)
-_ABSENT: dict[int | str, dict[str, Any]] = {404: {"model": NotThere, "description": "there is no such entry"}}
+_ABSENT: dict[int | str, dict[str, Any]] = {
+    404: {"model": NotThere, "description": "there is no such entry", "content": {"application/problem+json": {}}}
+}
 
 Named = Annotated[str | None, Query(max_length=256)]
 

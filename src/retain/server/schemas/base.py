@@ -55,6 +55,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (429, "too often; see Retry-After"),
         (502, "a model or service behind this one failed"),
         (503, "not now; try again"),
+        (504, "a model or service behind this one took too long"),
     )
 }
 """What every route may answer when something is wrong."""
