@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -30,7 +30,7 @@ class Face:
     """One memory; every method is awaited."""
 
     def __init__(self, memory: Memory | AsyncMemory | Client | AsyncClient) -> None:
-        self.memory = memory
+        self.memory = cast("Memory | AsyncMemory", memory)  # a client has the same methods
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         method = getattr(self.memory, name)

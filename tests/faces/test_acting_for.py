@@ -31,9 +31,12 @@ def test_whoever_acts_for_a_user_reaches_that_user_and_nobody_else(memory: Memor
     assert alice.history(foreign) == []
     assert [one["memory"] for one in alice.search("coffee or tea")["results"]] == ["tea"]
     assert [one["memory"] for one in alice.get_all()["results"]] == ["tea"]
-    for act in (lambda: alice.update(foreign, "mine"), lambda: alice.delete(foreign), lambda: alice.undo(foreign)):
-        with pytest.raises(NotFoundError):
-            act()
+    with pytest.raises(NotFoundError):
+        alice.update(foreign, "mine")
+    with pytest.raises(NotFoundError):
+        alice.delete(foreign)
+    with pytest.raises(NotFoundError):
+        alice.undo(foreign)
     kept = memory.get(foreign)
     assert kept is not None
     assert kept["memory"] == "coffee"

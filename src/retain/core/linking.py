@@ -7,6 +7,7 @@ kind of thing both speak of.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -32,7 +33,7 @@ from retain.core.rules.signals import (
 from retain.core.rules.stance import is_light
 from retain.core.rules.topics import ONE_AT_A_TIME, topics_of
 from retain.core.slots import same_value
-from retain.core.statement import Statement
+from retain.core.statement import SELF, Statement
 
 NEAR: Final = {OVER: 0.4, EXCHANGED: 0.42, NOW: 0.48, DONE: 0.45, BEGUN: 0.75, PLAIN: 0.75}
 """How near a memory has to be for each way to tell of a change."""
@@ -63,6 +64,8 @@ class _Link:
     of_a_kind: bool
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
+    of_another_sort: bool
+    """Whether one names somebody or something and the other does not, or they take different stances."""
 
 
 def link(new: Statement, known: Sequence[Known]) -> Decision | None:
@@ -99,7 +102,7 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
 def _is_near(found: _Link, signal: str) -> bool:
     if signal in (BEGUN, PLAIN) and found.memory.planned:
         return found.nearness >= NEAR_PLAN
-    if signal in (BEGUN, PLAIN) and (not found.of_a_kind or found.by_name):
+    if signal in (BEGUN, PLAIN) and (not found.of_a_kind or found.by_name or found.of_another_sort):
         return False
     return found.nearness >= NEAR[signal] and (signal != DONE or bool(ONGOING.search(found.memory.said)))
 
@@ -107,7 +110,7 @@ def _is_near(found: _Link, signal: str) -> bool:
 def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
     """The memories a change may be about; what only begins shares a kind of which there is one at a time."""
     kin = _people_named(new, known)
-    said = new.said if ending else PURPOSE.sub("", new.said)
+    said = _predicate(new) if ending else PURPOSE.sub("", _predicate(new))
     kinds = topics_of(said) if ending else (topics_of(said) & ONE_AT_A_TIME) - {"name"}
     return [
         _link(at, new, kinds, memory, one.cosine)
@@ -115,8 +118,17 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
         if not one.fresh and one.cosine >= LEAST_COSINE
         for memory in one.statement.everybody
         if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
+        if ending or not _is_somebody_unnamed(new, memory)
         if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
     ]
+
+
+def _predicate(statement: Statement) -> str:
+    """What is said of one of the speaker's people, without who it is: "my wife" is no matter of love there."""
+    return statement.said if statement.subject == SELF else _SOMEBODY.sub("", statement.said)
+
+
+_SOMEBODY: Final = re.compile(rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)")
 
 
 def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
@@ -125,15 +137,28 @@ def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
     return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
 
 
+def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:
+    """Whether a memory says who somebody's dentist or boss is, and the new statement names nobody."""
+    return not new.names and any(slot.startswith("person:") for slot in memory.slots)
+
+
 def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
     """Whether a memory only says how somebody is called, and the change is about something else."""
     return bool(NAMING.search(memory.said)) and not kinds & topics_of(memory.said)
 
 
 def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
-    shared = kinds & topics_of(memory.said)
+    shared = kinds & topics_of(_predicate(memory))
     by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
-    return _Link(at, _nearness(new, kinds, memory, cosine), memory, bool(shared), by_name)
+    unnamed = bool(memory.names) and not new.names
+    return _Link(
+        at,
+        _nearness(new, kinds, memory, cosine),
+        memory,
+        bool(shared),
+        by_name,
+        of_another_sort=unnamed or new.polarity != memory.polarity,
+    )
 
 
 def _says_the_same(new: Statement, memory: Statement) -> bool:
@@ -149,7 +174,7 @@ def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: 
         nearness += SAME_NAME
     elif any(not is_light(word) for word in shared):
         nearness += SAME_WORD
-    theirs = topics_of(memory.said)
+    theirs = topics_of(_predicate(memory))
     if kinds & theirs:
         return nearness + SAME_KIND
     apart = bool(kinds & ONE_AT_A_TIME and theirs & ONE_AT_A_TIME) and not memory.names & shared
