@@ -36,7 +36,7 @@ MEANING: Final = {
         "without one, rules learn"
     ),
     "llm.config": "the provider's own options",
-    "vector_store.provider": "where nearest neighbours are looked for: `local`, or `memory` for tests",
+    "vector_store.provider": "where nearest neighbours are looked for: `local`, `pgvector`, or `memory` for tests",
     "vector_store.config": "the provider's own options, see below",
     "vector_store.collection_name": "how collections in a vector store of its own are named; `local` has none",
     "history.db_path": "another way to say where the store is: the history lives in it",
@@ -195,6 +195,18 @@ MEANING: Final = {
     "reranker http.retries": "after a rate limit, a time-out or a service that is down",
     "index local.memory_mb": "how much memory held vectors may take; the least recently used users go first",
     "index local.quant": "holds vectors as bytes, in a quarter of the memory; what comes near is compared exactly",
+    "index postgres.memory_mb": "as without PostgreSQL, for what is held in the process",
+    "index postgres.quant": "as without PostgreSQL, for what is held in the process",
+    "index postgres.in_process_rows": "users with more memories are looked for by an HNSW index, if one was built",
+    "index postgres.exact_rows": "of such users: what a filter chose is compared one by one up to so many",
+    "index postgres.ef_search": "how many candidates an index looks at together; more find more and take longer",
+    "index postgres.max_scan_tuples": "how many candidates an index looks at in all before everything is compared",
+    "vectors pgvector.url": "the database, `postgresql://…`",
+    "vectors pgvector.schema_name": "the schema in which each collection is a table",
+    "vectors pgvector.index": "which index a new collection gets",
+    "vectors pgvector.exact_rows": "collections of up to so many points are compared one by one",
+    "vectors pgvector.ef_search": "how many candidates an index looks at together; more find more and take longer",
+    "vectors pgvector.pool_size": "how many connections a process holds at most",
 }
 """What each setting is for. A setting without a line here, or a line without a setting, is an error."""
 
@@ -204,9 +216,16 @@ PROVIDERS: Final = (
     ("embedder", "ollama"),
     ("embedder", "hash"),
     ("index", "local"),
+    ("index", "postgres"),
+    ("vectors", "pgvector"),
     ("reranker", "http"),
 )
-HEADINGS: Final = {"embedder": "embedder.config", "index": "vector_store.config", "reranker": "reranker.config"}
+HEADINGS: Final = {
+    "embedder": "embedder.config",
+    "index": "vector_store.config",
+    "vectors": "vector_store.config",
+    "reranker": "reranker.config",
+}
 
 
 def settings_table() -> str:

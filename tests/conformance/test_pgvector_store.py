@@ -29,7 +29,7 @@ class _InPostgres(VectorStoreSuite):
 
     async def fresh(self, io: Io) -> VectorStore:
         """A schema without tables."""
-        store = PgVectorStore(PgVectorConfig(url=self._url, schema="suite's", **self.options), io)
+        store = PgVectorStore(PgVectorConfig(url=self._url, schema_name="suite's", **self.options), io)
         await store.reset()
         return store
 
@@ -48,7 +48,7 @@ class TestByHnsw(_InPostgres):
 
 @pytest.fixture
 def store(postgres: Server) -> PgVectorStore:
-    made = PgVectorStore(PgVectorConfig(url=postgres.url(postgres.name), schema="one"), BlockingIo())
+    made = PgVectorStore(PgVectorConfig(url=postgres.url(postgres.name), schema_name="one"), BlockingIo())
     drive(made.reset())
     return made
 
@@ -76,7 +76,7 @@ def test_the_table_has_the_columns_that_other_tools_expect(store: PgVectorStore,
 
 @pytest.mark.req("C-34")
 def test_an_ivfflat_index_is_made_when_it_is_asked_for(postgres: Server) -> None:
-    config = PgVectorConfig(url=postgres.url(postgres.name), schema="lists", index="ivfflat", exact_rows=0)
+    config = PgVectorConfig(url=postgres.url(postgres.name), schema_name="lists", index="ivfflat", exact_rows=0)
     lists = PgVectorStore(config, BlockingIo())
     drive(lists.reset())
     drive(filled(lists, [Point(str(n), [1, n]) for n in range(200)]))
@@ -90,7 +90,9 @@ def test_an_ivfflat_index_is_made_when_it_is_asked_for(postgres: Server) -> None
 
 
 def test_many_points_behind_a_filter_are_found_by_the_index(store: PgVectorStore, postgres: Server) -> None:
-    by_index = PgVectorStore(PgVectorConfig(url=postgres.url(postgres.name), schema="one", exact_rows=0), BlockingIo())
+    by_index = PgVectorStore(
+        PgVectorConfig(url=postgres.url(postgres.name), schema_name="one", exact_rows=0), BlockingIo()
+    )
     points = [Point(f"{n:04}", [1, n / 1000, (n * 7 % 13) / 10], {"seq": n}) for n in range(3000)]
     drive(filled(by_index, points))
     with postgres.superuser(postgres.name) as connection:
@@ -129,7 +131,7 @@ def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: 
     drive(filled(store, [Point("a", [1, 0])]))
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = %s "
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = %s "
             "AND application_name = 'retain'",
             (postgres.name,),
         )

@@ -15,8 +15,9 @@ from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
 from retain.core.rules.quantities import same_number
 from retain.core.rules.signals import FORMER, ONE_MORE, ONGOING, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
+from retain.core.rules.stance import is_negated
 from retain.core.slots import replaces, same_value
-from retain.core.statement import Statement, is_light
+from retain.core.statement import Segment, Statement, is_light
 
 __all__ = ["Action", "Decision", "Known", "decide"]
 
@@ -43,7 +44,7 @@ PRESENT: Final = frozenset({"job", "employer", "lives_in", "car", "phone", "lapt
 WITHIN_COSINE, WITHIN_FEELING_COSINE = 0.3, 0.6
 ALIKE_COSINE, ALIKE_MARGIN = 0.76, 0.25
 """How near a memory has to be, and how much nearer than any other, to say the same in words of its own."""
-MOST_BESIDE: Final = 2
+MOST_BESIDE: Final = 3
 """So many telling words beside what is known are news."""
 
 
@@ -235,10 +236,15 @@ def _opposite(pairs: list[Pair]) -> Decision | None:
 
 def _denies_name(pair: Pair) -> bool:
     """Whether a name of a memory stands only in what the new statement ends or denies."""
-    against = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity < 0))
+    against = frozenset().union(*(part.tokens for part in pair.new.segments if _turns_down(part, pair.memory)))
     standing = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity > 0))
     denied = pair.memory.names & (against - standing)
     return bool(denied) and pair.memory.polarity > 0 and pair.cosine >= ANCHOR_COSINE
+
+
+def _turns_down(part: Segment, memory: Statement) -> bool:
+    """Whether a segment ends or denies something; what is only disliked goes on, unless it was liked."""
+    return part.polarity < 0 and (part.ends or is_negated(part.said) or memory.feeling or part.replaced)
 
 
 def _contradicts(pair: Pair, *, anchored: bool) -> bool:

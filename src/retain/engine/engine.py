@@ -14,6 +14,7 @@ from retain.core.filters import Filters
 from retain.engine import indexer, lifecycle, listing, read, remember, revise, transfer
 from retain.engine.parts import Parts
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
+from retain.engine.tally import write_down
 from retain.engine.tuning import tuned, tuned_for
 from retain.engine.workshop import IN_BACKGROUND
 from retain.model.context import ContextPack
@@ -230,5 +231,6 @@ class Engine:
         if self._guest:  # the store and its worker belong to whoever opened them
             return
         await self.parts.io.finish()
+        await write_down(self.parts)
         await self.parts.ledger.close()
         await self.parts.io.close()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from retain.core.visible import visible
 from retain.engine.feedback import JUDGED, USED, USEFUL, USELESS
 from retain.engine.parts import Parts
-from retain.engine.write import REDUNDANT
+from retain.engine.tally import REDUNDANT, write_down
 from retain.model.event import EventType
 from retain.model.instant import Instant, When, parse_when
 from retain.ports.ledger import Tx
@@ -30,6 +30,7 @@ async def metrics(parts: Parts, user_id: Any, since: When | None) -> dict[str, A
         counted = await tx.metrics.counted(tenant, user, begin)
         return {"user_id": user or None, **_figures(total, events, counted, await tx.metrics.uses(tenant, user))}
 
+    await write_down(parts)
     return await parts.ledger.read(work)
 
 

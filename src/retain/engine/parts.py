@@ -11,6 +11,7 @@ from retain.core.fence import Fence
 from retain.engine.blocks import BlockCache
 from retain.engine.embedding import Embedding
 from retain.engine.quotas import Meter
+from retain.engine.tally import Tally
 from retain.engine.tuning import Tunings
 from retain.engine.watch import Watch
 from retain.engine.workshop import Workshop
@@ -52,6 +53,7 @@ class Parts:
     """What is configured, where ``policy`` is what holds for somebody; see ``retain.engine.tuning``."""
 
     watch: Watch = field(default_factory=Watch)
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def zone(self) -> tzinfo:

@@ -18,6 +18,7 @@ from retain.engine.parts import Parts
 from retain.engine.projects import project_scope
 from retain.engine.quotas import Ahead
 from retain.engine.redaction import masked, masked_metadata, redaction_of
+from retain.engine.tally import note_known
 from retain.engine.tuning import tuned_for
 from retain.engine.write import Outcome, commit, prepare
 from retain.errors import InvalidInput, RetainError, StorageError
@@ -64,7 +65,8 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     drafted = draft_request(parts, request)
     prepared = await prepare(parts, drafted.drafts)
     now = parts.now()
-    outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now))
+    outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now, lazy=True))
+    await note_known(parts, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retain.core.fence import Fence
-from retain.core.poison import disarmed
 from retain.core.redact import RedactPolicy
 from retain.engine.attachments import attached
 from retain.engine.draft import TRUST, Draft, dedupe_value
@@ -117,6 +116,8 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 def as_heard(turn: Turn) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
+    from retain.core.poison import disarmed  # its patterns are only needed by those who learn
+
     return disarmed(turn.message, own=turn.draft.origin == Origin.USER)
 
 

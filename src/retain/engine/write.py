@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from retain.core.tokens import estimate_tokens
 from retain.engine.draft import Draft, event_of, new_record, text_hash
@@ -16,15 +15,13 @@ from retain.engine.holders import Replacement, parted, replace_for
 from retain.engine.parts import Parts
 from retain.engine.projects import feed_outcomes
 from retain.engine.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
+from retain.engine.tally import REDUNDANT, is_idle
 from retain.errors import RetainError
 from retain.model.event import Event, EventType, Signal
 from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record
 from retain.ports.ledger import Tx
-
-REDUNDANT: Final = "redundant"
-"""The counter of what was said and known already."""
 
 
 @dataclass(slots=True)
@@ -92,8 +89,11 @@ class _Commit:
         await self.tx.events.append(event for _, event in new)
 
 
-async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list[Outcome]:
-    """Store drafts in an open transaction; what is already known is reported, not stored again."""
+async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy: bool = False) -> list[Outcome]:
+    """Store drafts in an open transaction; what is already known is reported, not stored again.
+
+    With ``lazy`` the caller counts what is known when there is nothing else: see ``retain.engine.tally``.
+    """
     if prepared.space is not None and prepared.drafts:
         await ensure_space(tx, parts.tenant_id, prepared.space)
     lifts = await tx.suppressed.any(parts.tenant_id)
@@ -101,7 +101,8 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant) -> list
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
     await feed_outcomes(tx, outcomes, now)
-    await counted(tx, outcomes, now)
+    if not lazy or prepared.failed or not is_idle(outcomes):
+        await counted(tx, outcomes, now)
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)

@@ -40,15 +40,15 @@ WHERE n.nspname = $1 AND c.relkind = 'r' ORDER BY c.relname"""
 
 
 class PgVectorConfig(BaseModel):
-    """``url`` of the database and the ``schema`` in it; ``index`` is made with a collection.
+    """``url`` of the database and the schema in it; ``index`` is made with a collection.
 
     Collections of at most ``exact_rows`` points are compared one by one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(repr=False)
-    schema_name: str = Field(default="retain_vectors", alias="schema", min_length=1)
+    schema_name: str = Field(default="retain_vectors", min_length=1)
     index: Literal["hnsw", "ivfflat", "none"] = "hnsw"
     exact_rows: int = Field(default=20_000, ge=0)
     ef_search: int = Field(default=200, ge=1, le=1000)

@@ -183,7 +183,7 @@ AVERSION: Final = (
     r"|awkward|disinterest(?:ed)?|disengaged|bored|discontent|annoy(?:ed|ing)|chaotic|pressured?|lack of|fail(?:s|ed) to"
     r"|hard to (?:focus|enjoy|follow|concentrate)|difficult(?:y)? (?:to|in|with|focusing)|struggl(?:e|es|ed|ing)"
     r"|allergic|intolerant|sick of|gross|disgust(?:s|ed|ing)|terrible|awful|horrible|confus(?:ed|ing)|less (?:valuable|fun)"
-    r"|too (?:slow|expensive|pricey|loud|hard|boring|crowded|stressful|old|far|noisy|much work|complicated)|a mess|queasy|nause\w+|lost (?:all )?(?:its|their) (?:charm|appeal)"
+    r"|react(?:s|ed|ing)? badly|too (?:slow|expensive|pricey|dear|costly|small|heavy|cold|loud|hard|boring|crowded|stressful|old|far|noisy|much work|complicated)|a mess|queasy|nause\w+|lost (?:all )?(?:its|their) (?:charm|appeal)"
     r"|did not (?:meet|live up)|(?:makes?|made) me (?:sick|ill|sad|itch)|unbearable|taken aback|put me off|got old|worse"
     r"|under ?whelm(?:ed|ing)|anxious|not as (?:rewarding|fun|enjoyable|good|interesting)|lost (?:my|the) (?:passion|taste)"
 )
