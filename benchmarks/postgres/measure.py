@@ -72,7 +72,7 @@ class Product:
 
     def __init__(self, url: str, corpus: Corpus, **options: Any) -> None:
         io = BlockingIo()
-        self.ledger = PostgresLedger(PostgresConfig(url=url, tenant=TENANT), io)
+        self.ledger = PostgresLedger(PostgresConfig(url=url, tenant=TENANT, pool_size=1), io)  # whose time is counted
         self._index = PgVectors(PgConfig(**options), io, self.ledger)
         self._signature = corpus.size.signature
         self.pid = drive(self.ledger.peek(_pid))

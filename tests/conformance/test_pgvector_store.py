@@ -131,8 +131,8 @@ def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: 
     drive(filled(store, [Point("a", [1, 0])]))
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = %s "
-            "AND application_name = 'retain'",
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND datname = %s AND application_name = 'retain'",
             (postgres.name,),
         )
 

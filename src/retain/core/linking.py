@@ -65,7 +65,7 @@ class _Link:
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
     of_another_sort: bool
-    """Whether one names somebody or something and the other does not, or they take different stances."""
+    """Whether only the memory names somebody, or they take different stances."""
 
 
 def link(new: Statement, known: Sequence[Known]) -> Decision | None:
@@ -150,14 +150,13 @@ def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
 def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
     shared = kinds & topics_of(_predicate(memory))
     by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
-    unnamed = bool(memory.names) and not new.names
     return _Link(
         at,
         _nearness(new, kinds, memory, cosine),
         memory,
         bool(shared),
         by_name,
-        of_another_sort=unnamed or new.polarity != memory.polarity,
+        of_another_sort=_is_somebody_unnamed(new, memory) or new.polarity != memory.polarity,
     )
 
 

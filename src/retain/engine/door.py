@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from retain.engine.parts import Parts
 from retain.engine.pause import not_stored
-from retain.engine.quotas import Ahead, admit_messages
+from retain.engine.quotas import Ahead, admit_messages, is_unlimited
 from retain.engine.tuning import PAUSED, Request, scope_named, tuned
 from retain.engine.turns import Turn
 
@@ -34,8 +34,9 @@ async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = N
     answer = not_stored(parts)
     if answer is not None and (answer["status"] == PAUSED or request.project_id is None):
         return answer
-    who = scope_named(parts, request)
-    await admit_messages(parts, who, request.messages, infer=request.infer, ahead=ahead)
+    if not is_unlimited(parts):
+        who = scope_named(parts, request)
+        await admit_messages(parts, who, request.messages, infer=request.infer, ahead=ahead)
     return None
 
 

@@ -81,9 +81,14 @@ async def admit(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None =
         ahead.update(sums)
 
 
+def is_unlimited(parts: Parts) -> bool:
+    """Whether nobody has a quota, so that nothing need be counted."""
+    return parts.policy.quotas == _NONE
+
+
 async def admit_messages(parts: Parts, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None) -> None:
     """The same for messages as callers pass them; what is learned from them is one memory at least."""
-    if parts.policy.quotas == _NONE:
+    if is_unlimited(parts):
         return
     said = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
     chars = sum(_chars(one) for one in said)

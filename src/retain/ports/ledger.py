@@ -23,8 +23,8 @@ from retain.ports.leases import Leases
 from retain.ports.memories import Events, Links, Memories
 from retain.ports.metrics import Metrics
 from retain.ports.mirrors import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
-from retain.ports.preferences import Preferences
 from retain.ports.owned import Owned
+from retain.ports.preferences import Preferences
 from retain.ports.provenance import Provenance
 from retain.ports.receipts import Receipts
 from retain.ports.stored import Stored
@@ -51,8 +51,8 @@ __all__ = [
     "LlmCache",
     "Memories",
     "Metrics",
-    "Preferences",
     "Owned",
+    "Preferences",
     "Provenance",
     "Receipts",
     "Signals",

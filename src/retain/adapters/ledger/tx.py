@@ -18,8 +18,8 @@ from retain.adapters.ledger.tables.leases import LeasesTable
 from retain.adapters.ledger.tables.links import LinksTable
 from retain.adapters.ledger.tables.memories import Compile, MemoriesTable
 from retain.adapters.ledger.tables.metrics import MetricsTable
-from retain.adapters.ledger.tables.preferences import PreferencesTable
 from retain.adapters.ledger.tables.owned import OwnedRows
+from retain.adapters.ledger.tables.preferences import PreferencesTable
 from retain.adapters.ledger.tables.provenance import ProvenanceTable
 from retain.adapters.ledger.tables.receipts import ReceiptsTable
 from retain.adapters.ledger.tables.stored import StoredTexts

@@ -48,4 +48,5 @@ class ApiKeysTable:
 
 def _key(row: Row) -> ApiKey:
     tenant_id, key_id, hash_, created_at, name, subjects, verbs, *rest = row
-    return ApiKey(tenant_id, key_id, hash_, created_at, name, Subjects(**load(subjects)), tuple(json.loads(verbs)), *rest)
+    may, who = tuple(json.loads(verbs)), Subjects(**load(subjects))
+    return ApiKey(tenant_id, key_id, hash_, created_at, name, who, may, *rest)
