@@ -58,7 +58,8 @@ class RetrievalPolicy:
     looked at and ``limit`` of them shown; with ``sections`` the budget also says how many there may be of each layer.
     ``transcript_days`` is how far back turns are looked for (0: without end). ``override_tokens`` is how much of what
     the user told us to keep in mind is shown, whatever the budget. Of unrelated questions only the share
-    ``false_injection`` is shown anything (0: whatever was found is shown). A block is kept for ``cache_seconds``; the newest ``receipts`` are kept, for ``receipt_days``.
+    ``false_injection`` is shown anything (0: whatever was found is shown). A block is kept for ``cache_seconds``; the
+    newest ``receipts`` are kept, for ``receipt_days``.
     ``turn_min_score`` is the minimum for turns, and ``min_scores`` are those of embedders by ``provider:model``: a
     cosine of one model says little about that of another.
     """

@@ -10,8 +10,8 @@ from retain.model.instant import Instant
 class Leases(Protocol):
     """Work that one worker at a time may do, for a while that it can prolong.
 
-    ``owner`` is unique to one claim. Each call is one statement, so that of many who claim at once one wins; and while a
-    transaction that has renewed or released a lease is open, nobody else can claim it.
+    ``owner`` is unique to one claim. Each call is one statement, so that of many who claim at once one wins; and while
+    a transaction that has renewed or released a lease is open, nobody else can claim it.
     """
 
     async def claim(self, tenant_id: str, name: str, owner: str, now: Instant, until: Instant) -> bool:
