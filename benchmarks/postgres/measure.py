@@ -73,7 +73,7 @@ class Product:
     def __init__(self, url: str, corpus: Corpus, **options: Any) -> None:
         io = BlockingIo()
         self.ledger = PostgresLedger(PostgresConfig(url=url, tenant=TENANT, pool_size=1), io)  # whose time is counted
-        self._index = PgVectors(PgConfig(**options), io, self.ledger)
+        self.index = PgVectors(PgConfig(**options), io, self.ledger)
         self._signature = corpus.size.signature
         self.pid = drive(self.ledger.peek(_pid))
 
@@ -81,7 +81,7 @@ class Product:
         """The nearest ten."""
         layers = ("fact",) if facts else ()
         asked = VectorQuery(self._signature, query, LIMIT, Scope(TENANT, user), layers)
-        return list(drive(self._index.search(asked)))
+        return list(drive(self.index.search(asked)))
 
 
 class Raw:

@@ -43,7 +43,7 @@ def text(number: int) -> str:
     return f"On day {number} we talked about the {' and the '.join(words)}, and it was worth keeping."
 
 
-def measured(users: int = 30, each: int = 60, searches: int = 300) -> dict[str, Any]:
+def measured(users: int = 30, each: int = 40, searches: int = 200) -> dict[str, Any]:
     """Everything, on a server of its own."""
     with running() as server:
         with server.superuser() as connection:
@@ -125,7 +125,7 @@ _VARIANTS: Final = {
 }
 
 
-def _writers(server: Server, rounds: int = 2, seconds: float = 4.0) -> dict[str, float]:
+def _writers(server: Server, rounds: int = 2, seconds: float = 3.0) -> dict[str, float]:
     """Adds a second of four processes together, the best of the rounds, which take turns too."""
     best = dict.fromkeys(_VARIANTS, 0.0)
     for _ in range(rounds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,26 @@ import pytest
 
 from tests.server.gate import Gate, gated
 
+ASKED = "Where do I live?"
+
 
 def _learned(gate: Gate) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
 
 
-def test_a_langchain_chat_model_remembers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_langchain_chat_model_remembers(tmp_path: Path, *, streamed: bool) -> None:
     found: Any = pytest.importorskip("langchain_openai", reason="langchain-openai is not installed")
     with gated(tmp_path) as gate:
         _learned(gate)
         model = found.ChatOpenAI(model="m", api_key=gate.key(user_id="alice"), base_url=f"{gate.url}/v1")
-        assert model.invoke("Where do I live?").content == "Noted."
+        said = "".join(one.content for one in model.stream(ASKED)) if streamed else model.invoke(ASKED).content
+        assert said.strip() == "Noted."
         assert "User lives in Oslo" in gate.sent
 
 
-def test_a_pydantic_ai_agent_remembers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_pydantic_ai_agent_remembers(tmp_path: Path, *, streamed: bool) -> None:
     models: Any = pytest.importorskip("pydantic_ai.models.openai", reason="pydantic-ai is not installed")
     providers: Any = pytest.importorskip("pydantic_ai.providers.openai", reason="pydantic-ai is not installed")
     agents: Any = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
@@ -31,5 +37,13 @@ def test_a_pydantic_ai_agent_remembers(tmp_path: Path) -> None:
         _learned(gate)
         provider = providers.OpenAIProvider(base_url=f"{gate.url}/v1", api_key=gate.key(user_id="alice"))
         agent = agents.Agent(models.OpenAIChatModel("m", provider=provider))
-        assert agent.run_sync("Where do I live?").output == "Noted."
+        assert asyncio.run(_answered(agent, streamed=streamed)).strip() == "Noted."
         assert "User lives in Oslo" in gate.sent
+
+
+async def _answered(agent: Any, *, streamed: bool) -> str:
+    async with agent:  # which closes its connections in the end
+        if not streamed:
+            return str((await agent.run(ASKED)).output)
+        async with agent.run_stream(ASKED) as answer:
+            return str(await answer.get_output())

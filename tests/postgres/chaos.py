@@ -325,11 +325,12 @@ def _formed_once(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
         if note.get("done") == "talk":
             assert note["city"] in known.get((note["tenant"], note["user"]), ""), f"never formed: {note}"
     twice = chaos.ask(
-        "SELECT e.tenant_id, e.user_id, count(*) FROM retain.events e WHERE e.event = 'ADD' AND e.user_id LIKE 'c%-%' "
+        "SELECT e.tenant_id, e.user_id, array_agg(concat_ws(' ', e.new_text, e.created_at, e.actor)) "
+        "FROM retain.events e WHERE e.event = 'ADD' AND e.user_id LIKE 'c%-%' "
         "AND NOT EXISTS (SELECT 1 FROM retain.memories m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id "
         "AND m.layer = 'turn') GROUP BY 1, 2 HAVING count(*) > 1"
     )
-    assert twice == [], "formation was committed twice"
+    assert twice == [], f"formation was committed twice: {twice}"
 
 
 def _measured(chaos: Chaos, notes: list[dict[str, Any]], seconds: float, errors: Counter[Any]) -> dict[str, Any]:

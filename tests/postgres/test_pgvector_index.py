@@ -14,13 +14,16 @@ import pytest
 
 from retain import Memory
 from retain.adapters.io.blocking import BlockingIo
+from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reach
 from retain.adapters.vectors import pg_hnsw
 from retain.adapters.vectors.local import LocalConfig, LocalVectors
 from retain.adapters.vectors.pg import PgConfig, PgVectors
+from retain.core.analyze import query_terms
 from retain.drive import drive
+from retain.engine.draft import scope_tokens
 from retain.errors import StorageBusy, StorageError
-from retain.model.query import VectorQuery
+from retain.model.query import TextQuery, VectorQuery
 from retain.model.scope import Scope
 from retain.ports.index import DenseHit
 from tests.faces.cli_runner import Cli
@@ -380,3 +383,23 @@ def test_a_file_needs_no_such_index(
 
     assert refused.code != 0
     assert "PostgreSQL" in refused.err
+
+
+def test_words_are_looked_for_among_the_rows_of_their_owner(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = Scope(user_id=USER, agent_id="a")
+    tokens, words = scope_tokens(scope), query_terms("thing 0 7 11 13")
+    ledger = memory._engine.parts.ledger
+    read: list[str] = []
+    real = PostgresSql.rows
+
+    async def noted(self: PostgresSql, query: str, params: Sequence[Any] = ()) -> Any:
+        read.append(query)
+        return await real(self, query, params)
+
+    by_tokens = drive(ledger.read(lambda tx: tx.text.match(TextQuery(words, tokens), -1)))
+    monkeypatch.setattr(PostgresSql, "rows", noted)
+    by_links = drive(ledger.read(lambda tx: tx.text.match(TextQuery(words, tokens, scope), -1)))
+
+    assert by_links == by_tokens
+    assert by_links
+    assert "FROM links" in read[0]

@@ -219,8 +219,8 @@ INVARIANTS: Final = (
 
 
 @pytest.mark.req("R-4", "R-18", "X-26", "P-16", "S-34")
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(STEPS, min_size=3, max_size=14))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(STEPS, min_size=3, max_size=10))
 def test_whatever_is_said_and_done_the_invariants_hold(plan: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, clock = Path(folder) / "retain.db", FakeClock()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from retain.core.overlap import only_placed
 from retain.core.pairing import Action, Decision, Known
 from retain.core.rules.lexicon import KIN
 from retain.core.rules.owners import SAME_PERSON
@@ -50,10 +51,17 @@ OTHER_KIND: Final = 0.12
 MARGIN: Final = 0.05
 """How much nearer than any other memory it has to be."""
 
+FAR_APART, EASED = 0.15, 0.05
+"""So much nearer than any other it may be less near."""
+
 LEAST_COSINE: Final = 0.12
 
 _OF_PEOPLE: Final = frozenset({"love", "school", "name", "boss", "home"})
 """Kinds in which another state of the same person is a change."""
+
+
+_STEPS: Final = frozenset({"love", "wedding", "baby", "provider", "age", "name"})
+"""Kinds in which what is told without any word of change still takes the place of what was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +69,11 @@ class _Link:
     at: int
     nearness: float
     memory: Statement
-    of_a_kind: bool
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
     of_another_sort: bool
+    steps: bool
+    """Whether a kind is shared in which one state follows the other."""
     """Whether only the memory names somebody, or they take different stances."""
 
 
@@ -89,22 +98,23 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
         return None
     ending = bool(signals & {OVER, EXCHANGED})
     links = sorted(_links(new, known, ending=ending), key=lambda one: -one.nearness)
-    if not links or not any(_is_near(links[0], signal) for signal in signals):
+    if not links:
         return None
     first = links[0]
-    others = [one.nearness for one in links[1:] if one.at != first.at]
-    if others and first.nearness - others[0] < MARGIN:
+    apart = first.nearness - max((one.nearness for one in links[1:] if one.at != first.at), default=0.0)
+    eased = EASED if apart >= FAR_APART else 0.0
+    if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
         return None
-    firm = any(_is_near(first, signal) for signal in signals if signal not in (BEGUN, PLAIN))
+    firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
     return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True)
 
 
-def _is_near(found: _Link, signal: str) -> bool:
+def _is_near(found: _Link, signal: str, eased: float) -> bool:
     if signal in (BEGUN, PLAIN) and found.memory.planned:
         return found.nearness >= NEAR_PLAN
-    if signal in (BEGUN, PLAIN) and (not found.of_a_kind or found.by_name or found.of_another_sort):
+    if signal in (BEGUN, PLAIN) and (not found.steps or found.by_name or found.of_another_sort):
         return False
-    return found.nearness >= NEAR[signal] and (signal != DONE or bool(ONGOING.search(found.memory.said)))
+    return found.nearness >= NEAR[signal] - eased and (signal != DONE or bool(ONGOING.search(found.memory.said)))
 
 
 def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
@@ -118,14 +128,15 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
         if not one.fresh and one.cosine >= LEAST_COSINE
         for memory in one.statement.everybody
         if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
-        if ending or not _is_somebody_unnamed(new, memory)
+        if (ending or not _is_somebody_unnamed(new, memory)) and not _only_same_person(new, kinds, memory)
+        if not only_placed(new, memory)
         if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
     ]
 
 
 def _predicate(statement: Statement) -> str:
     """What is said of one of the speaker's people, without who it is: "my wife" is no matter of love there."""
-    return statement.said if statement.subject == SELF else _SOMEBODY.sub("", statement.said)
+    return statement.said if statement.subject == SELF or _is_who(statement) else _SOMEBODY.sub("", statement.said)
 
 
 _SOMEBODY: Final = re.compile(rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)")
@@ -137,9 +148,21 @@ def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
     return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
 
 
+def _only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) -> bool:
+    """Whether two statements about one of the speaker's people have nothing in common but who it is."""
+    if not new.about or new.subject != memory.subject or _is_who(memory):
+        return False
+    alike = (new.tokens & memory.tokens) - new.about
+    return not kinds & topics_of(_predicate(memory)) and not any(not is_light(word) for word in alike)
+
+
 def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:
     """Whether a memory says who somebody's dentist or boss is, and the new statement names nobody."""
-    return not new.names and any(slot.startswith("person:") for slot in memory.slots)
+    return not new.names and _is_who(memory)
+
+
+def _is_who(memory: Statement) -> bool:
+    return any(slot.startswith("person:") for slot in memory.slots)
 
 
 def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
@@ -154,8 +177,8 @@ def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cos
         at,
         _nearness(new, kinds, memory, cosine),
         memory,
-        bool(shared),
         by_name,
+        steps=bool(shared & _STEPS),
         of_another_sort=_is_somebody_unnamed(new, memory) or new.polarity != memory.polarity,
     )
 
@@ -167,7 +190,7 @@ def _says_the_same(new: Statement, memory: Statement) -> bool:
 
 
 def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> float:
-    shared = new.tokens & memory.tokens
+    shared = (new.tokens & memory.tokens) - new.about
     nearness = cosine
     if memory.names & shared:
         nearness += SAME_NAME

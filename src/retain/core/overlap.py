@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from retain.core.rules.stance import content_tokens
 from retain.core.statement import Segment, Statement, is_light
 
 LIGHT_WEIGHT: Final = 0.3
@@ -40,11 +42,12 @@ def weights_of(statements: Sequence[Statement]) -> dict[str, float]:
 
 def overlap(new: Statement, memory: Statement, cosine: float, weights: dict[str, float]) -> Overlap:
     """The segment of the new statement that shares most with a memory; of equals, what was given up."""
-    tokens = memory.tokens
+    who = new.about
+    tokens = memory.tokens - who
     best = Overlap(0.0, 0.0, 0.5 * cosine, Segment(frozenset(), 1, changes=False), memory.polarity)
     for segment in new.segments:
         covered = _share(tokens, segment.tokens, weights)
-        covering = _share(segment.tokens, tokens, weights)
+        covering = _share(segment.tokens - who, tokens, weights)
         if (covered, segment.replaced, covering) > (best.covered, best.segment.replaced, best.covering) or (
             not best.segment.tokens
         ):
@@ -52,6 +55,21 @@ def overlap(new: Statement, memory: Statement, cosine: float, weights: dict[str,
             stance = _stance(memory, segment)
             best = Overlap(covered, covering, score, segment, stance, _telling(tokens & segment.tokens, weights))
     return best
+
+
+_ENDED: Final = re.compile(
+    r"\b(?:sold|lost|quit|dropped|switched|swapped|replaced|changed|cancel+ed|gave (?:up|away)|got rid of|ditched|broke|finished)"
+    r" (?:my|the|his|her|their|user's) (?:[\w-]+ ){1,3}?(?P<where>(?:in|on|at|from|near) .+)$"
+)
+
+
+def only_placed(new: Statement, memory: Statement) -> bool:
+    """Whether a statement ends something else, and shares with a memory only where that was: "sold a lamp on eBay"."""
+    found = _ENDED.search(new.said)
+    if not found:
+        return False
+    shared = {word for word in new.tokens & memory.tokens if not is_light(word)}
+    return bool(shared) and shared <= content_tokens(found["where"])
 
 
 def _stance(memory: Statement, segment: Segment) -> int:

@@ -9,6 +9,7 @@ from typing import Final
 
 from retain.core.overlap import Overlap, overlap, weights_of
 from retain.core.rules.own import MANY
+from retain.core.rules.quantities import digits_in
 from retain.core.slots import same_value
 from retain.core.statement import Statement
 
@@ -79,7 +80,8 @@ class Pair:
     @property
     def counts_the_same(self) -> bool:
         """Whether the new statement has no number that the memory has not."""
-        return set(self.new.numbers.values()) <= set(self.memory.numbers.values())
+        more = set(self.new.numbers.values()) - set(self.memory.numbers.values())
+        return not more or more <= digits_in(self.memory.said)
 
     @property
     def left_behind(self) -> str:

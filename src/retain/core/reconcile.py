@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from retain.core.linking import link, replace_of_a_kind
+from retain.core.overlap import only_placed
 from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
-from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
+from retain.core.rules.lexicon import KIN, SPEAKS_FOR_ITSELF
 from retain.core.rules.quantities import same_number
-from retain.core.rules.signals import FORMER, ONE_MORE, ONGOING, tells_change
+from retain.core.rules.signals import FORMER, FRAME, NEWLY, NOW, ONE_MORE, ONGOING, signals_of, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
-from retain.core.rules.stance import is_negated
+from retain.core.rules.stance import content_tokens, is_negated, token
 from retain.core.slots import replaces, same_value
 from retain.core.statement import Segment, Statement, is_light
 
@@ -222,9 +223,22 @@ def _renewed(pairs: list[Pair]) -> Decision | None:
     return None
 
 
+def _habit(pairs: list[Pair]) -> Decision | None:
+    """The same thing done with, at or by something else these days: "heats with a heat pump since autumn"."""
+    for pair in pairs:
+        mine, theirs = FRAME.match(pair.new.said), FRAME.match(pair.memory.said)
+        if not mine or not theirs or NOW not in signals_of(pair.new.said) or not pair.lasting or not pair.agrees:
+            continue
+        same = token(mine["verb"]) == token(theirs["verb"]) and mine["by"] == theirs["by"]
+        other = not content_tokens(mine["what"]) & content_tokens(theirs["what"])
+        if same and other and pair.cosine >= TOPIC_COSINE:
+            return pair.revise(f"{mine['verb']} {mine['by']} something else now")
+    return None
+
+
 def _opposite(pairs: list[Pair]) -> Decision | None:
     for pair in pairs:
-        if pair.new.additional or pair.left_behind or (pair.new.temporary and not pair.shared.segment.ends):
+        if pair.new.additional or pair.left_behind or only_placed(pair.new, pair.memory) or (pair.new.temporary and not pair.shared.segment.ends):
             continue
         if _denies_name(pair):
             return pair.revise("what it names is over")
@@ -236,15 +250,17 @@ def _opposite(pairs: list[Pair]) -> Decision | None:
 
 def _denies_name(pair: Pair) -> bool:
     """Whether a name of a memory stands only in what the new statement ends or denies."""
-    against = frozenset().union(*(part.tokens for part in pair.new.segments if _turns_down(part, pair.memory)))
     standing = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity > 0))
+    instead = (pair.new.names & standing) - pair.memory.tokens
+    parts = (part for part in pair.new.segments if part.polarity < 0 and (instead or _turns_down(part, pair.memory)))
+    against = frozenset().union(*(part.tokens for part in parts))
     denied = pair.memory.names & (against - standing)
     return bool(denied) and pair.memory.polarity > 0 and pair.cosine >= ANCHOR_COSINE
 
 
 def _turns_down(part: Segment, memory: Statement) -> bool:
     """Whether a segment ends or denies something; what is only disliked goes on, unless it was liked."""
-    return part.polarity < 0 and (part.ends or is_negated(part.said) or memory.feeling or part.replaced)
+    return part.ends or is_negated(part.said) or memory.feeling or part.replaced
 
 
 def _contradicts(pair: Pair, *, anchored: bool) -> bool:
@@ -280,10 +296,11 @@ def _same(pairs: list[Pair]) -> Decision | None:
         shared, cosine = pair.shared, pair.cosine
         if pair.left_behind:
             return pair.ignore(f"{pair.left_behind} is known to be otherwise")
-        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_one_more(pair):
+        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_another(pair):
             continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
-        if close or (cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED) or cosine >= NEARLY_EQUAL:
+        near = cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED and not _is_newly(pair)
+        if close or near or cosine >= NEARLY_EQUAL:
             return pair.ignore("already known in other words")
         if _is_part(pair):
             return pair.ignore("part of what is known")
@@ -294,17 +311,26 @@ def _alike(pairs: list[Pair]) -> Decision | None:
     """The same in words of its own: one memory is near, and no other is nearly as near."""
     first, *others = sorted(pairs, key=lambda pair: -pair.cosine)
     apart = first.cosine - max((one.cosine for one in others if one.at != first.at), default=0.0)
-    if first.cosine < ALIKE_COSINE or apart < ALIKE_MARGIN or first.new.polarity != first.memory.polarity:
+    if first.memory.tokens & _PEOPLE - first.new.tokens or first.cosine < ALIKE_COSINE or apart < ALIKE_MARGIN or first.new.polarity != first.memory.polarity:
         return None
     is_news = first.new.names - first.memory.tokens or first.new.dates - first.memory.dates
-    if is_news or not first.counts_the_same or _is_one_more(first) or _tells_beside(first):
+    if is_news or not first.counts_the_same or _is_another(first) or _tells_beside(first):
         return None
     return first.ignore("already known in words of its own")
 
 
-def _is_one_more(pair: Pair) -> bool:
-    """Whether it speaks of one more of what the memory has."""
-    return bool(ONE_MORE.search(pair.new.said)) and not ONE_MORE.search(pair.memory.said)
+def _is_another(pair: Pair) -> bool:
+    """Whether it speaks of one more of what the memory has, or of somebody the memory does not speak of."""
+    one_more = bool(ONE_MORE.search(pair.new.said)) and not ONE_MORE.search(pair.memory.said)
+    return one_more or bool((pair.new.tokens & _PEOPLE) - pair.whole)
+
+
+_PEOPLE: Final = frozenset(token(word) for word in KIN if word != "baby") - {token("baby")}
+
+
+def _is_newly(pair: Pair) -> bool:
+    """Whether it speaks of something as new that the memory does not."""
+    return bool(NEWLY.search(pair.new.said)) and not NEWLY.search(pair.memory.said)
 
 
 def _tells_beside(pair: Pair) -> bool:
@@ -324,7 +350,9 @@ def _is_part(pair: Pair) -> bool:
     said = {token for token in pair.new.tokens if not is_light(token)}
     feels_more = pair.new.feeling and not pair.memory.feeling
     near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
-    return bool(said) and said <= pair.whole and near and pair.new.dates <= pair.memory.dates
+    if tells_change(pair.new.said) and not pair.new.confirms and not tells_change(pair.memory.said):
+        return False
+    return bool(said) and said <= pair.whole and near and not _is_newly(pair) and pair.new.dates <= pair.memory.dates
 
 
 _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
@@ -337,6 +365,7 @@ _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _done,
     _repeated,
     _role,
+    _habit,
     _opposite,
     _renewed,
 )

@@ -44,6 +44,9 @@ __all__ = [
 ]
 
 
+_DIED: Final = re.compile(r"\b(?:died|dead)\b")
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A text, understood as far as rules can, as far as it is about one person."""
@@ -80,6 +83,13 @@ class Statement:
         return frozenset().union(*(segment.tokens for segment in self.segments))
 
     @property
+    def about(self) -> frozenset[str]:
+        """The word for whom it is about, which says nothing more of them; of somebody who died it says all."""
+        if self.subject == SELF or _DIED.search(self.said):
+            return frozenset()
+        return frozenset({token(self.subject)})
+
+    @property
     def polarity(self) -> int:
         """The stance of the first segment."""
         return self.segments[0].polarity if self.segments else 1
@@ -100,8 +110,9 @@ def understand(text: str, own: tuple[OwnSlot, ...] = (), speaker: str = "") -> S
     """The statement a text makes; ``own`` are slots that a configuration adds, ``speaker`` is who "I" is, by name."""
     person = person_of(text, speaker)
     neutral = as_user(text, person)
-    names = names_of(neutral)
-    said = plain(_RESOLVED.sub("", neutral))
+    undated = _RESOLVED.sub("", neutral)
+    names = names_of(undated)
+    said = plain(undated)
     told = _told(sentences(said)) or [said.lower()]
     about = subjects(person, speaker)
     first, *others = (_state(text, owner, said, names, about(owner)) for owner, said in _by_owner(told).items())

@@ -26,6 +26,8 @@ REDUNDANT: Final = "redundant"
 
 _AT_ONCE: Final = 256
 _MOST: Final = 10_000
+_DAY: Final = 10
+"""An instant begins with its day."""
 
 
 class Said(NamedTuple):
@@ -82,10 +84,7 @@ async def write_down(parts: Parts) -> None:
 
 
 async def _put(tx: Tx, *, said: Sequence[Said]) -> None:
-    counts: Counter[tuple[str, str, Instant]] = Counter()
-    for one in said:
+    for one, count in Counter(one._replace(at=one.at[:_DAY]) for one in said).items():
         # Whoever was erased meanwhile holds nothing, and their name is not written down again.
         if any(link.scope.user_id == one.user_id for link in await tx.links.of(one.tenant_id, one.seq)):
-            counts[one.tenant_id, one.user_id, one.at[:10]] += 1
-    for (tenant, user, day), count in counts.items():
-        await tx.metrics.count(tenant, user, day, {REDUNDANT: count})
+            await tx.metrics.count(one.tenant_id, one.user_id, one.at, {REDUNDANT: count})

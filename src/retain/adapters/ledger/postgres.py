@@ -41,6 +41,8 @@ _TIMES: Final = 8
 _FATES: Final = 40
 """How often it is asked what became of a commit."""
 
+_NUMBER: Final = "pg_postmaster_start_time()::text, pg_current_xact_id()::text"
+_FATE: Final = "SELECT pg_xact_status($1::text::xid8), pg_postmaster_start_time()::text = $2::text"
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _PEEK: Final = "BEGIN READ ONLY"
 _WRITE: Final = "BEGIN"
@@ -219,12 +221,16 @@ class PostgresLedger(PostgresCopies):
             await lent.wire.commit()
         except psycopg.Error:
             if lent.wire.lost:
-                return await self._fate(str(told[-1]))
+                return await self._fate(str(told[-1]), str(told[-2]))
             raise
         return True
 
-    async def _fate(self, number: str) -> bool:
-        """Whether a transaction whose COMMIT got no answer is in the database."""
+    async def _fate(self, number: str, started: str) -> bool:
+        """Whether a transaction whose COMMIT got no answer is in the database.
+
+        A server that was started anew gives numbers again that it had not yet written down: what it then calls
+        committed may be somebody else's.
+        """
         for run in range(_FATES):
             await self._pause(run)
             try:
@@ -232,9 +238,11 @@ class PostgresLedger(PostgresCopies):
             except psycopg.Error:
                 continue
             try:
-                rows = await lent.wire.fetch("SELECT pg_xact_status($1::text::xid8)", (number,))
-                if rows[0][0] in ("committed", "aborted"):
-                    return bool(rows[0][0] == "committed")
+                ((state, same),) = await lent.wire.fetch(_FATE, (number, started))
+                if state == "aborted" or (state == "committed" and same):
+                    return bool(state == "committed")
+                if state == "committed":
+                    break
             except psycopg.Error as error:
                 if not lent.wire.lost and not is_passing(error):
                     raise
@@ -279,10 +287,9 @@ class PostgresLedger(PostgresCopies):
         made: list[Statement] = [(begin, ()), _set(settings)]
         if begin == _WRITE:
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
-            turn = f"pg_advisory_xact_lock({tenant_key(self._config.tenant)}), "
-            made.append((f"SELECT {turn}pg_current_xact_id()::text", ()))
+            made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {_NUMBER}", ()))
         elif begin == _ASIDE:
-            made.append(("SELECT pg_current_xact_id()::text", ()))
+            made.append((f"SELECT {_NUMBER}", ()))
         self._beginnings[begin] = made
         return made
 

@@ -87,7 +87,7 @@ class PostgresVectors(VectorsTable):
     async def graph(self, signature: str) -> Graph | None:
         """The index of a signature, if one is complete; the one that holds vectors as they are comes first."""
         kinds = [Graph.of(signature, half=half) for half in (False, True)]
-        built: dict[str, float] = dict(await self._sql.rows(_BUILT, tuple(kind.name for kind in kinds)))  # type: ignore[arg-type]
+        built: dict[str, float] = dict(await self._sql.rows(_BUILT, tuple(kind.name for kind in kinds)))
         return next((Graph(one.name, one.half, built[one.name]) for one in kinds if one.name in built), None)
 
     async def nearest(self, query: VectorQuery) -> list[DenseHit]:

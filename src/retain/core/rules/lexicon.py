@@ -184,7 +184,7 @@ AVERSION: Final = (
     r"|hard to (?:focus|enjoy|follow|concentrate)|difficult(?:y)? (?:to|in|with|focusing)|struggl(?:e|es|ed|ing)"
     r"|allergic|intolerant|sick of|gross|disgust(?:s|ed|ing)|terrible|awful|horrible|confus(?:ed|ing)|less (?:valuable|fun)"
     r"|react(?:s|ed|ing)? badly|too (?:slow|expensive|pricey|dear|costly|small|heavy|cold|loud|hard|boring|crowded|stressful|old|far|noisy|much work|complicated)|a mess|queasy|nause\w+|lost (?:all )?(?:its|their) (?:charm|appeal)"
-    r"|did not (?:meet|live up)|(?:makes?|made) me (?:sick|ill|sad|itch)|unbearable|taken aback|put me off|got old|worse"
+    r"|did not (?:meet|live up)|(?:makes?|made) me (?:sick|ill|sad|itch)|unbearable|taken aback|put me off|got old|worse|bores? (?:me|them|us)"
     r"|under ?whelm(?:ed|ing)|anxious|not as (?:rewarding|fun|enjoyable|good|interesting)|lost (?:my|the) (?:passion|taste)"
 )
 """Words of not liking."""
@@ -195,7 +195,7 @@ NOT_NEGATIVE: Final = (
     r"|(?:do|does|did) not mind|no doubt|nothing (?:but|better|beats)|not just|no wonder|why not|overc[ao]me"
     r"|none of (?:us|them|you)|blood pressure|(?:outgr[eo]wn?|no longer have|got over|got rid of|cured of|over) (?:(?:the|my|an?|any) )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)|no longer (?:\w+ )?(?:allergic|intolerant)|not (?:\w+ )?allergic|no pressure|without (?:the )?pressure|stress relief|reduce stress|stress[- ]free|anxiety relief|not to mention"
     r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|(?:the|my|his|her|their) left|left (?:hand|side)"
-    r"|(?:is|are|am) (?:already |now |both |long |happily )?retired|(?:is|are|am|still) paying off|cannot (?:get enough|live without|do without|go without|be without)|never (?:without|get (?:tired|bored) of|tired? of|leaves? (?:the )?(?:house|home) without)|nothing like"
+    r"|(?:is|are|am) (?:already |now |both |long |happily )?retired|(?:is|are|am|still) paying off|cannot (?:get enough|live without|do without|go without|be without)|never (?:without|get (?:tired|bored) of|tired? of|leaves? (?:the )?(?:house|home) without)|nothing like|stop(?:s|ped|ping)? (?:at|by|for|off|over)"
     r"|(?:alleviate|relieve|reduce|manage|ease|combat|despite|lower|lessen) (?:\w+ )?(?:stress|anxiety|pressure|frustration)"
 )
 """Phrases that hold a negative word and mean nothing negative."""
@@ -257,6 +257,9 @@ PHRASES: Final = (
     (r"\b(?:no|not a single) ([a-z]+) (?:beats|comes close to|compares to|is better than)\b", r"my favourite \1 is"),
     (r"\b(live|lives|living) (?:all )?(?:by (?:myself|themselves|themself)|on (?:my|their) own)\b", r"\1 alone"),
     (r"\bmy (?:better|other) half\b", "my partner"),
+    (r"\bt(?:ie|ies|ied|ying) the knot\b", "got married"),
+    (r"\b(is|am|are) expecting(?: a (?:baby|child))?(?=$|[.,!;])", r"\1 pregnant"),
+    (r"\b(?:do|does|doing|am on|is on) (night|day|late)s\b", r"work \1shift"),
     (r"\b(?:only child|(?:do not have|have not got|has not got|does not have|have|has|without)(?: any| no)? (?:siblings|brothers or sisters))\b", "no siblings"),
     (r"\b(?:takes?|taking|catch(?:es)?|goes by|go by|get|gets|rides?) (?:the |a |my )?(train|bus|tram|tube|metro|subway|ferry|bike) (?:in )?to (?:the office|work|my office)\b", r"commute by \1"),
     (r"\b(?:cycles?|cycling|bikes?|biking) (?:in )?to (?:the office|work)\b", "commute by bike"),

@@ -66,6 +66,14 @@ def numbers_of(text: str) -> dict[str, str]:
     return {unit: values.pop() for unit, values in found.items() if len(values) == 1}
 
 
+def digits_in(text: str) -> frozenset[str]:
+    """All numbers of a text, whatever they count."""
+    return frozenset(_digits(word) for word in _WORDS.findall(text) if word in _SMALL or word[0].isdigit())
+
+
+_WORDS: Final = re.compile(r"\d[\d,.:]*|[a-z]+")
+
+
 def _measured(text: str) -> Iterator[tuple[str, str]]:
     for match in _MONEY.finditer(text):
         yield (

@@ -16,8 +16,8 @@ _OVER: Final = (
     r"no more|no longer|any ?more|not .{0,25}any ?more|gave up|given up|giving up|quit(?:s|ting)?|ditch\w*|dropp?ed|drop|dumped|axed|nixed|wiped|canned|binned|chucked|flogged|sold"
     r"|cancel+ed|cancel+ing|scrapp?ed|shelved|called off|called (?:it )?quits|called time|split(?:s)? (?:up|with|from)|split|broke up|broken up|parted ways|moved out|moved on|walked away"
     r"|got rid of|rid of|is history|are history|is over|are over|is off|are off|(?:is|are) (?:gone|done|dead|out|toast|kaput|behind (?:me|us))|has been (?:retired|sold|closed)|over and done|toast|kaput|gone for good|for good|bye(?:[- ]bye)?|goodbye|farewell|so long"
-    r"|off the table|off the (?:\w+)|(?:took|taken|weaned|came|come|been|going|gone|am) (?:me |myself )?off (?:the |my |of )?\w+|rip(?:ped|ping)|tore|pulled the plug|jumped ship|jacked|packed (?:it )?in|hung up|had enough|enough of|fed up|done with|through with|finished with|over it|sick of"
-    r"|stopp?ed|ceased|let (?:\w+ ){1,4}go|let go|laid off|made redundant|fired|sacked|lost (?:my|the|our)|(?<!the )(?<!my )(?<!his )(?<!her )(?<!their )left|resigned|retired|stepp?ed (?:down|back|away)|bowed out|backed out|pulled out|dropped out|opted out|handed (?:in|back|over)|gave (?:it|them|him|her|away|back)"
+    r"|off the table|(?:got|had) (?:my|the) \w+ off|off the (?:\w+)|(?:took|taken|weaned|came|come|been|going|gone|am) (?:me |myself )?off (?:the |my |of )?\w+|rip(?:ped|ping)|tore|pulled the plug|jumped ship|jacked|packed (?:it )?in|hung up|had enough|enough of|fed up|done with|through with|finished with|over it|sick of"
+    r"|stopp?ed(?! (?:at|by|for|off|over)\b)|ceased|let (?:\w+ ){1,4}go|let go|laid off|made redundant|fired|sacked|lost (?:my|the|our)|(?<!the )(?<!my )(?<!his )(?<!her )(?<!their )left|resigned|retired|stepp?ed (?:down|back|away)|bowed out|backed out|pulled out|dropped out|opted out|handed (?:in|back|over)|gave (?:it|them|him|her|away|back)"
     r"|died|passed away|put (?:him|her|it) (?:down|to sleep)|rehomed|took \w+ in|closed|shut|expired|lapsed?|deleted|uninstalled|unsubscribed|removed|wore me out|worn out|burnt out|burned out|never (?:going )?(?:back|again)|not (?:going|happening|working out|working for)|was not working|is not happening|fell through|out the window|thing of the past"
     r"|have not (?:had|touched|set foot|smoked|eaten|been|used|drunk|drank|played|worn)|has not (?:had|touched)|non-smoker|stays? (?:in the drawer|at home|off)|cleared (?:me|up)|outgrew|outgrown|grew out of|healed|cured|remission|misdiagnos\w+|turned (?:\w+ )?down|not renew\w*|deferred|postponed|scratch that|no need|no \w+(?: \w+)? (?:needed|required)|forget (?:about )?the|wore me down|without (?:him|her|it|them)|flew the nest|is empty|empty nest|swore off|cold turkey|clean for|sober|back (?:on|to|at|in|into|off)|stretch is over|hunt over|retiring|axing|ending|ended|dissolved|disbanded|folded|bankrupt|went under|stolen|totall?ed|wrote off|written off|conked out|(?:gone|went) (?:\w+ )?off|(?:grown|grew) on me|(?:come|came) (?:a)?round to|warmed to|won me over|discharged|released from|all grown up|no trouble|do(?:es)? not bother|write-off|rear-ended|gathering dust|clean-shaven|couldn't get the hang|could not get the hang|(?<!counting )down to|cut (?:back|down|out)|packed up|broke down|broke for good|smashed|drowned|bricked"
 )
@@ -27,7 +27,7 @@ _EXCHANGED: Final = (
     r"|knocked .{0,30}off|overtook|overtaken|dethroned|beats|(?:not|never) looked back|promot(?:ed|ion)|bumped|doubled|halved|raised|lowered|cut|increased|reduced|put me (?:on|with)|pushed|postponed|rescheduled|brought forward|signed with|settled in(?:to)?|got the keys|homeowners?|caved|defected|graduated to|stepp?ed up|transferr?ed|reassigned|rewrote|ported|pivoted|crossed the line|came through|it is (?:\w+ ){1,4}(?:for (?:me|us)|i (?:\w+ )?to)|hit|celebrated|correction|misspoke|meant to say|not .{1,20} but|after all"
 )
 _DONE: Final = r"shipped|painted|built|installed|fitted|sorted|up and running|is live|did it|nailed it|smashed it|made it|over the line|finished|completed|wrapped up|launched|delivered|done|passed|defended|submitted|graduated|qualified|arrived|is here|born|went through|signed|crossed the finish|came back from|got back from|paid off|hunt over|made it|published|released|opened|achieved|reached|closed on|moved in|ran the|finally"
-_NOW: Final = r"(?<!right )now|nowadays|these days|from (?:now|today|here|next|this) \w*|as of|from here on|since (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|last|january|february|march|april|may|june|july|august|september|october|november|december|new year)|starting (?:today|tomorrow|next|this|monday)|officially|official|at last|going forward|henceforth|by now|after all"
+_NOW: Final = r"(?<!right )now|nowadays|these days|from (?:now|today|here|next|this) \w*|as of|from here on|since (?:spring|summer|autumn|winter|yesterday|monday|tuesday|wednesday|thursday|friday|saturday|sunday|last|january|february|march|april|may|june|july|august|september|october|november|december|new year)|starting (?:today|tomorrow|next|this|monday)|officially|official|at last|going forward|henceforth|by now|after all"
 _BEGUN: Final = r"lately|currently|new|again|already|started|starts|begins|joined|opened|got|bought|picked up|has me|have me|put me|made me|been \w+ing|am \w+ing|is \w+ing"
 
 
@@ -45,6 +45,15 @@ FORMER: Final = re.compile(r"(?:\S+ ){1,2}?(?:(?:was|were) an?|used to|lived|wor
 
 ONE_MORE: Final = re.compile(r"\b(?:another|(?:a|my|our) (?:second|third)|an? (?:extra|additional))\b")
 """Words of one more of the same."""
+
+NEWLY: Final = re.compile(r"\b(?:new|newly|joined|started|opened)\b")
+"""Words of something that was not there before."""
+
+FRAME: Final = re.compile(
+    r"^(?:(?:these days|now|nowadays|lately),? )?(?:user|i|we|my \w+) (?:now |only |usually |mostly |always |currently )?"
+    r"(?P<verb>[a-z]+) (?P<by>with|at|by|on|from|in) (?P<what>[^,.;]+)"
+)
+"""What somebody does, and with, at or by what."""
 
 BOOKED: Final = re.compile(r"\b(?:booked|appointment|reservation|reserved|tickets?)\b")
 """Words of something that was arranged for a day: it takes the place of nothing."""

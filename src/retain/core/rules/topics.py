@@ -104,7 +104,7 @@ _WORDS: Final = {
     "wake": """wakes up, wake up, waking up, lights out, hours of sleep, gets up, get up, getting up, woke, alarm, up at, early riser, night owl, morning person, bed at, bed by, bedtime,
         sleep, sleeps, sleeping, wakes, up early, early bird""",
     "commute": """commut*, to the office, to work, train, bus, tram, tube, subway, metro, bike, e-bike, cycle, cycles, cycling, carpool*, walks to, walk to, remote,
-        remotely, homeoffice, onsite, work from home, works from home, office""",
+        remotely, homeoffice, onsite, work from home, works from home, in the office""",
     "baby": "pregnan*, due in, due date, expecting, baby, newborn, twins, trimester, ivf, gave birth, maternity, was born, arrived",
     "money": "salary, earn, earns, budget, save, saves, saving, savings, loan, debt, mortgage, paid off, pay, pays, owe, owes, overdraft, raise",
     "instrument": """guitar, piano, violin, viola, cello, drum, drums, bass, trumpet, sax, saxophone, flute, ukulele, banjo, clarinet, harp, keyboard, instrument,
