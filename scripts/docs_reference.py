@@ -29,8 +29,13 @@ MEANING: Final = {
     "store.durable": "wait for the disk on every write",
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",
     "store.statement_seconds": "how long a statement on PostgreSQL may take",
-    "embedder.provider": "who turns text into vectors: a name below, `none`, or `package.module:Class`",
-    "embedder.config": "the provider's own options, see below",
+    "embedder.provider": (
+        "who turns text into vectors: a name below, `none`, `package.module:Class`, or a source: `auto` (the remote "
+        "model if it has its key, else the local one, else none), `remote`, `transformers` (the local one)"
+    ),
+    "embedder.config": "the provider's own options, see below; with `auto` those of the local model",
+    "embedder.remote.provider": "who runs the model of `auto` and `remote`: `openai`, `ollama`, `package.module:Class`",
+    "embedder.remote.config": "its options, see below",
     "llm.provider": (
         "who is asked when facts are learned: `openai` (any server with that protocol), or `package.module:Class`; "
         "without one, rules learn"

@@ -20,6 +20,7 @@ from retain.ports.ledger import Ledger, WholeLedger
 from retain.ports.llm import Llm
 from retain.ports.reranker import Reranker
 from retain.registry import adapter
+from retain.sections import EmbedderSettings
 from retain.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
@@ -102,13 +103,48 @@ def _embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedde
     if given is not None:
         wrapped: Embedder = _port("embedder", given, "embed", io)
         return wrapped
-    if settings.embedder.provider == "none":
+    return embedder_of(settings, io)
+
+
+def embedder_of(settings: Settings, io: Io) -> Embedder | None:
+    """The embedder that settings name, by itself; None where search is by text only."""
+    chosen = settings.embedder
+    if chosen.provider == "none":
         return None
+    if chosen.provider == "auto":
+        return _remote_with_key(chosen, io) or _local_or_none(chosen, io)
+    if "embedder" not in settings.model_fields_set:
+        return _local_or_none(chosen, io)
+    if chosen.provider == "remote":
+        return _remote(chosen, io)
+    made: Embedder = build("embedder", chosen.provider, chosen.config, io)
+    return made
+
+
+def _remote(chosen: EmbedderSettings, io: Io) -> Embedder:
+    if chosen.remote is None:
+        raise ConfigError(
+            "embedder.provider is remote, and embedder.remote does not say which model",
+            hint='set embedder.remote, for instance {"provider": "openai", "config": {"api_key": "..."}}',
+        )
+    made: Embedder = build("embedder", chosen.remote.provider, chosen.remote.config, io)
+    return made
+
+
+def _remote_with_key(chosen: EmbedderSettings, io: Io) -> Embedder | None:
+    if chosen.remote is None:
+        return None
+    made = _remote(chosen, io)
+    if getattr(made, "lacks_key", False):
+        log.warning("there is no key for %s, text is not embedded there (no_key)", made.destination)
+        return None
+    return made
+
+
+def _local_or_none(chosen: EmbedderSettings, io: Io) -> Embedder | None:
     try:
-        made: Embedder = build("embedder", settings.embedder.provider, settings.embedder.config, io)
+        made: Embedder = build("embedder", "local", chosen.config, io)
     except MissingExtra as error:
-        if "embedder" in settings.model_fields_set:
-            raise
         log.warning("the local embedding model is not installed, search is by text only: %s", error)
         return None
     return made

@@ -23,6 +23,7 @@ from retain.model.own import OwnRules
 from retain.model.policy import Curation, Limits, Policy
 from retain.model.profiles import PROFILES
 from retain.sections import (
+    REMOTE_SOURCES,
     CacheSettings,
     ContextSettings,
     EmbedderSettings,
@@ -122,6 +123,9 @@ class Settings(Section):
             "llm": Provider(provider="openai", config=account[1]),
         }
         named = settings.model_fields_set
+        if settings.embedder.provider in REMOTE_SOURCES and settings.embedder.remote is None:
+            remote = Provider(provider="openai", config=account[0])
+            settings = settings.model_copy(update={"embedder": settings.embedder.model_copy(update={"remote": remote})})
         return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
 
     def own_rules(self) -> OwnRules:

@@ -32,7 +32,7 @@
     │  │  ├─ ModelRefused
     │  │  ├─ LlmUnavailable          (retryable)
     │  │  └─ LlmBudgetSpent          as many tokens as a day may cost
-    │  ├─ EmbeddingError
+    │  ├─ EmbeddingError(reason)
     │  ├─ RateLimited(retry_after)   (retryable)
     │  └─ AuthenticationFailed
     └─ StorageError                  the database file itself
@@ -50,7 +50,7 @@ other libraries; it is not exported from ``retain`` because it would shadow the 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class RetainError(Exception):
@@ -275,10 +275,17 @@ class LlmBudgetSpent(LLMError):
     default_hint = "rules learn until tomorrow; server.llm_tokens_per_day changes that"
 
 
+EmbeddingReason = Literal["no_key", "rate_limited", "timeout", "request_failed"]
+
+
 class EmbeddingError(ModelError):
-    """The embedding model failed."""
+    """The embedding model failed; ``reason`` says in one word how."""
 
     code = "embedding"
+
+    def __init__(self, message: str, *, reason: EmbeddingReason = "request_failed", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason: EmbeddingReason = reason
 
 
 class RateLimited(ModelError):
@@ -297,6 +304,17 @@ class AuthenticationFailed(ModelError):
 
     code = "authentication_failed"
     default_hint = "check the api_key of this provider"
+
+
+def embedding_reason(error: RetainError) -> EmbeddingReason:
+    """Why a text has no vector, in one word, whichever error it met. A key that is refused is as good as none."""
+    if isinstance(error, EmbeddingError):
+        return error.reason
+    if isinstance(error, AuthenticationFailed):
+        return "no_key"
+    if isinstance(error, RateLimited):
+        return "rate_limited"
+    return "timeout" if isinstance(error, BackendTimeout) else "request_failed"
 
 
 class StorageError(RetainError):

@@ -36,6 +36,17 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
 }
 """(kind, name) -> where the class is, and the extra that brings what it needs."""
 
+OTHER_NAMES: Final[dict[tuple[str, str], str]] = {("embedder", "transformers"): "local"}
+"""Names by which others know what is built in."""
+
+NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("embedder", "static"): (
+        "no static embedding model is shipped",
+        "use transformers, which is built in, or a package that has one: an entry point retain.embedder 'static'",
+    ),
+}
+"""Names that mean something, but nothing that is here: what is said, and what to do."""
+
 
 def names(kind: str) -> list[str]:
     """The built-in names of a kind."""
@@ -44,11 +55,15 @@ def names(kind: str) -> list[str]:
 
 def adapter(kind: str, name: str) -> Any:
     """The class of an adapter."""
+    name = OTHER_NAMES.get((kind, name), name)
     if (kind, name) in BUILT_IN:
         return _loaded(kind, name, *BUILT_IN[kind, name])
     if ":" in name:
         return _loaded(kind, name, name, "")
     found = _entry_point(kind, name)
+    if found is None and (kind, name) in NOT_SHIPPED:
+        problem, hint = NOT_SHIPPED[kind, name]
+        raise ConfigError(problem, hint=hint)
     if found is None:
         raise ConfigError(f"unknown {kind} {name!r}", hint="known: " + ", ".join(names(kind)))
     return found

@@ -16,6 +16,7 @@ from retain.errors import ConfigError
 from retain.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep
 
 _LIMITS: Final = Limits()
+REMOTE_SOURCES: Final = ("auto", "remote")
 
 
 class Section(BaseModel):
@@ -44,9 +45,22 @@ class Provider(Section):
 
 
 class EmbedderSettings(Provider):
-    """Who turns text into vectors; ``none`` means search by text only."""
+    """Who turns text into vectors; ``none`` means search by text only.
+
+    ``auto`` is the model of ``remote`` if it is there with its key, else the local one, else none. ``remote`` is only
+    that of ``remote``. ``config`` has the options of the local one then.
+    """
 
     provider: str = "local"
+    remote: Provider | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.remote is not None and self.provider not in REMOTE_SOURCES:
+            raise ValueError("remote is read by the providers auto and remote only")
+        if self.provider == "remote" and self.config:
+            raise ValueError("the options of a remote model stand in remote.config")
+        return self
 
 
 class VectorStoreSettings(Provider):

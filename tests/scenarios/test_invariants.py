@@ -194,22 +194,22 @@ def _read(memory: Memory, who: str) -> Iterator[str]:
 
 
 def the_events_tell_what_is_there(life: Life) -> None:
-    """Texts of everything but turns, which are what was said and never change."""
+    """A turn is what was said, and has an event only when it goes or comes back."""
     told: dict[str, str] = {}
-    for memory_id, new_text, is_deleted, after in life.rows(
-        "SELECT memory_id, new_text, is_deleted, after FROM events ORDER BY seq"
-    ):
+    events = "SELECT memory_id, new_text, is_deleted, after FROM events ORDER BY seq"
+    for memory_id, new_text, is_deleted, after in life.rows(events):
         if is_deleted:
             told.pop(memory_id, None)
         elif after is not None and new_text is not None:
             told[memory_id] = new_text
-    current = "SELECT id, text FROM memories WHERE valid_to IS NULL AND layer <> 'turn'"
-    assert told.items() >= dict(life.rows(current)).items()
-    gone = told.keys() - {row[0] for row in life.rows(current)}
+    current = {id_: (text, layer) for id_, text, layer in life.rows(_CURRENT)}
+    assert told.keys() >= {id_ for id_, (_, layer) in current.items() if layer != "turn"}
+    assert [id_ for id_, text in told.items() if id_ in current and current[id_][0] != text] == []
     closed = {row[0] for row in life.rows("SELECT id FROM memories GROUP BY id HAVING max(valid_to IS NULL) = 0")}
-    assert gone <= closed
+    assert told.keys() - current.keys() <= closed
 
 
+_CURRENT: Final = "SELECT id, text, layer FROM memories WHERE valid_to IS NULL"
 INVARIANTS: Final = (
     every_active_memory_is_held_by_somebody,
     the_indexes_hold_what_is_live_and_nothing_else,

@@ -165,24 +165,27 @@ def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
 
 
 def _embedder(settings: Settings) -> Embedded:
-    chosen = settings.embedder.provider
-    if chosen == "none":
-        off = Check("embedder", "model", DOUBT, "none: search is by text only", "configure one, or leave it so")
-        return Embedded("", "", (off,))
     try:
-        signature, destination, length = _with_io(lambda io: _embed_a_word(settings, io))
+        found = _with_io(lambda io: _embed_a_word(settings, io))
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return Embedded("", "", (_broken("embedder", "model", error),))
+    if found is None:
+        off = Check("embedder", "model", DOUBT, "none: search is by text only", "configure one, or leave it so")
+        return Embedded("", "nowhere", (off,))
+    signature, destination, length = found
     works = Check("embedder", "model", GOOD, f"{signature} gives a vector of {length}")
     return Embedded(signature, destination, (works,))
 
 
-def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int]:
-    from retain.compose import build
+def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int] | None:
+    from retain.compose import embedder_of
     from retain.drive import drive
     from retain.engine.embedding import Embedding
 
-    embedder = build("embedder", settings.embedder.provider, settings.embedder.config, io)
+    # As if it were named: a default that is not installed is worth a word here.
+    embedder = embedder_of(settings.model_copy(update={"embedder": settings.embedder}), io)
+    if embedder is None:
+        return None
     embedding = Embedding(embedder)
     return drive(embedding.signature()), str(embedder.destination), len(drive(embedding.one("hello")))
 
@@ -201,8 +204,6 @@ def _with_io(work: Callable[[Any], Any]) -> Any:
 def _destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
     if embedded.destination:
         yield Check("where text goes", "embedder", GOOD, embedded.destination)
-    if settings.embedder.provider == "none":
-        yield Check("where text goes", "embedder", GOOD, "nowhere")
     if settings.llm is None:
         yield Check("where text goes", "llm", GOOD, "nowhere: none is configured")
     else:

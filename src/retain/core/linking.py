@@ -72,6 +72,8 @@ class _Link:
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
     of_another_sort: bool
+    shares: bool
+    """Whether a kind, a name or a word is shared, and not only a meaning."""
     steps: bool
     """Whether a kind is shared in which one state follows the other."""
     """Whether only the memory names somebody, or they take different stances."""
@@ -102,7 +104,7 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
         return None
     first = links[0]
     apart = first.nearness - max((one.nearness for one in links[1:] if one.at != first.at), default=0.0)
-    eased = EASED if apart >= FAR_APART else 0.0
+    eased = EASED if apart >= FAR_APART and first.shares else 0.0
     if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
         return None
     firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
@@ -139,7 +141,9 @@ def _predicate(statement: Statement) -> str:
     return statement.said if statement.subject == SELF or _is_who(statement) else _SOMEBODY.sub("", statement.said)
 
 
-_SOMEBODY: Final = re.compile(rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)")
+_SOMEBODY: Final = re.compile(
+    rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)"
+)
 
 
 def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
@@ -173,11 +177,13 @@ def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
 def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
     shared = kinds & topics_of(_predicate(memory))
     by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
+    nearness = _nearness(new, kinds, memory, cosine)
     return _Link(
         at,
-        _nearness(new, kinds, memory, cosine),
+        nearness,
         memory,
         by_name,
+        shares=nearness > cosine,
         steps=bool(shared & _STEPS),
         of_another_sort=_is_somebody_unnamed(new, memory) or new.polarity != memory.polarity,
     )

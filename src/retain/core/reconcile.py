@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from retain.core.linking import link, replace_of_a_kind
-from retain.core.overlap import only_placed
+from retain.core.opposite import opposite
 from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
-from retain.core.rules.lexicon import KIN, SPEAKS_FOR_ITSELF
+from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
 from retain.core.rules.quantities import same_number
-from retain.core.rules.signals import FORMER, FRAME, NEWLY, NOW, ONE_MORE, ONGOING, signals_of, tells_change
+from retain.core.rules.signals import FORMER, FRAME, NOW, ONGOING, signals_of, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
-from retain.core.rules.stance import content_tokens, is_negated, token
+from retain.core.rules.stance import content_tokens, token
+from retain.core.sameness import NEAR_COSINE, SAME_COVERED, SAME_COVERING, same
 from retain.core.slots import replaces, same_value
-from retain.core.statement import Segment, Statement, is_light
+from retain.core.statement import Statement
 
 __all__ = ["Action", "Decision", "Known", "decide"]
 
@@ -27,26 +28,14 @@ NUMBER_COSINE, NUMBER_COVERED = 0.45, 0.25
 DATE_COSINE, DATE_COVERED = 0.5, 0.4
 PLAN_COSINE, PLAN_COVERED = 0.4, 0.5
 REPEAT_COSINE, REPEAT_COVERED = 0.4, 0.3
-ANCHOR_COSINE, ANCHOR_COVERED = 0.3, 0.2
-ENDING_COSINE = 0.35
 RENEWED_COSINE = 0.4
 TOPIC_COSINE, TOPIC_COVERED = 0.3, 0.15
-CHANGE_COVERED, CHANGE_SCORE = 0.45, 0.36
-CONTRARY_SCORE, CONTRARY_COVERED, CONTRARY_COSINE = 0.42, 0.3, 0.62
-SHORT_SHARED, NEARLY_EQUAL = 0.6, 0.85
-SAME_COVERED, SAME_COVERING = 0.65, 0.5
-NEAR_COSINE, NEAR_COVERED = 0.72, 0.34
 MEASURES: Final = frozenset({"mg", "kg", "km", "percent", "mile", "calori"})
 SPENT: Final = frozenset({"money", "clock", "bare"})
 """What one day's number says nothing about other days."""
 STATUS_BESIDES: Final = 2
 PRESENT: Final = frozenset({"job", "employer", "lives_in", "car", "phone", "laptop", "study"})
 """Slots of which a memory may tell an earlier value."""
-WITHIN_COSINE, WITHIN_FEELING_COSINE = 0.3, 0.6
-ALIKE_COSINE, ALIKE_MARGIN = 0.76, 0.25
-"""How near a memory has to be, and how much nearer than any other, to say the same in words of its own."""
-MOST_BESIDE: Final = 3
-"""So many telling words beside what is known are news."""
 
 
 def decide(new: Statement, known: Sequence[Known]) -> Decision:
@@ -55,7 +44,7 @@ def decide(new: Statement, known: Sequence[Known]) -> Decision:
         pairs = pairs_of(statement, known)
         decided = (rule(pairs) for rule in _RULES if pairs)
         decision = next((one for one in decided if one is not None), None) or link(statement, known)
-        decision = decision or (_same(pairs) if pairs else None) or replace_of_a_kind(statement, known)
+        decision = decision or (same(pairs) if pairs else None) or replace_of_a_kind(statement, known)
         if decision is not None:
             return decision
     return Decision(Action.ADD, None, "nothing known says this or its opposite")
@@ -236,125 +225,6 @@ def _habit(pairs: list[Pair]) -> Decision | None:
     return None
 
 
-def _opposite(pairs: list[Pair]) -> Decision | None:
-    for pair in pairs:
-        if pair.new.additional or pair.left_behind or only_placed(pair.new, pair.memory) or (pair.new.temporary and not pair.shared.segment.ends):
-            continue
-        if _denies_name(pair):
-            return pair.revise("what it names is over")
-        anchored = bool(pair.memory.names & pair.shared.segment.tokens)
-        if not pair.agrees and _contradicts(pair, anchored=anchored):
-            return pair.revise("the opposite of what was known", firm=anchored or pair.shared.segment.ends)
-    return None
-
-
-def _denies_name(pair: Pair) -> bool:
-    """Whether a name of a memory stands only in what the new statement ends or denies."""
-    standing = frozenset().union(*(part.tokens for part in pair.new.segments if part.polarity > 0))
-    instead = (pair.new.names & standing) - pair.memory.tokens
-    parts = (part for part in pair.new.segments if part.polarity < 0 and (instead or _turns_down(part, pair.memory)))
-    against = frozenset().union(*(part.tokens for part in parts))
-    denied = pair.memory.names & (against - standing)
-    return bool(denied) and pair.memory.polarity > 0 and pair.cosine >= ANCHOR_COSINE
-
-
-def _turns_down(part: Segment, memory: Statement) -> bool:
-    """Whether a segment ends or denies something; what is only disliked goes on, unless it was liked."""
-    return part.ends or is_negated(part.said) or memory.feeling or part.replaced
-
-
-def _contradicts(pair: Pair, *, anchored: bool) -> bool:
-    return (
-        (anchored and (pair.shared.covered >= ANCHOR_COVERED or pair.cosine >= ANCHOR_COSINE))
-        or _ends_it(pair)
-        or _is_contrary(pair)
-        or min(pair.shared.covered, pair.shared.covering) >= SHORT_SHARED
-        or pair.cosine >= NEARLY_EQUAL
-    )
-
-
-def _ends_it(pair: Pair) -> bool:
-    """Whether the new statement ends, or comes to like, what only this memory is about."""
-    part, shared = pair.shared.segment, pair.shared
-    ended = part.ends and (shared.telling or shared.covering >= NEARLY_EQUAL)
-    liked = part.glad and shared.telling and shared.stance < 0
-    return (ended or liked) and pair.cosine >= ENDING_COSINE
-
-
-def _is_contrary(pair: Pair) -> bool:
-    """Whether enough is shared for the other stance to be about the same thing."""
-    shared = pair.shared
-    if shared.segment.changes and shared.covered >= CHANGE_COVERED and shared.score >= CHANGE_SCORE:
-        return True
-    enough = shared.covered >= CONTRARY_COVERED or pair.cosine >= CONTRARY_COSINE
-    return shared.score >= CONTRARY_SCORE and enough
-
-
-def _same(pairs: list[Pair]) -> Decision | None:
-    """The same in other words, or a part of it."""
-    for pair in pairs:
-        shared, cosine = pair.shared, pair.cosine
-        if pair.left_behind:
-            return pair.ignore(f"{pair.left_behind} is known to be otherwise")
-        if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_another(pair):
-            continue
-        close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
-        near = cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED and not _is_newly(pair)
-        if close or near or cosine >= NEARLY_EQUAL:
-            return pair.ignore("already known in other words")
-        if _is_part(pair):
-            return pair.ignore("part of what is known")
-    return _alike(pairs)
-
-
-def _alike(pairs: list[Pair]) -> Decision | None:
-    """The same in words of its own: one memory is near, and no other is nearly as near."""
-    first, *others = sorted(pairs, key=lambda pair: -pair.cosine)
-    apart = first.cosine - max((one.cosine for one in others if one.at != first.at), default=0.0)
-    if first.memory.tokens & _PEOPLE - first.new.tokens or first.cosine < ALIKE_COSINE or apart < ALIKE_MARGIN or first.new.polarity != first.memory.polarity:
-        return None
-    is_news = first.new.names - first.memory.tokens or first.new.dates - first.memory.dates
-    if is_news or not first.counts_the_same or _is_another(first) or _tells_beside(first):
-        return None
-    return first.ignore("already known in words of its own")
-
-
-def _is_another(pair: Pair) -> bool:
-    """Whether it speaks of one more of what the memory has, or of somebody the memory does not speak of."""
-    one_more = bool(ONE_MORE.search(pair.new.said)) and not ONE_MORE.search(pair.memory.said)
-    return one_more or bool((pair.new.tokens & _PEOPLE) - pair.whole)
-
-
-_PEOPLE: Final = frozenset(token(word) for word in KIN if word != "baby") - {token("baby")}
-
-
-def _is_newly(pair: Pair) -> bool:
-    """Whether it speaks of something as new that the memory does not."""
-    return bool(NEWLY.search(pair.new.said)) and not NEWLY.search(pair.memory.said)
-
-
-def _tells_beside(pair: Pair) -> bool:
-    """Whether the parts of a statement that share nothing with a memory have words that tell something else."""
-    beside = pair.new.tokens - pair.shared.segment.tokens - pair.whole
-    return not pair.new.confirms and sum(not is_light(word) for word in beside) >= MOST_BESIDE
-
-
-def _names_differ(pair: Pair) -> bool:
-    """Two sentences about different names are not the same, however alike they are."""
-    mine, theirs = pair.new.names, pair.memory.names
-    return bool(mine - pair.memory.tokens and theirs - pair.new.tokens)
-
-
-def _is_part(pair: Pair) -> bool:
-    """Whether every word that says something stands in the memory too."""
-    said = {token for token in pair.new.tokens if not is_light(token)}
-    feels_more = pair.new.feeling and not pair.memory.feeling
-    near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
-    if tells_change(pair.new.said) and not pair.new.confirms and not tells_change(pair.memory.said):
-        return False
-    return bool(said) and said <= pair.whole and near and not _is_newly(pair) and pair.new.dates <= pair.memory.dates
-
-
 _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _identical,
     _switched,
@@ -366,6 +236,6 @@ _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _repeated,
     _role,
     _habit,
-    _opposite,
+    opposite,
     _renewed,
 )

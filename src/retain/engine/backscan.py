@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from retain.core.redact import RedactPolicy, Sensitive, redact
+from retain.engine.embedding import failure_of
 from retain.engine.indexer import fill_missing
 from retain.engine.masking import Masked, Masking, mask_memory, tell
 from retain.engine.parts import Parts
@@ -134,5 +135,5 @@ async def _finished(parts: Parts) -> dict[str, Any]:
     try:
         await fill_missing(parts)
     except RetainError as error:  # they are found by their words until a reindex
-        return {"degraded": [{"step": "embedding", **error.as_dict()}]}
+        return {"degraded": [{"step": "embedding", **failure_of(error)}]}
     return {}

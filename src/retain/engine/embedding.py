@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from retain.errors import AuthenticationFailed, DimensionMismatch, EmbeddingError, RetainError
+from retain.errors import (
+    AuthenticationFailed,
+    BackendError,
+    DimensionMismatch,
+    EmbeddingError,
+    EmbeddingReason,
+    ModelError,
+    RetainError,
+    embedding_reason,
+)
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder, WordEmbedder
 
@@ -146,12 +155,20 @@ class Embedding:
         except RetainError:
             raise
         except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
-            raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}") from error
+            reason: EmbeddingReason = "timeout" if isinstance(error, TimeoutError) else "request_failed"
+            raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
 
 
 def is_outage(error: RetainError) -> bool:
     """Whether the model itself is out of reach, so that other texts would meet the same error."""
     return error.retryable or isinstance(error, AuthenticationFailed)
+
+
+def failure_of(error: RetainError) -> dict[str, object]:
+    """An error as an answer reports it; one of the embedder with its ``reason``."""
+    if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
+        return {**error.as_dict(), "reason": embedding_reason(error)}
+    return error.as_dict()
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:

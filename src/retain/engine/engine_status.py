@@ -15,7 +15,7 @@ from retain.engine.parts import Parts
 from retain.engine.store import enter, leave
 from retain.engine.turns import turn_of
 from retain.engine.write import current_space
-from retain.errors import ConfigError, Forbidden, RetainError, StorageError
+from retain.errors import ConfigError, Forbidden, RetainError, StorageError, embedding_reason
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.message import Message
@@ -55,7 +55,8 @@ async def _embedding_status(parts: Parts) -> dict[str, Any]:
     try:
         return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), "cache": _cache(parts)}
     except RetainError as error:
-        return {"available": False, "reason": error.message, **named, "dim": None, "cache": _cache(parts)}
+        why = {"reason": error.message, "error": embedding_reason(error)}
+        return {"available": False, **why, **named, "dim": None, "cache": _cache(parts)}
 
 
 def _cache(parts: Parts) -> dict[str, int]:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from retain.core.importers import AUTO, checked_format
 from retain.core.importers.items import Item, Reading, Sort
 from retain.engine.archives import Opening, read_source
+from retain.engine.embedding import failure_of
 from retain.engine.imported_facts import FactsInto, drafts_of, store_facts
 from retain.engine.imported_identity import keep_identity
 from retain.engine.imported_items import TRUSTED, Cleaning, Taken, cleaned
@@ -85,7 +86,7 @@ class _Import:
         counted: dict[str, Any] = {"format": self.format, **{name: self.counts[name] for name in names}}
         counted["skipped"] = dict(sorted(self.skipped.items()))
         if self.said.error is not None:
-            counted["degraded"] = [{"step": "embedding", **self.said.error.as_dict()}]
+            counted["degraded"] = [{"step": "embedding", **failure_of(self.said.error)}]
         if self.said.warnings:
             more = len(self.said.warnings) - _WARNINGS
             rest = [f"and {more:,} more"] if more > 0 else []

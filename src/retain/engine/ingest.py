@@ -20,7 +20,7 @@ from retain.core.transcript import Said, read_transcript
 from retain.engine.attachments import accepted
 from retain.engine.door import admitted
 from retain.engine.draft import new_record
-from retain.engine.embedding import is_outage
+from retain.engine.embedding import failure_of, is_outage
 from retain.engine.hearing import said_before
 from retain.engine.lessons import Lesson, lessons_of
 from retain.engine.parts import Parts
@@ -228,7 +228,7 @@ _COUNTED: Final = ("stored", "known", "deleted", "masked", "dropped", "skipped",
 def _answer(said: Transcript) -> dict[str, Any]:
     answer: dict[str, Any] = {name: said.counts[name] for name in _COUNTED}
     if said.error is not None:
-        answer["degraded"] = [{"step": "embedding", **said.error.as_dict()}]
+        answer["degraded"] = [{"step": "embedding", **failure_of(said.error)}]
     if said.warnings:
         more = len(said.warnings) - _WARNINGS
         answer["warnings"] = [*said.warnings[:_WARNINGS], *([f"and {more:,} more"] if more > 0 else [])]

@@ -13,6 +13,7 @@ import numpy as np
 from retain.core.analyze import query_terms, terms
 from retain.core.bm25 import bm25
 from retain.core.fusion import fuse
+from retain.engine.embedding import failure_of
 from retain.engine.parts import Parts
 from retain.engine.ranking import Hit
 from retain.errors import RetainError
@@ -52,7 +53,7 @@ async def _by_meaning(
     try:
         query = await parts.embedding.one(wanted.query)
     except RetainError as error:
-        return {}, [{"channel": "dense", **error.as_dict()}]
+        return {}, [{"channel": "dense", **failure_of(error)}]
     vectors = await parts.embedding.many([found.record.text for found in chosen])
     pairs = ((found.record.seq, vector) for found, vector in zip(chosen, vectors, strict=True))
     return {seq: float(np.frombuffer(vec, "<f4") @ query) for seq, vec in pairs if isinstance(vec, bytes)}, []

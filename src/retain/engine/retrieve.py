@@ -11,6 +11,7 @@ from retain.core.analyze import query_terms, terms
 from retain.core.fusion import Scored, Told, with_words
 from retain.core.naming import NOBODY, Spoken, spoken
 from retain.core.temporal import asked_days
+from retain.engine.embedding import failure_of
 from retain.engine.graph import related
 from retain.engine.parts import Parts
 from retain.engine.wordwise import CANDIDATES, Asked, similarities
@@ -104,7 +105,7 @@ async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
         try:
             await _near(parts, wanted, known, question)
         except RetainError as error:
-            question.degraded.append({"channel": "dense", **error.as_dict()})
+            question.degraded.append({"channel": "dense", **failure_of(error)})
     return question
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from retain.engine.embedding import failure_of
 from retain.engine.hearing import stored_before
 from retain.engine.parts import Parts
 from retain.engine.store import Space, Vectors, ensure_space
@@ -55,4 +56,4 @@ def _heard(row: Record) -> Work[str]:
 
 
 def _note(error: RetainError) -> dict[str, object]:
-    return {"step": "embedding", **error.as_dict()}
+    return {"step": "embedding", **failure_of(error)}

@@ -103,11 +103,23 @@ class _Choices:
         if source == "static":
             raise ConfigError("there is no static model here; transformers is the one that is built in")
         if source == "transformers":
-            if not self.values.get("transformersEnabled", True):
+            if not self._transformers:
                 raise ConfigError("transformersEnabled is off")
             kept = self.settings.embedder
             return {"embedder": kept if kept.provider == "local" else EmbedderSettings()}
-        return {}
+        return self._auto()
+
+    def _auto(self) -> dict[str, Any]:
+        """The remote model that is named, if it has its key; else what the file says; no local one where it is off."""
+        remote = self._remote() if self.values.get("embeddingProviderModel") else None
+        if remote is not None and not _lacks_key(remote):
+            return {"embedder": remote}
+        local = self.settings.embedder.provider in ("local", "transformers")
+        return {"embedder": EmbedderSettings(provider="none")} if local and not self._transformers else {}
+
+    @property
+    def _transformers(self) -> bool:
+        return bool(self.values.get("transformersEnabled", True))
 
     def static(self) -> dict[str, Any]:
         if self.values.get("staticEnabled"):
@@ -162,7 +174,7 @@ class _Choices:
 
     def _configured(self, provider: str) -> dict[str, Any]:
         """How the configuration file reaches a provider, for whatever purpose."""
-        for one in (self.settings.embedder, self.settings.llm):
+        for one in (self.settings.embedder, self.settings.embedder.remote, self.settings.llm):
             if one is not None and one.provider == provider:
                 return {name: one.config[name] for name in _CARRIED if name in one.config}
         return {}
@@ -179,6 +191,11 @@ class _Choices:
         """An address as a client gets it. Without TLS the machine is pinned; with it, its certificate must fit."""
         safe = self.guard.checked(url)
         return safe.pinned if safe.scheme == "http" else safe.text
+
+
+def _lacks_key(chosen: EmbedderSettings) -> bool:
+    options = adapter("embedder", chosen.provider).Config.model_validate(chosen.config)
+    return bool(getattr(options, "lacks_key", False))
 
 
 def _known_backends(wanted: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retain.adapters.callables import checked_callable, name_of
 from retain.adapters.embed.rows import unit_rows
-from retain.errors import DimensionMismatch, EmbeddingError, RetainError
+from retain.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, RetainError
 from retain.ports.io import Io
 
 if TYPE_CHECKING:
@@ -55,4 +55,6 @@ class CallableEmbedder:
         except RetainError:
             raise
         except Exception as error:
-            raise EmbeddingError(f"the embedder {self.model} failed: {type(error).__name__}: {error}") from error
+            reason: EmbeddingReason = "timeout" if isinstance(error, TimeoutError) else "request_failed"
+            problem = f"the embedder {self.model} failed: {type(error).__name__}: {error}"
+            raise EmbeddingError(problem, reason=reason) from error

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from retain.adapters.embed.remote import MAX_TIMEOUT_SECONDS, RemoteEmbedder
-from retain.errors import EmbeddingError
+from retain.adapters.io.http import host_of
+from retain.errors import AuthenticationFailed, EmbeddingError
 from retain.ports.io import HttpRequest, Io
 
 KNOWN_DIMENSIONS: Final = {
@@ -18,6 +19,8 @@ KNOWN_DIMENSIONS: Final = {
     "text-embedding-ada-002": 1536,
     "mistral-embed": 1024,
 }
+NEEDS_KEY: Final = frozenset({"api.openai.com", "api.mistral.ai"})
+"""Who answers nobody without a key; a server of your own may."""
 
 
 class OpenAiEmbedderConfig(BaseModel):
@@ -33,6 +36,16 @@ class OpenAiEmbedderConfig(BaseModel):
     timeout: float = Field(default=30.0, gt=0, le=MAX_TIMEOUT_SECONDS)
     retries: int = Field(default=3, ge=0, le=10)
 
+    @property
+    def key(self) -> str:
+        """The key as it is sent; '' where there is none."""
+        return self.api_key.get_secret_value().strip() if self.api_key else ""
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether nothing can be asked like this, because the service wants a key."""
+        return not self.key and host_of(self.base_url) in NEEDS_KEY
+
 
 class OpenAiEmbedder(RemoteEmbedder):
     """``POST {base_url}/embeddings`` with many texts at once."""
@@ -47,7 +60,14 @@ class OpenAiEmbedder(RemoteEmbedder):
         self._batch_size = config.batch_size
         self._retries = config.retries
 
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the service wants a key and none is configured."""
+        return self._config.lacks_key
+
     async def _fetch(self, texts: Sequence[str]) -> list[Any]:
+        if self.lacks_key:  # said here, not there: no text is sent in vain
+            raise AuthenticationFailed(f"{self.destination} wants a key", hint="set the api_key of this embedder")
         body = await self._post(self._request(texts))
         # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
         vectors = await self._io.run(lambda: _vectors(body, len(texts)))
@@ -66,8 +86,7 @@ class OpenAiEmbedder(RemoteEmbedder):
         )
 
     def _headers(self) -> dict[str, str]:
-        key = self._config.api_key.get_secret_value().strip() if self._config.api_key else ""
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}
 
 
 def _vectors(body: bytes, count: int) -> list[Any] | None:

@@ -260,8 +260,14 @@ PHRASES: Final = (
     (r"\bt(?:ie|ies|ied|ying) the knot\b", "got married"),
     (r"\b(is|am|are) expecting(?: a (?:baby|child))?(?=$|[.,!;])", r"\1 pregnant"),
     (r"\b(?:do|does|doing|am on|is on) (night|day|late)s\b", r"work \1shift"),
-    (r"\b(?:only child|(?:do not have|have not got|has not got|does not have|have|has|without)(?: any| no)? (?:siblings|brothers or sisters))\b", "no siblings"),
-    (r"\b(?:takes?|taking|catch(?:es)?|goes by|go by|get|gets|rides?) (?:the |a |my )?(train|bus|tram|tube|metro|subway|ferry|bike) (?:in )?to (?:the office|work|my office)\b", r"commute by \1"),
+    (
+        r"\b(?:only child|(?:do not have|have not got|has not got|does not have|have|has|without)(?: any| no)? (?:siblings|brothers or sisters))\b",
+        "no siblings",
+    ),
+    (
+        r"\b(?:takes?|taking|catch(?:es)?|goes by|go by|get|gets|rides?) (?:the |a |my )?(train|bus|tram|tube|metro|subway|ferry|bike) (?:in )?to (?:the office|work|my office)\b",
+        r"commute by \1",
+    ),
     (r"\b(?:cycles?|cycling|bikes?|biking) (?:in )?to (?:the office|work)\b", "commute by bike"),
     (r"\b(?:walks?|walking) to (?:the office|work)\b", "commute on foot"),
     (r"\bgo(?:es)? to (?:the office|work) by (\w+)\b", r"commute by \1"),

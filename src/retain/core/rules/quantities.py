@@ -40,9 +40,7 @@ _NOT_UNITS: Final = STOP_WORDS | _CURRENCIES | {"am", "pm", *_MONTHS, "next", "l
 _SKIPPED_UNITS: Final = frozenset({"more", "new", "different", "other", "whole", "full"})
 
 
-_FAR_OFF: Final = re.compile(
-    r"\b(?:is|are) in (?:\d+|" + "|".join(_ONES[1:13]) + r") (?:days?|weeks?|months?)\b"
-)
+_FAR_OFF: Final = re.compile(r"\b(?:is|are) in (?:\d+|" + "|".join(_ONES[1:13]) + r") (?:days?|weeks?|months?)\b")
 """How far off something is counts nothing."""
 
 

@@ -7,9 +7,7 @@ from typing import Final
 
 _END: Final = r"(?=$|[.,;!?()]| -| (?:and|but|as|with|since|for|because|where|who|which|so|now|again|these|in order|to be|after|before|when|while|at the|last|this|next|from|by|until|then|though|anymore|any more|long|currently|right now|myself|today|yesterday|about|near|close|instead|not|if|already|done|on everything)\b)"
 _PLACE: Final = rf"(?:the )?([^\W\d][^\W\d_' .-]*(?:[' .-]+[^\W\d_]+){{0,4}}?){_END}"
-_THING: Final = (
-    rf"(?:an? |the |my |our |some )?(?:(?:new|brand new|used|second[- ]hand|little|tiny|trusty) )?([^\W_][\w' .+#/&-]{{0,40}}?){_END}"
-)
+_THING: Final = rf"(?:an? |the |my |our |some )?(?:(?:new|brand new|used|second[- ]hand|little|tiny|trusty) )?([^\W_][\w' .+#/&-]{{0,40}}?){_END}"
 _TITLE: Final = rf"([a-z][a-z -]{{2,40}}?)(?:{_END}|(?= at\b))"
 _I: Final = r"(?:i am|user is|we are|i have been)"
 _MY: Final = r"(?:my|our|user's|the)"

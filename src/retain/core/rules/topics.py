@@ -128,7 +128,7 @@ _WORDS: Final = {
 ONE_AT_A_TIME: Final = frozenset(
     """home household work team boss car phone computer watch diet alcohol smoking love wedding weight age name timezone gym dentist doctor
     therapist school provider hosting pipeline frontend backend database editor notes browser mail system wake commute baby hair glasses
-    visa camera seat""".split()
+    visa camera seat bank caffeine""".split()
 ) | {"music service"}
 """Kinds of which somebody has one, so that a new one takes the place of the old."""
 

@@ -88,7 +88,8 @@ async def embedding_providers(request: Request, caller: Reader) -> Any:
 
 def _provider(state: State, name: str, active: str | None) -> dict[str, Any]:
     local = name in LOCAL_EMBEDDERS
-    configured = [one for one in (state.settings.embedder, state.settings.llm) if one is not None]
+    embedder = state.settings.embedder
+    configured = [one for one in (embedder, embedder.remote, state.settings.llm) if one is not None]
     # Ollama needs no key; who asks for one is there when the configuration has it.
     ready = local or name in (active, "ollama") or any(one.provider == name and one.config for one in configured)
     reason = None if ready else "no_key"
