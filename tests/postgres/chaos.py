@@ -321,7 +321,7 @@ def _revisions(notes: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
 
 
 def _formed_once(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
-    """Whoever said where they live is known to live there: one live fact, added once; a portrait is made of it later."""
+    """Whoever said where they live is known to live there: one live fact, added once; a portrait follows later."""
     assert chaos.waiting() == 0, "something waits for ever"
     assert chaos.ask("SELECT 1 FROM retain.signals WHERE status = 'dead'") == []
     live = Counter(

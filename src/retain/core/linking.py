@@ -24,6 +24,7 @@ from retain.core.rules.signals import (
     EXCHANGED,
     HISTORY,
     NAMING,
+    NEW_PART,
     NOW,
     ONGOING,
     OVER,
@@ -51,6 +52,9 @@ OTHER_KIND: Final = 0.12
 MARGIN: Final = 0.05
 """How much nearer than any other memory it has to be."""
 
+NEARER_IN_MEANING: Final = 0.1
+"""So much nearer in meaning another memory makes it unclear which one has changed."""
+
 FAR_APART, EASED = 0.15, 0.05
 """So much nearer than any other it may be less near."""
 
@@ -68,6 +72,7 @@ _STEPS: Final = frozenset({"love", "wedding", "baby", "provider", "age", "name"}
 class _Link:
     at: int
     nearness: float
+    cosine: float
     memory: Statement
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
@@ -99,12 +104,16 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
     if not signals or (new.wished and OVER not in signals) or BESIDE.search(new.text.lower()):
         return None
     ending = bool(signals & {OVER, EXCHANGED})
+    if not ending and new.subject == SELF and NEW_PART.match(new.said):
+        return None
     links = sorted(_links(new, known, ending=ending), key=lambda one: -one.nearness)
     if not links:
         return None
     first = links[0]
     apart = first.nearness - max((one.nearness for one in links[1:] if one.at != first.at), default=0.0)
     eased = EASED if apart >= FAR_APART and first.shares else 0.0
+    if not ending and max(one.cosine for one in links) - first.cosine > NEARER_IN_MEANING:
+        return None
     if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
         return None
     firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
@@ -181,6 +190,7 @@ def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cos
     return _Link(
         at,
         nearness,
+        cosine,
         memory,
         by_name,
         shares=nearness > cosine,

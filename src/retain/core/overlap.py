@@ -58,8 +58,9 @@ def overlap(new: Statement, memory: Statement, cosine: float, weights: dict[str,
 
 
 _ENDED: Final = re.compile(
-    r"\b(?:sold|lost|quit|dropped|switched|swapped|replaced|changed|cancel+ed|gave (?:up|away)|got rid of|ditched|broke|finished)"
-    r" (?:my|the|his|her|their|user's) (?:[\w-]+ ){1,3}?(?P<where>(?:in|on|at|from|near) .+)$"
+    r"\b(?:sold|lost|quit|dropped|switched|swapped|replaced|changed|cancel+ed|gave (?:up|away)|got rid of|ditched"
+    r"|broke|finished)"
+    r" (?:my|the|his|her|their|user's|an?|\d+) (?:[\w-]+ ){1,3}?(?P<where>(?:in|on|at|from|near) .+)$"
 )
 
 

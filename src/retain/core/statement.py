@@ -209,7 +209,7 @@ def _besides(text: str) -> int:
 
 
 _ROLE: Final = re.compile(
-    r"\b(?:is|are) (?:now )?my (?:new )?([a-z]+)(?: now\b|$|[.,;!?])|\bmy (?:new )?([a-z]+) (?:is|are) now\b|\bmy new ([a-z]+) (?:is|are)\b|\b(?:my|our|the) ([a-z]+) (?:is (?:now )?called|has a new name|got a new name)\b|\b(?:chang|switch|renam|replac|swapp)(?:e|ed|ing) (?:my |our |the )?([a-z]+)\b(?! to)|\b(?:chang|switch|renam|replac)ed (?:my |our |the )?([a-z]+) to\b"
+    r"\b(?:is|are) (?:now )?my (?:new )?([a-z]+)(?: now\b|$|[.,;!?])|\bmy (?:new )?([a-z]+) (?:is|are) now\b|\bmy new ([a-z]+) (?:is|are)\b|\bis (?:now )?the new ([a-z]+)\b|\b(?:my|our|the) ([a-z]+) (?:is (?:now )?called|has a new name|got a new name)\b|\b(?:chang|switch|renam|replac|swapp)(?:e|ed|ing) (?:my |our |the )?([a-z]+)\b(?! to)|\b(?:chang|switch|renam|replac)ed (?:my |our |the )?([a-z]+) to\b"
 )
 
 

@@ -24,7 +24,7 @@ _OVER: Final = (
 _EXCHANGED: Final = (
     r"switch(?:ed|ing|es)?|swapp?(?:ed|ing)|swap|trad(?:ed|ing)|upgrad(?:ed|ing)|downgrad(?:ed|ing)|replac(?:ed|ing|es)|chang(?:ed|ing)|migrat(?:ed|ing)|mov(?:ed|ing) (?:to|across|over|on|into|onto|in|my|our|everything|all|house|from|up|down|back|out|away|off|me|us)|moved|relocat(?:ed|ing)"
     r"|shift(?:ed|ing)|convert(?:ed|ing)|renamed|rebranded|went (?:with|for|back|over|full|vegan|electric|part-time|freelance|and got)|gone (?:back|over|full|vegan|electric|part-time|freelance)|going by|instead|rather than|in favou?r of|became|becoming|become|turned|turns|made (?:me|my|the switch|the jump|the move)|took over|taken over|takes over"
-    r"|knocked .{0,30}off|overtook|overtaken|dethroned|beats|for everything|nothing but|exclusively|entirely|(?:not|never) looked back|promot(?:ed|ion)|bumped|doubled|halved|raised|lowered|cut|increased|reduced|put me (?:on|with)|pushed|postponed|rescheduled|brought forward|signed with|settled in(?:to)?|got the keys|homeowners?|caved|defected|graduated to|stepp?ed up|transferr?ed|reassigned|rewrote|ported|pivoted|crossed the line|came through|it is (?:\w+ ){1,4}(?:for (?:me|us)|i (?:\w+ )?to)|hit|celebrated|correction|misspoke|meant to say|not .{1,20} but|after all"
+    r"|knocked .{0,30}off|overtook|overtaken|dethroned|beats|grown an?|for everything|nothing but|exclusively|entirely|(?:not|never) looked back|promot(?:ed|ion)|bumped|doubled|halved|raised|lowered|cut|increased|reduced|put me (?:on|with)|pushed|postponed|rescheduled|brought forward|signed with|settled in(?:to)?|got the keys|homeowners?|caved|defected|graduated to|stepp?ed up|transferr?ed|reassigned|rewrote|ported|pivoted|crossed the line|came through|it is (?:\w+ ){1,4}(?:for (?:me|us)|i (?:\w+ )?to)|hit|celebrated|correction|misspoke|meant to say|not .{1,20} but|after all"
 )
 _DONE: Final = r"shipped|painted|built|installed|fitted|sorted|up and running|is live|did it|nailed it|smashed it|made it|over the line|finished|completed|wrapped up|launched|delivered|done|passed|defended|submitted|graduated|qualified|arrived|is here|born|went through|signed|crossed the finish|came back from|got back from|paid off|hunt over|made it|published|released|opened|achieved|reached|closed on|moved in|ran the|finally"
 _NOW: Final = r"(?<!right )now|nowadays|these days|from (?:now|today|here|next|this) \w*|as of|from here on|since (?:spring|summer|autumn|winter|yesterday|monday|tuesday|wednesday|thursday|friday|saturday|sunday|last|january|february|march|april|may|june|july|august|september|october|november|december|new year)|starting (?:today|tomorrow|next|this|monday)|officially|official|at last|going forward|henceforth|by now|after all"
@@ -54,6 +54,9 @@ FRAME: Final = re.compile(
     r"(?P<verb>[a-z]+) (?P<by>with|at|by|on|from|in) (?P<what>[^,.;]+)"
 )
 """What somebody does, and with, at or by what."""
+
+NEW_PART: Final = re.compile(r"^my [\w-]+ (?:now )?has (?:an? |its |new |more )")
+"""Something the speaker has got something: one more fact about it."""
 
 BOOKED: Final = re.compile(r"\b(?:booked|appointment|reservation|reserved|tickets?)\b")
 """Words of something that was arranged for a day: it takes the place of nothing."""
