@@ -52,7 +52,7 @@ def _is_news(pair: Pair) -> bool:
     new, memory = pair.new, pair.memory
     if new.names - memory.tokens or new.dates - memory.dates or (memory.tokens & _PEOPLE) - new.tokens:
         return True
-    return not pair.counts_the_same or _is_another(pair) or _tells_beside(pair)
+    return not pair.counts_the_same or _is_another(pair) or _is_newly(pair) or _tells_beside(pair)
 
 
 def _is_another(pair: Pair) -> bool:

@@ -29,7 +29,7 @@ TEMPORARY: Final = clued(
 """Words of something that will pass: it replaces nothing that lasts."""
 
 ADDITIONAL: Final = clued(
-    r"\b(?:also|as well|too|besides|on top|in addition|additionally|apart from|alongside|on the side|alongside)\b(?! (?:slow|much|expensive|old|loud|far|hard|many|crowded|boring|stressful|noisy|pricey|complicated|late|early|big|small))"
+    r"\b(?:also|as well|too|besides|on top|in addition|additionally|apart from|alongside|on the side|alongside)\b(?! (?:slow|much|expensive|dear|costly|heavy|cold|old|loud|far|hard|many|crowded|boring|stressful|noisy|pricey|complicated|late|early|big|small))"
 )
 TURNED: Final = clued(
     r"\b(?:now|nowadays|these days|from (?:now|today|here) on|instead|from today|by now|henceforth)\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 OVER: Final = "over"
@@ -89,6 +90,7 @@ def tells_change(lowered: str) -> bool:
     return bool(signals_of(lowered) - {BEGUN})
 
 
+@lru_cache(maxsize=4096)
 def signals_of(lowered: str) -> frozenset[str]:
     """The ways in which a lower-case text tells of a change."""
     return frozenset(name for name, pattern in _SIGNALS if pattern.search(lowered))
