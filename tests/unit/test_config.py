@@ -46,9 +46,7 @@ def test_where_the_store_is(config: dict[str, Any], path: Path | None) -> None:
 
 
 @pytest.mark.req("C-52")
-@pytest.mark.parametrize(
-    "url", ["mysql://me:secret@host/db", "/plain/path.db", "", "secret"]
-)
+@pytest.mark.parametrize("url", ["mysql://me:secret@host/db", "/plain/path.db", "", "secret"])
 def test_a_store_of_another_kind_is_refused_with_examples(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         store_path(Settings.of({"store": {"url": url}}))
