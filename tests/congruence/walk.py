@@ -13,7 +13,8 @@ from retain import Memory
 from retain.errors import RetainError
 
 Call: TypeAlias = Callable[["Side"], Any]
-_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Ids of rows, and the marks of a fence, which come from a secret of each store.
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=memory id=\")[0-9a-f]{24}")
 
 USERS: Final = ("alice", "bob", "Zoë")
 SAID: Final = (

@@ -21,6 +21,7 @@ from retain.engine.parts import Parts
 from retain.engine.reclaim import claim_in
 from retain.engine.requests import Progress
 from retain.engine.store import exchange, leave, part
+from retain.engine.tally import write_down
 from retain.errors import InvalidInput
 from retain.model.event import Event, EventType
 from retain.model.ids import new_id
@@ -71,6 +72,7 @@ async def reassign(
     move = Move(parts, _named(parts, from_scope, "from_scope"), _named(parts, to_scope, "to_scope"), new_id())
     if is_inside(move.old, move.new):
         raise InvalidInput("this would move everything to where it is", hint="name another user, agent or run")
+    await write_down(parts)  # what was only counted so far goes along too
     owned = await parts.ledger.write(partial(_hand_over, move=move, now=parts.now()))
     total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(within(move.old))))
     after = done = 0

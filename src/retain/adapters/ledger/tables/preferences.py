@@ -53,6 +53,8 @@ class PreferencesTable:
         await self._changed(tenant_id, at)
 
     async def drop(self, tenant_id: str, scope_key: str, names: Sequence[str] | None, at: Instant) -> int:
+        if names is not None and not names:
+            return 0
         query = "DELETE FROM settings WHERE tenant_id = ? AND scope_key = ? AND key <> ''"
         if names is not None:
             query += f" AND key IN ({marks(len(names))})"
