@@ -28,6 +28,9 @@ from retain.ports.ledger import Tx
 ACTOR: Final = "digest"
 MOST: Final = 1_000
 
+_A_THING: Final = ("The ", "A ", "An ", "This ", "That ")
+"""How a sentence begins whose subject is no person."""
+
 
 def owner_of_identity(scope: Scope) -> Scope | None:
     """Whose identity it is: that of the user, whichever agent or conversation; None when no user is named."""
@@ -55,8 +58,9 @@ def place_of(record: Record) -> int:
 
 
 def may_be_identity(fact: Record) -> bool:
-    """Whether a fact may say who the user is: told by the user, in full trust."""
-    return fact.layer == Layer.FACT and fact.origin == Origin.USER and fact.trust >= 1.0
+    """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing."""
+    told = fact.layer == Layer.FACT and fact.origin == Origin.USER and fact.trust >= 1.0
+    return told and not fact.text.startswith(_A_THING)
 
 
 async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Record], now: Instant) -> int:
