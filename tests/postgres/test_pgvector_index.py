@@ -27,42 +27,18 @@ from retain.model.query import TextQuery, VectorQuery
 from retain.model.scope import Scope
 from retain.ports.index import DenseHit
 from tests.faces.cli_runner import Cli
+from tests.postgres.pgvector_world import OTHER, USER, embed, opened, told
 from tests.postgres.server import Server
-
-DIM = 24
-USER, OTHER = "u", "o"
-
-
-def embed(texts: Sequence[str]) -> Any:
-    """A direction of its own for every text."""
-    return [np.random.default_rng(list(text.encode())).normal(size=DIM) for text in texts]
-
-
-def _memory(url: str, tenant: str = "default", **config: Any) -> Memory:
-    settings = {"store": {"url": url, "durable": False}, "tenant": tenant, "policy": {"strategy": "vector"}}
-    return Memory({**settings, "vector_store": {"config": config}}, embedder=embed)
-
-
-def _told(memory: Memory, count: int, seed: int = 0) -> None:
-    chance = random.Random(seed)  # noqa: S311 - test data
-    scopes = [
-        {"user_id": chance.choice((USER, USER, OTHER)), "agent_id": chance.choice((None, "a")), "run_id": run}
-        for run in (None, "r")
-        for _ in range(count // 2)
-    ]
-    memory.add_many(
-        [{"messages": f"thing {seed} {n}", "infer": False, **scope} for n, scope in enumerate(scopes)],
-    )
 
 
 @pytest.fixture
 def memory(postgres: Server) -> Iterator[Memory]:
     """Two tenants with the same users; the second has what would be nearest."""
     url = postgres.fresh()
-    with _memory(url, "foreign") as foreign:
-        _told(foreign, 200)
-    with _memory(url) as made:
-        _told(made, 400)
+    with opened(url, "foreign") as foreign:
+        told(foreign, 200)
+    with opened(url) as made:
+        told(made, 400)
         yield made
 
 
@@ -249,8 +225,8 @@ def test_few_are_looked_for_in_this_process_and_many_in_the_database(
 @pytest.mark.req("C-34")
 def test_what_is_written_is_found_at_once_and_what_is_deleted_never_again(postgres: Server) -> None:
     url = postgres.fresh()
-    with _memory(url, in_process_rows=0, exact_rows=0) as memory:
-        _told(memory, 60)
+    with opened(url, in_process_rows=0, exact_rows=0) as memory:
+        told(memory, 60)
         pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
         added = memory.add("the one", user_id=USER, infer=False)["results"][0]["id"]
         first = memory.search("the one", user_id=USER, limit=3)["results"]
@@ -269,8 +245,8 @@ def test_what_is_written_is_found_at_once_and_what_is_deleted_never_again(postgr
 @pytest.mark.req("N-5", "X-20", "R-28")
 def test_another_embedder_fills_a_space_of_its_own_beside_the_old_one_and_then_switches(postgres: Server) -> None:
     url = postgres.fresh()
-    with _memory(url) as memory:
-        _told(memory, 230)
+    with opened(url) as memory:
+        told(memory, 230)
         old = _signature(memory)
     seen: list[int] = []
 
@@ -318,7 +294,7 @@ def test_a_text_that_cannot_be_embedded_does_not_hold_up_the_others(postgres: Se
 @pytest.mark.req("D-16")
 def test_the_view_of_replaced_memories_names_the_new_one(postgres: Server) -> None:
     url = postgres.fresh()
-    with _memory(url) as memory:
+    with opened(url) as memory:
         added = memory.add("before", user_id=USER, infer=False)["results"][0]["id"]
         memory.update(added, "after")
     with psycopg.connect(url) as connection:
