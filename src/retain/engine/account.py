@@ -95,7 +95,7 @@ def _tier(parts: Parts, asked: Asked) -> str:
     """What the answer rests on: words alone, or vectors in this process or in a store outside."""
     if not parts.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
-    return "embedded" if parts.index.in_process else "external"
+    return "embedded" if parts.index.embedded else "external"
 
 
 def tell(step: str, asked: Asked, **more: object) -> None:

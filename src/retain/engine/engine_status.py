@@ -64,7 +64,7 @@ def _cache(parts: Parts) -> dict[str, int]:
 
 
 async def _vector_status(parts: Parts) -> dict[str, Any]:
-    backend = "local" if parts.index.in_process else "external"
+    backend = "local" if parts.index.embedded else "external"
     if not parts.embedding.on:
         return {"available": False, "reason": "no embedder is configured", "backend": backend, "pending": 0}
     try:

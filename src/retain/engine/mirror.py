@@ -60,6 +60,11 @@ class MirroredIndex:
         self._mirrors: dict[_Key, _Mirror] = {}
 
     @property
+    def embedded(self) -> bool:
+        """A store of its own, unless it is in this process."""
+        return self.in_process
+
+    @property
     def in_process(self) -> bool:
         """Whether the store lives in this process too."""
         return bool(getattr(self._store, "in_process", False))

@@ -26,6 +26,11 @@ class VectorIndex(Protocol):
     """
 
     @property
+    def embedded(self) -> bool:
+        """Whether it lives with the ledger, and not in a service of its own."""
+        ...
+
+    @property
     def in_process(self) -> bool:
         """Whether a search waits for nothing outside this process."""
         ...

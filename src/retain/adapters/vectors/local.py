@@ -43,6 +43,7 @@ class LocalVectors:
 
     Config = LocalConfig
     in_process = True
+    embedded = True
 
     def __init__(self, config: LocalConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io

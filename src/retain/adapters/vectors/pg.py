@@ -63,6 +63,7 @@ class PgVectors:
 
     Config = PgConfig
     in_process = False
+    embedded = True
 
     def __init__(self, config: PgConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._config = ledger, config
