@@ -25,6 +25,9 @@ FACES: Final[dict[str, type[Memory | AsyncMemory]]] = {"memory": Memory, "async_
 ON_DISK: Final = pytest.mark.parametrize("store", ["file"], indirect=True)
 """For tests that look into the file, or open it twice."""
 
+ANYWHERE: Final = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
+"""For long tests of what no store decides."""
+
 
 class Face:
     """One memory; every method is awaited."""

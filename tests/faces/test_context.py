@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retain.errors import InvalidInput
-from tests.faces.harness import ON_DISK, Face, Opens
+from tests.faces.harness import ANYWHERE, ON_DISK, Face, Opens
 
 STORY = (
     "Hi, I'm Alice. I work at Acme Corp as a data scientist.",
@@ -120,6 +120,7 @@ async def test_a_role_leads_to_the_one_who_has_it(opens: Opens) -> None:
     assert any("Miso" in text for text in found)
 
 
+@ANYWHERE
 @pytest.mark.slow
 @pytest.mark.req("N-24")
 async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> None:
