@@ -156,7 +156,8 @@ class _Picked:
         if not item.text.strip():
             return BLANK
         said = normal_text(item.text)
-        if said in self.texts or (item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told):
+        told = bool(self.told) and item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told
+        if said in self.texts or told:
             return DUPLICATE
         same = item.id in self.sources if item.layer == Layer.TURN else not self.turns.isdisjoint(item.sources)
         return SAME_SOURCE if same else ""
