@@ -523,9 +523,13 @@ SELECT m.tenant_id, m.id, v.vector AS "values",
 FROM memories m
 JOIN indexes i ON i.tenant_id = m.tenant_id AND i.state = 'active'
 JOIN vectors v ON v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = i.signature
-WHERE m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact';
+WHERE m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact'
+  AND (m.expires_at IS NULL
+       OR m.expires_at > to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'));
 
 CREATE VIEW retain_views.users_vectors WITH (security_invoker = true) AS
 SELECT DISTINCT l.tenant_id, l.user_id, m.id AS vector_id
 FROM links l JOIN memories m ON m.tenant_id = l.tenant_id AND m.seq = l.memory_seq
-WHERE l.user_id <> '' AND m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact';
+WHERE l.user_id <> '' AND m.valid_to IS NULL AND m.status = 'active' AND m.layer = 'fact'
+  AND (m.expires_at IS NULL
+       OR m.expires_at > to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'));
