@@ -187,6 +187,30 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert run_alone(script, tmp_path) == "0"
 
 
+MANY = "['tea with milk and sugar ' * 4] * 40"  # more than one run
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_forked_after_work_in_bulk_works_in_bulk_and_ends(tmp_path: Path) -> None:
+    script = f"""
+before = drive(embedder.embed({MANY}))
+child = os.fork()
+if child == 0:
+    same = (drive(embedder.embed({MANY})) == before).all()
+    sys.exit(0 if same else 3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), (drive(embedder.embed({MANY})) == before).all())
+"""
+    assert run_alone(script, tmp_path) == "0 True"
+
+
+def test_work_in_bulk_is_still_done_while_the_interpreter_ends(tmp_path: Path) -> None:
+    script = f"""
+import atexit
+atexit.register(lambda: print(drive(embedder.embed({MANY})).shape))
+"""
+    assert run_alone(script, tmp_path) == "(40, 384)"
+
+
 # --- a model of one's own, and everything that can be wrong with it ---------------------------------------------------
 
 

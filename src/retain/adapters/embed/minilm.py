@@ -1,0 +1,217 @@
+"""The network of the built-in model, written anew so that it computes with the 8-bit weights as they are.
+
+The model's file expands its weights to 32 bits when it is loaded: four times the memory to hold, and to walk through
+for every text. Here a product of matrices stays one of whole numbers. What is multiplied with the weights is written as
+two numbers of seven bits, a coarse one and a fine one for what the coarse one leaves. Which range these cover follows
+from the weights themselves, because what leaves a layer norm has a known length. So nothing can fall outside, and no
+text's vector depends on what else is computed with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from retain.adapters.embed.onnx_wire import MICROSOFT, Graph, weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+    Weights = dict[str, npt.NDArray[Any]]
+
+_LAYERS: Final = 6
+_HEADS: Final = 12
+_EPSILON: Final = 1e-12
+_MASKED: Final = -3.4028234663852886e38
+# Seven bits and not eight: processors that add products in pairs of 16 bits then have room for them.
+_STEPS: Final = 63
+_ZERO: Final = 64
+_ROUNDING: Final = 1.001  # the ranges are worked out in 32 bits
+_GELU_BELOW: Final = 0.17  # what is above zero it lets pass, of what is below no more than this
+_EMBEDDINGS: Final = "inner.embeddings."
+
+
+class Linear(NamedTuple):
+    """A layer of weights: what goes in times ``weights`` times the ``scale`` of the column, plus ``bias``."""
+
+    weights: npt.NDArray[np.int8]
+    scale: Floats
+    bias: Floats
+
+    def beside(self, other: Linear) -> Linear:
+        """Both as one layer with the outputs of the first before those of the second."""
+        import numpy as np
+
+        return Linear(
+            np.concatenate([self.weights, other.weights], axis=1),
+            np.concatenate([self.scale, other.scale]),
+            np.concatenate([self.bias, other.bias]),
+        )
+
+
+class Norm(NamedTuple):
+    """A layer norm: it scales each row to mean 0 and variance 1, then multiplies by ``gain`` and adds ``bias``."""
+
+    gain: Floats
+    bias: Floats
+
+    def reach(self) -> float:
+        """No number that leaves it is further from zero: at most, one alone carries the whole variance."""
+        import numpy as np
+
+        return float((np.abs(self.gain) * np.sqrt(len(self.gain) - 1) + np.abs(self.bias)).max()) * _ROUNDING
+
+    def range_through(self, layer: Linear) -> tuple[float, float]:
+        """Between which two numbers everything lies that leaves a layer after it (Cauchy and Schwarz's inequality)."""
+        import numpy as np
+
+        columns, width = layer.weights.astype(np.float32), len(self.gain)
+        # Not as products of matrices, whose threads wait for each other longer than this takes.
+        mean = np.einsum("k,kn->n", self.gain, columns) / width
+        squares = np.einsum("k,kn,kn->n", self.gain**2, columns, columns)
+        spread = layer.scale * np.sqrt(width * (squares - width * mean**2))
+        middle = layer.scale * np.einsum("k,kn->n", self.bias, columns) + layer.bias
+        return float((middle - spread).min()) * _ROUNDING, float((middle + spread).max()) * _ROUNDING
+
+
+def rewritten(content: bytes) -> bytes:
+    """The built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
+    return _Network(weights(content)).model()
+
+
+class _Network:
+    def __init__(self, known: Weights) -> None:
+        self._known = known
+        # The products have no speaking names, but stand in the order of the network.
+        self._products = [name[:-2] for name in known if name.startswith("val_") and name.endswith("_q")]
+        self._graph = Graph()
+
+    def model(self) -> bytes:
+        import numpy as np
+
+        graph = self._graph
+        graph.node("Shape", ["input_ids"], "shape")
+        graph.node("Cast", ["attention_mask"], "mask", to=6)
+        graph.constant("zero", np.array(_ZERO, dtype=np.uint8))
+        norm = self._norm(_EMBEDDINGS + "LayerNorm")
+        rows = self._normed("embedded", self._embedded(), norm)
+        for number in range(_LAYERS):
+            rows, norm = self._layer(number, rows, norm)
+        self._shaped("last_hidden_state", rows, len(norm.gain))
+        return graph.model(
+            {"input_ids": ["texts", "tokens"], "attention_mask": ["texts", "tokens"]},
+            {"last_hidden_state": ["texts", "tokens", len(norm.gain)]},
+        )
+
+    def _embedded(self) -> str:
+        """The rows of all tokens, one below the other. Only the words that occur are expanded."""
+        import numpy as np
+
+        graph, known = self._graph, self._known
+        for part in ("q", "scale"):
+            table = graph.constant(f"words_{part}", known[f"{_EMBEDDINGS}word_embeddings.weight_{part}"])
+            graph.node("Gather", [table, "input_ids"], f"word_{part}", axis=0)
+        graph.node("Cast", ["word_q"], "word_f", to=1)
+        graph.node("Mul", ["word_f", "word_scale"], "word")
+        places = f"{_EMBEDDINGS}position_embeddings.weight_"
+        # Every text is one of a single part, the first.
+        fixed = known[places + "q"] * known[places + "scale"] + known[_EMBEDDINGS + "token_type_embeddings.weight"][0]
+        graph.constant("places", fixed)
+        graph.constant("start", np.array([0], dtype=np.int64))
+        graph.node("Shape", ["input_ids"], "tokens", start=1, end=2)
+        graph.node("Slice", ["places", "start", "tokens", "start"], "place")
+        graph.node("Add", ["word", "place"], "placed")
+        return self._flat("rows", "placed")
+
+    def _layer(self, number: int, rows: str, norm: Norm) -> tuple[str, Norm]:
+        name = f"inner.encoder.layer.{number}."
+        at = f"layer{number}."
+        query, key, value, merge, widen, narrow = (self._linear(name, number, place) for place in range(6))
+        heads = self._heads(at, rows, norm.reach(), query.beside(key).beside(value))
+        attended = self._added(at + "merged", heads, max(map(abs, norm.range_through(value))), merge, rows)
+        middle = self._norm(name + "attention.output.LayerNorm")
+        between = self._normed(at + "between", attended, middle)
+        coarse, fine = self._product(at + "wide", between, middle.reach(), widen)
+        wide = self._graph.node("Add", [coarse, fine], at + "wide")
+        active = self._graph.node(f"{MICROSOFT}:Gelu", [wide], at + "active")
+        _, highest = middle.range_through(widen)
+        narrowed = self._added(at + "narrow", active, max(highest, _GELU_BELOW), narrow, between)
+        last = self._norm(name + "output.LayerNorm")
+        return self._normed(at + "rows", narrowed, last), last
+
+    def _heads(self, at: str, rows: str, reach: float, layer: Linear) -> str:
+        """Every token with what it takes from the others of its text."""
+        import numpy as np
+
+        graph = self._graph
+        width = layer.weights.shape[0]
+        coarse, fine = self._product(at + "asked", rows, reach, layer)
+        graph.node("Add", [coarse, fine], at + "asked")
+        by_text = self._shaped(at + "by_text", at + "asked", 3 * width)
+        thirds = graph.constant("thirds", np.array([width] * 3, dtype=np.int64))
+        split = [at + part for part in ("query", "key", "value")]
+        graph.node("Split", [by_text, thirds], *split, axis=2)
+        options = {"num_heads": _HEADS, "mask_filter_value": _MASKED}
+        graph.node(f"{MICROSOFT}:MultiHeadAttention", [*split, "", "mask"], at + "seen", **options)
+        return self._flat(at + "heads", at + "seen")
+
+    def _added(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
+        """What leaves the layer, and what was there before it."""
+        coarse, fine = self._product(at, rows, reach, layer)
+        self._graph.node("Add", [coarse, fine], at + ".both")
+        return self._graph.node("Add", [at + ".both", before], at)
+
+    def _product(self, at: str, rows: str, reach: float, layer: Linear) -> tuple[str, str]:
+        """Two parts of what leaves the layer; it is their sum."""
+        import numpy as np
+
+        graph = self._graph
+        step = graph.constant(at + ".step", np.array(reach / _STEPS, dtype=np.float32))
+        small = graph.constant(at + ".small", np.array(reach / _STEPS / (2 * _STEPS), dtype=np.float32))
+        graph.node("QuantizeLinear", [rows, step, "zero"], at + ".coarse")
+        graph.node("DequantizeLinear", [at + ".coarse", step, "zero"], at + ".near")
+        graph.node("Sub", [rows, at + ".near"], at + ".rest")
+        graph.node("QuantizeLinear", [at + ".rest", small, "zero"], at + ".fine")
+        matrix, scale = graph.constant(at + ".weights", layer.weights), graph.constant(at + ".scale", layer.scale)
+        bias = graph.constant(at + ".bias", layer.bias)
+        multiply = f"{MICROSOFT}:MatMulIntegerToFloat"
+        coarse = graph.node(multiply, [at + ".coarse", matrix, step, scale, "zero", "", bias], at + ".first")
+        return coarse, graph.node(multiply, [at + ".fine", matrix, small, scale, "zero"], at + ".second")
+
+    def _normed(self, at: str, rows: str, norm: Norm) -> str:
+        gain, bias = self._graph.constant(at + ".gain", norm.gain), self._graph.constant(at + ".bias", norm.bias)
+        return self._graph.node("LayerNormalization", [rows, gain, bias], at, axis=-1, epsilon=_EPSILON)
+
+    def _flat(self, at: str, by_text: str) -> str:
+        import numpy as np
+
+        width = self._known[_EMBEDDINGS + "LayerNorm.bias"].size
+        return self._graph.node(
+            "Reshape", [by_text, self._graph.constant("flat", np.array([-1, width], dtype=np.int64))], at
+        )
+
+    def _shaped(self, at: str, rows: str, width: int) -> str:
+        import numpy as np
+
+        self._graph.constant(f"width{width}", np.array([width], dtype=np.int64))
+        shape = self._graph.node("Concat", ["shape", f"width{width}"], at + ".shape", axis=0)
+        return self._graph.node("Reshape", [rows, shape], at)
+
+    def _norm(self, name: str) -> Norm:
+        return Norm(self._known[name + ".weight"], self._known[name + ".bias"])
+
+    def _linear(self, layer: str, number: int, place: int) -> Linear:
+        product = self._products[number * len(_PARTS) + place]
+        scale = self._known[product + "_scale"].reshape(-1)
+        return Linear(self._known[product + "_q"], scale, self._known[f"{layer}{_PARTS[place]}.bias"])
+
+
+_PARTS: Final = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
