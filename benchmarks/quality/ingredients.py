@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from retain.core.fusion import Scored, fuse
+from retain.core.fusion import Ranking, fuse
 from retain.core.naming import Spoken, spoken
 
 
@@ -25,11 +25,11 @@ class Seam(NamedTuple):
     instead: Any
 
 
-def _text_left_out(text: Sequence[tuple[int, float]], dense: Mapping[int, float], **options: Any) -> list[Scored]:
+def _text_left_out(text: Sequence[tuple[int, float]], dense: Mapping[int, float], **options: Any) -> Ranking:
     return fuse(text, dense, **{**options, "text_counts": False})
 
 
-def _meaning_left_out(text: Sequence[tuple[int, float]], _: Mapping[int, float], **options: Any) -> list[Scored]:
+def _meaning_left_out(text: Sequence[tuple[int, float]], _: Mapping[int, float], **options: Any) -> Ranking:
     return fuse(text, {}, **{**options, "near": frozenset(), "text_counts": True})
 
 
@@ -37,7 +37,7 @@ def _as_it_was_asked(query: str, speakers: Any) -> Spoken:
     return replace(spoken(query, speakers), text="")
 
 
-async def _as_ranked(_parts: Any, _question: Any, ranked: list[Scored], _found: Any) -> list[Scored]:
+async def _as_ranked(_parts: Any, _question: Any, ranked: Ranking, _found: Any) -> Ranking:
     return ranked
 
 

@@ -111,3 +111,46 @@ def test_reciprocal_ranks_of_both_channels() -> None:
     assert [item.seq for item in found] == [2, 1, 3]
     assert found[0].score == pytest.approx((1 / 62 + 1 / 61) / (2 / 61))
     assert found[0].parts.rrf == found[0].score
+
+
+tellings = st.builds(Told, st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+
+
+def plainly(
+    text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
+) -> list[tuple[int, float, float]]:
+    """The formula, one candidate at a time."""
+    best = max(text.values(), default=0.0)
+    keyword = {seq: max(0.0, score) / best if best > 0 else 1.0 for seq, score in text.items()}
+    chosen = set(keyword) | set(dense) | set(named)
+    knows = {seq: told.get(seq, Told()) for seq in chosen}
+    reach = bool(keyword) + bool(dense) + (0.4 if any(one.speaker for one in knows.values()) else 0.0)
+    found = []
+    for seq in chosen:
+        own = keyword.get(seq, 0.0) + min(1.0, max(0.0, dense.get(seq, 0.0)))
+        total = own + 0.4 * knows[seq].speaker - 0.8 * knows[seq].asking + 0.4 * named.get(seq, 0.0)
+        found.append((seq, min(1.0, max(0.0, total / (reach or 1.0))), dense.get(seq, 0.0)))
+    return sorted(found, key=lambda one: (-one[1], -one[2], -one[0]))
+
+
+@pytest.mark.req("X-6")
+@given(
+    st.dictionaries(seqs, scores),
+    st.dictionaries(seqs, cosines),
+    st.dictionaries(seqs, tellings),
+    st.dictionaries(seqs, st.floats(0, 0.5)),
+)
+def test_columns_say_what_the_formula_says(
+    text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
+) -> None:
+    found = fuse(list(text.items()), dense, near=frozenset(dense), told=told, entities=named)
+    assert [(one.seq, one.score) for one in found] == [one[:2] for one in plainly(text, dense, told, named)]
+    assert [one.seq for one in found] == found.best(len(found)) == [found[at].seq for at in range(len(found))]
+
+
+def test_a_ranking_is_looked_at_in_parts() -> None:
+    ranked = fuse([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
+    assert [one.seq for one in ranked[1:]] == [2, 3]
+    assert (ranked[-1].seq, len(ranked)) == (3, 3)
+    with pytest.raises(IndexError):
+        _ = ranked[3]

@@ -28,6 +28,7 @@ class TalkingVectors:
         """Over the vectors every system gets."""
         self._vectors = vectors
         self._words: dict[str, bytes] = {}
+        vectors.along = self._of_words
 
     async def dimension(self) -> int:
         """As long as the others'."""

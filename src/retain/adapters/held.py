@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from retain.adapters.forks import ForkSafeLock
+from retain.ports.glance import seen
 from retain.ports.ledger import Ledger, Tx
 
 Name: TypeAlias = tuple[str, str, str]
@@ -65,9 +66,10 @@ class Held(Generic[P, Row]):
         ledger = self._ledger.of(name[0])
         while True:
             held = self.partitions.get(name)
-            if held is not None and held.stamp == await ledger.peek(lambda tx: tx.vectors.stamp(*name[:2])):
+            if held is not None and held.stamp == await _stamp(ledger, name):
                 return self._used(name, held)
             stamp, rows = await ledger.read(lambda tx: self._changed(tx, name, held.stamp if held else None))  # noqa: B023
+            seen()[name[:2]] = stamp
             if held is not None and rows is None:
                 return self._used(name, held)
             if held is not None and stamp < held.stamp:  # the tenant was reset elsewhere
@@ -119,3 +121,12 @@ class Held(Generic[P, Row]):
             while len(self.partitions) > 1 and sum(held.bytes for held in self.partitions.values()) > self.most:
                 self.partitions.popitem(last=False)
         return partition
+
+
+async def _stamp(ledger: Ledger, name: Name) -> int:
+    """How far the ledger is; within a call that only reads, how far it was when that was first asked."""
+    known = seen()
+    stamp = known.get(name[:2])
+    if stamp is None:
+        stamp = known[name[:2]] = await ledger.peek(lambda tx: tx.vectors.stamp(*name[:2]))
+    return stamp

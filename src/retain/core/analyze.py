@@ -93,9 +93,10 @@ _MAX_MARKS: Final = 8  # no word piles up more; a long pile would cost quadratic
 def terms(text: str) -> list[str]:
     """The words of a document as the full text holds them, in order."""
     found: list[str] = []
-    cachable = _is_short if text.isascii() else _is_worth_caching
+    spaced = text.isascii()
     for chunk in _chunks(text):
-        found += _word_terms(chunk) if cachable(chunk) else map(_term, _pieces(chunk))
+        cachable = len(chunk) <= _CACHED_CHARS and (spaced or not _is_unspaced(chunk))
+        found += _word_terms(chunk) if cachable else map(_term, _pieces(chunk))
     return found
 
 
@@ -143,14 +144,6 @@ def _day_terms(day: str) -> str:
 
 def _chunks(text: str) -> list[str]:
     return _ASCII_CHUNKS.findall(text.lower()) if text.isascii() else _wide_chunks().findall(fold(text))
-
-
-def _is_short(chunk: str) -> bool:
-    return len(chunk) <= _CACHED_CHARS
-
-
-def _is_worth_caching(chunk: str) -> bool:
-    return len(chunk) <= _CACHED_CHARS and not _is_unspaced(chunk)
 
 
 @lru_cache(maxsize=65536)

@@ -81,6 +81,8 @@ class Fence:
 
 def escape(text: str) -> str:
     """The text with a backslash in everything that looks like a marker."""
+    if "<" not in text and "&" not in text:  # most texts: nothing in them can begin a marker
+        return text
     return _MARKER_LIKE.sub(r"\g<bracket>\\\g<escapes>", text)
 
 

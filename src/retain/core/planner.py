@@ -42,7 +42,7 @@ OVER_BUDGET: Final = "over budget"
 OVER_CAP: Final = "over the cap of what is always shown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Item:
     """A memory that might be shown.
 
@@ -138,12 +138,12 @@ class _Picked:
     told: str = ""
     """What the text about the user says: sentences of it need not be shown again."""
 
-    def take(self, item: Item, line: str) -> str:
-        self.texts.add(normal_text(item.text))
+    def take(self, item: Item, said: str, line: str) -> str:
+        self.texts.add(said)
         self.sources.update(item.sources)
         if item.layer == Layer.TURN:
             self.turns.add(item.id)
-        turn = item.id if item.layer == Layer.TURN else next(iter(item.sources), None)
+        turn = item.id if item.layer == Layer.TURN else item.sources[0] if item.sources else None
         self.citations.append(Citation(item.id, turn, item.date, line))
         self.chosen.append(Chosen(item.id, str(item.layer), estimate_tokens(line), item.score))
         return line
@@ -151,11 +151,10 @@ class _Picked:
     def drop(self, item: Item, reason: str) -> None:
         self.dropped.append(Dropped(item.id, reason))
 
-    def repeated(self, item: Item) -> str:
-        """Why an item says nothing new; '' when it does."""
+    def repeated(self, item: Item, said: str) -> str:
+        """Why an item, which says this in normal form, says nothing new; '' when it does."""
         if not item.text.strip():
             return BLANK
-        said = normal_text(item.text)
         told = bool(self.told) and item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told
         if said in self.texts or told:
             return DUPLICATE
@@ -167,29 +166,28 @@ def _always(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, 
     """Overrides, in their order, up to the cap."""
     room, lines = cap * CHARS_PER_TOKEN, []
     for item in overrides:
-        line = f"- {_indented(item.text)}"
-        room -= _cost(line)
-        reason = picked.repeated(item) or (OVER_CAP if room < 0 else "")
+        line, said = f"- {_indented(item.text)}", normal_text(item.text)
+        reason = picked.repeated(item, said) or (OVER_CAP if _cost(line) > room else "")
         if reason:
-            room += _cost(line)
             picked.drop(item, reason)
         else:
-            lines.append(picked.take(item, line))
+            room -= _cost(line)
+            lines.append(picked.take(item, said, line))
     return tuple(lines)
 
 
 def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...]:
     if narrative is None:
         return ()
-    line = f"  {_indented(narrative.text)}"
-    reason = picked.repeated(narrative)
+    line, said = f"  {_indented(narrative.text)}", normal_text(narrative.text)
+    reason = picked.repeated(narrative, said)
     if not reason and len(_joined(_block(NARRATIVE, (line,)))) > room:
         reason = OVER_BUDGET
     if reason:
         picked.drop(narrative, reason)
         return ()
-    picked.told = normal_text(narrative.text)
-    return (picked.take(narrative, line),)
+    picked.told = said
+    return (picked.take(narrative, said, line),)
 
 
 def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: int, room: int) -> tuple[str, ...]:
@@ -198,17 +196,21 @@ def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: i
     full = False
     shown = {one.id for one in picked.chosen}
     for item in items:
-        reason = DUPLICATE if item.id in shown else picked.repeated(item)
+        said = normal_text(item.text)
+        reason = DUPLICATE if item.id in shown else picked.repeated(item, said)
         if not reason and (not left.get(item.layer, 0) or len(lines) >= limit):
             reason = SECTION_FULL
-        line = line_of(item)
-        full = full or (not reason and bool(lines) and _cost(line) > room)
         if reason or full:
             picked.drop(item, reason or OVER_BUDGET)
             continue
-        room -= _cost(line)
+        line = line_of(item)
+        cost = _cost(line)
+        if full := bool(lines) and cost > room:
+            picked.drop(item, OVER_BUDGET)
+            continue
+        room -= cost
         left[item.layer] -= 1
-        lines.append(picked.take(item, line))
+        lines.append(picked.take(item, said, line))
     return tuple(lines)
 
 
@@ -249,6 +251,8 @@ def _one_line(text: str) -> str:
 
 def _indented(text: str) -> str:
     """A text whose further lines are set in, so that none of them can pass for a line of the block."""
+    if text.isprintable():  # nothing in it ends a line
+        return text.strip()
     return "\n  ".join(line.strip() for line in text.splitlines() if line.strip())
 
 

@@ -54,6 +54,7 @@ _STEP_4: Final = {
     "ive": "",
     "ize": "",
 }
+_ENDS_2, _ENDS_3, _ENDS_4 = tuple(_STEP_2), tuple(_STEP_3), tuple(_STEP_4)
 _LONGEST: Final = 7
 _SHORTEST: Final = 2
 
@@ -65,9 +66,9 @@ def stem(word: str) -> str:
     word = _past_and_gerund(_plural(word))
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace(word, _STEP_2, 0)
-    word = _replace(word, _STEP_3, 0)
-    word = _replace(word, _STEP_4, 1)
+    word = _replace(word, _STEP_2, _ENDS_2, 0)
+    word = _replace(word, _STEP_3, _ENDS_3, 0)
+    word = _replace(word, _STEP_4, _ENDS_4, 1)
     return _tidy(word)
 
 
@@ -119,8 +120,10 @@ def _mend(word: str) -> str:
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
 
-def _replace(word: str, endings: dict[str, str], above: int) -> str:
+def _replace(word: str, endings: dict[str, str], ends: tuple[str, ...], above: int) -> str:
     """Steps 2 to 4: the longest ending that fits is replaced if what stays measures more than ``above``."""
+    if not word.endswith(ends):  # most words
+        return word
     for length in range(min(_LONGEST, len(word)), _SHORTEST - 1, -1):
         ending = word[-length:]
         if ending in endings:

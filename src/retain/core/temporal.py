@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta, tzinfo
+from functools import cache
 from typing import Final
 
 from retain.core.temporal_phrases import Reader, rules
@@ -111,6 +112,8 @@ def _local(moment: datetime, tz: tzinfo) -> datetime:
 def _resolve(said: Said) -> list[TimeRef]:
     words = set(WORD.findall(said.text.lower().replace("\u2019", "'").replace("'", " ")))
     words.update("#" * bool(_FOUR_DIGITS.search(said.text)))
+    if words.isdisjoint(_telling_words()):
+        return []
     found = [
         ref
         for known, pattern, read in rules()
@@ -123,6 +126,12 @@ def _resolve(said: Said) -> list[TimeRef]:
         if not refs or ref.start >= refs[-1].end:
             refs.append(ref)
     return refs
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    """The words of which every text that speaks of a time has one."""
+    return frozenset[str]().union(*(known for known, _, _ in rules()))
 
 
 def _ref(match: re.Match[str], said: Said, read: Reader) -> TimeRef | None:

@@ -1,17 +1,20 @@
-"""Blocks that were just made: the same question within seconds gets the same answer, unless anything was written."""
+"""What was just worked out: the same question within seconds gets the same answer, unless anything was written."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from retain.model.context import ContextPack
 from retain.model.instant import Instant
+from retain.model.scope import Scope
 
 Key: TypeAlias = tuple[object, ...]
 """Everything a block depends on: whose it is, the whole question, the policy, the day, and the state of the store."""
 
 _ENTRIES: Final = 256
+_SCOPES: Final = 1_024
 
 
 class BlockCache:
@@ -19,6 +22,7 @@ class BlockCache:
 
     def __init__(self) -> None:
         self._held: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Scope], tuple[int, frozenset[str]]] = OrderedDict()
 
     def get(self, key: Key, now: Instant) -> ContextPack | None:
         """The block under a key, if this is its time."""
@@ -35,6 +39,19 @@ class BlockCache:
             except KeyError:
                 return
 
+    def known(self, what: str, scope: Scope, stamp: int) -> frozenset[str] | None:
+        """What was found out about a scope, unless the user's memories have changed since."""
+        held = self._known.get((what, scope))
+        return held[1] if held is not None and held[0] == stamp else None
+
+    def learn(self, what: str, scope: Scope, stamp: int, found: frozenset[str]) -> None:
+        """Keep what was found out, with the state of the user's memories it was found in."""
+        self._known[what, scope] = (stamp, found)
+        while len(self._known) > _SCOPES:
+            with suppress(KeyError):
+                self._known.popitem(last=False)
+
     def clear(self) -> None:
         """Forget all."""
         self._held.clear()
+        self._known.clear()

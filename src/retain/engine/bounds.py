@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from retain.core.visible import within
@@ -67,6 +68,11 @@ class BoundLedger:
     def __init__(self, ledger: Ledger, bounds: Scope) -> None:
         self._ledger, self._bounds = ledger, bounds
 
+    @property
+    def in_process(self) -> bool:
+        """As the store beneath."""
+        return self._ledger.in_process
+
     def of(self, tenant_id: str) -> Ledger:
         """The same within the bounds, which name the tenant; there is no way to another."""
         if tenant_id != self._bounds.tenant_id:
@@ -109,12 +115,34 @@ class BoundTx:
     """One transaction within bounds."""
 
     def __init__(self, tx: Tx, bounds: Scope) -> None:
-        self._tx = tx
-        self.memories = BoundMemories(tx.memories, bounds)
-        self.events = BoundEvents(tx.events, self.memories, bounds)
-        self.receipts = BoundReceipts(tx.receipts, bounds)
-        self.admin = BoundAdmin(tx.admin)
-        self.vault = BoundVault(tx.vault, bounds)
+        self._tx, self._bounds = tx, bounds
+
+    # Made when they are asked for: most units ask one table, and a read has many units.
+
+    @cached_property
+    def memories(self) -> BoundMemories:
+        """Versions within the bounds."""
+        return BoundMemories(self._tx.memories, self._bounds)
+
+    @cached_property
+    def events(self) -> BoundEvents:
+        """What was done within the bounds."""
+        return BoundEvents(self._tx.events, self.memories, self._bounds)
+
+    @cached_property
+    def receipts(self) -> BoundReceipts:
+        """What was shown to somebody within the bounds."""
+        return BoundReceipts(self._tx.receipts, self._bounds)
+
+    @cached_property
+    def admin(self) -> BoundAdmin:
+        """What every write and every search asks."""
+        return BoundAdmin(self._tx.admin)
+
+    @cached_property
+    def vault(self) -> BoundVault:
+        """The key of the tenant."""
+        return BoundVault(self._tx.vault, self._bounds)
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SAFE:

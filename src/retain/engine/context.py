@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -64,6 +64,9 @@ class Asked:
     project: Scope | None = None
     as_of: Instant | None = None
     gate: GateDecision = NO_GATE
+    stamps: tuple[int, ...] = ()
+    """The state of the store as the user sees it, where that was looked up."""
+
     hits: list[Hit] = field(default_factory=list)
     left_out: list[Dropped] = field(default_factory=list)
     degraded: list[dict[str, object]] = field(default_factory=list)
@@ -88,17 +91,26 @@ async def context(parts: Parts, request: ContextRequest) -> ContextPack:
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason))
     if asked.budget == 0:
         return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0"))
-    key = await _key(parts, asked)
-    held = parts.blocks.get(key, asked.now) if key is not None else None
-    if held is not None:
+    look = partial(_looked, parts, asked)
+    key, held = await (look() if asked.mode is GateMode.LLM else parts.together(look))
+    if isinstance(held, ContextPack):
         return held
-    asked.lap("cache")
-    tell("start", asked, strategy=_strategy(parts))
-    found, planned = await made(parts, asked)
+    found, planned = held
     pack = await accounted(parts, asked, found, planned)
     if key is not None and not pack.degraded:  # what is mended should show at once
         parts.blocks.put(key, pack, asked.now, _until(parts, asked, found, planned))
     return pack
+
+
+async def _looked(parts: Parts, asked: Asked) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:
+    """What a block is held under, and the block itself or what it would be made of."""
+    key = await _key(parts, asked)
+    held = parts.blocks.get(key, asked.now) if key is not None else None
+    if held is not None:
+        return key, held
+    asked.lap("cache")
+    tell("start", asked, strategy=_strategy(parts))
+    return key, await made(parts, asked)
 
 
 async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
@@ -107,9 +119,20 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
     asked.lap("gate")
     await _find(parts, asked)
     asked.lap("relevance")
-    wanted = Surfacing(asked.scope, asked.hits, query_terms(asked.query), asked.now, parts.zone, asked.as_of)
-    wanted = replace(wanted, identity=asked.gate.route is Route.IDENTITY)
+    known = parts.blocks.known("identity", asked.scope, asked.stamps[0]) if asked.stamps else None
+    wanted = Surfacing(
+        asked.scope,
+        asked.hits,
+        query_terms(asked.query),
+        asked.now,
+        parts.zone,
+        asked.as_of,
+        identity=asked.gate.route is Route.IDENTITY,
+        nobody=known is not None,
+    )
     found = await parts.ledger.read(partial(material, wanted=wanted))
+    if asked.stamps and found.nobody:
+        parts.blocks.learn("identity", asked.scope, asked.stamps[0], frozenset())
     asked.lap("read")
     planned = _planned(parts, asked, found, await fence_of(parts))
     asked.lap("plan")
@@ -158,9 +181,9 @@ async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
     policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
-    stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=_owners(asked)))
+    asked.stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=_owners(asked)))
     today = day_of(asked.now, parts.zone)
-    return (who, asked.project, question, asked.budget, asked.mode, asked.route, policy, today, stamps)
+    return (who, asked.project, question, asked.budget, asked.mode, asked.route, policy, today, asked.stamps)
 
 
 def _owners(asked: Asked) -> tuple[str, ...]:
@@ -178,14 +201,20 @@ async def _gated(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
-    names = set[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked.scope)
+    names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
     return await gate(parts, asked.query, asked.mode, names)
 
 
-async def _known_names(parts: Parts, scope: Scope) -> set[str]:
+async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:
     """Whom a message may speak of: who spoke, and whom and what memories name most."""
-    rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, _NAMES, 0))
-    return {*await parts.texts.speakers(scope), *(row.name for row in rows if row.norm != USER)}
+    scope = asked.scope
+    known = parts.blocks.known("names", scope, asked.stamps[0]) if asked.stamps else None
+    if known is None:
+        rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, _NAMES, 0))
+        known = frozenset(row.name for row in rows if row.norm != USER)
+        if asked.stamps:
+            parts.blocks.learn("names", scope, asked.stamps[0], known)
+    return known | await parts.texts.speakers(scope)
 
 
 async def _find(parts: Parts, asked: Asked) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from retain.core import analyze
@@ -156,10 +157,18 @@ def text_doc(record: Record, links: Sequence[Link]) -> TextDoc:
     return TextDoc(
         body=analyze.match_text(record.text),
         key=analyze.match_text(record.key) if record.key else "",
-        speaker=analyze.match_text(str(record.data.get("speaker", ""))),
+        speaker=_speaker_words(str(record.data.get("speaker", ""))),
         day=_day_words(record),
-        scope=" ".join(sorted({token for link in links for token in scope_tokens(link.scope)})),
+        scope=_scope_words(frozenset(link.scope for link in links)),
     )
+
+
+_speaker_words = lru_cache(maxsize=1024)(analyze.match_text)
+
+
+@lru_cache(maxsize=1024)
+def _scope_words(scopes: frozenset[Scope]) -> str:
+    return " ".join(sorted({token for scope in scopes for token in scope_tokens(scope)}))
 
 
 def _day_words(record: Record) -> str:

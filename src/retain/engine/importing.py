@@ -21,14 +21,13 @@ from retain.engine.embedding import failure_of
 from retain.engine.imported_facts import FactsInto, drafts_of, store_facts
 from retain.engine.imported_identity import keep_identity
 from retain.engine.imported_items import TRUSTED, Cleaning, Taken, cleaned
-from retain.engine.ingest import Transcript, embed_turns, lesson_signals, new_entries, unknown_turns
-from retain.engine.lessons import Lesson, lessons_of
+from retain.engine.ingest import Transcript, embed_turns, store_turns, unknown_turns
+from retain.engine.lessons import lessons_of
 from retain.engine.parts import Parts
 from retain.engine.pause import not_stored
 from retain.engine.queueing import is_on, wake
 from retain.engine.quotas import admit
 from retain.engine.requests import Progress, Source
-from retain.engine.store import ensure_space, enter_all
 from retain.engine.tuning import tuned_for
 from retain.engine.turns import Turn, taken_from, turn_of
 from retain.errors import InvalidInput, ScopeError, UsageError
@@ -36,7 +35,6 @@ from retain.model.instant import Instant
 from retain.model.memory import Origin
 from retain.model.message import Message
 from retain.model.scope import Scope
-from retain.ports.ledger import Tx
 from retain.ports.preferences import Usage
 from retain.ports.sources import TableSource
 
@@ -239,30 +237,10 @@ async def _store_turns(parts: Parts, turns: list[Turn], under_way: _Import, *, l
         if keeps:
             await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
         due = [lesson for lesson in lessons if start <= lesson.last < start + len(chunk)]
-        told = await parts.ledger.write(partial(_keep, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
+        told = await parts.ledger.write(partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
         _count(under_way, told, "turns")
         under_way.counts["queued"] += told["queued"]
         under_way.tell(len(chunk))
-
-
-async def _keep(
-    tx: Tx, *, parts: Parts, said: Transcript, turns: Sequence[Turn], due: Sequence[Lesson], keeps: bool
-) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    now = parts.now()
-    if keeps:
-        entries = await new_entries(tx, parts, turns, said.space, now, counts)
-        if said.space is not None and entries:
-            await ensure_space(tx, parts.tenant_id, said.space)
-        await enter_all(tx, entries)
-    known = await tx.signals.known(parts.tenant_id, [lesson.id for lesson in due])
-    signals = [one for one in lesson_signals(parts, said, due, now, keeps=keeps) if one.data["messages"]]
-    waiting = [one for one in signals if one.id not in known]
-    await tx.signals.put(waiting)
-    for one in waiting:
-        parts.workshop.touched[one.scope] = None
-    counts["queued"] = len(waiting)
-    return counts
 
 
 def _count(under_way: _Import, told: Counter[str], sort: str) -> None:

@@ -83,8 +83,8 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
             await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
         done += len(chunk)
         due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
-        counts = await parts.ledger.write(partial(_store, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
-        said.counts.update(counts)
+        work = partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps)
+        said.counts.update(await parts.ledger.write(work))
         if request.progress is not None:
             request.progress(done, total)
     if said.counts["queued"]:
@@ -146,7 +146,8 @@ def _chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
 
 async def unknown_turns(tx: Tx, *, parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
     """Those that are not stored yet: only they are worth an embedding."""
-    return [turn for turn in turns if await tx.links.holder(parts.tenant_id, turn.draft.dedupe) is None]
+    known = await tx.links.held(parts.tenant_id, [turn.draft.dedupe for turn in turns])
+    return [turn for turn in turns if turn.draft.dedupe not in known]
 
 
 async def embed_turns(parts: Parts, said: Transcript, turns: Sequence[Turn]) -> None:
@@ -167,9 +168,10 @@ async def embed_turns(parts: Parts, said: Transcript, turns: Sequence[Turn]) -> 
             draft.vector = vector
 
 
-async def _store(
+async def store_turns(
     tx: Tx, *, parts: Parts, said: Transcript, turns: Sequence[Turn], due: Sequence[Lesson], keeps: bool
 ) -> Counter[str]:
+    """Store turns that are new, where turns are kept, and note the lessons that are due; gives what became of them."""
     counts: Counter[str] = Counter()
     now = parts.now()
     if keeps:
@@ -203,9 +205,10 @@ async def new_entries(
     """The turns that are new; what a person has deleted does not come back with an old transcript."""
     entries: list[Entry] = []
     suppresses = await tx.suppressed.any(parts.tenant_id)
+    held = await tx.links.held(parts.tenant_id, [turn.draft.dedupe for turn in turns])
     for turn in turns:
         draft = turn.draft
-        holder = await tx.links.holder(parts.tenant_id, draft.dedupe)
+        holder = await tx.links.holder(parts.tenant_id, draft.dedupe) if draft.dedupe in held else None
         known = await tx.memories.at(holder) if holder is not None else None
         if known is not None:
             turn.id = known.id

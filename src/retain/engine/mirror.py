@@ -62,12 +62,12 @@ class MirroredIndex:
     @property
     def embedded(self) -> bool:
         """A store of its own, unless it is in this process."""
-        return self.in_process
+        return bool(getattr(self._store, "in_process", False))
 
     @property
     def in_process(self) -> bool:
-        """Whether the store lives in this process too."""
-        return bool(getattr(self._store, "in_process", False))
+        """Wherever the store is, whoever searches may have to wait for somebody who brings it up to date."""
+        return False
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a scope; a collection that somebody dropped is built again."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from retain.core.fence import Fence
@@ -19,12 +20,15 @@ from retain.model.instant import Instant, instant
 from retain.model.policy import Policy
 from retain.model.scope import Scope
 from retain.ports.clock import Clock
+from retain.ports.glance import one_look
 from retain.ports.index import VectorIndex
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger
 from retain.ports.llm import Llm, SharedLlm
 from retain.ports.reranker import Reranker
 from retain.ports.texts import TextIndex
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,17 @@ class Parts:
 
     watch: Watch = field(default_factory=Watch)
     tally: Tally = field(default_factory=Tally)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether what is held waits for nothing outside this process."""
+        return self.ledger.in_process and self.index.in_process
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine that only reads and embeds gives: as one unit, where nothing of that leaves this process."""
+        alone = self.at_hand and self.embedding.in_process and self.reranker is None
+        with one_look():
+            return await (self.io.together(work) if alone else work())
 
     @property
     def zone(self) -> tzinfo:

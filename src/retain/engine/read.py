@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
-from retain.core.fusion import Scored, by_ranks, fuse
+from retain.core.fusion import Ranking, by_ranks, fuse
 from retain.engine import shape
 from retain.engine.asking import Search, SearchRequest, check, for_others
 from retain.engine.parts import Parts
@@ -15,7 +16,7 @@ from retain.engine.past import past_hits
 from retain.engine.plain import literal, newest
 from retain.engine.provenance import traced, with_spare
 from retain.engine.ranking import Hit, faded, looked_at_closely, spread
-from retain.engine.retrieve import Candidates, Question, ask, candidates, understood, word_by_word
+from retain.engine.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
 from retain.model.memory import Found
 from retain.model.query import Where
 from retain.ports.ledger import Work
@@ -37,6 +38,10 @@ class Hits:
 async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     """The memories nearest to a query, best first."""
     wanted = check(parts, request)
+    return await parts.together(lambda: _answered(parts, wanted))
+
+
+async def _answered(parts: Parts, wanted: Search) -> dict[str, Any]:
     hits = await hits_of(parts, with_spare(wanted))
     shown = await traced(parts, wanted, hits.found)
     answer: dict[str, Any] = {"results": [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]}
@@ -70,14 +75,19 @@ async def _hits_of_one(parts: Parts, wanted: Search) -> Hits:
         return Hits(*await past_hits(parts, wanted))
     with parts.watch.step("search.understand"):
         known = await understood(parts, wanted)
-    async with parts.io.turn() if parts.index.in_process else nullcontext():
-        with parts.watch.step("search.retrieve"):
-            question = await ask(parts, wanted, known)
-            found = await _by_channels(parts, _with_spare(parts, wanted), question)
+    retrieve = partial(_retrieved, parts, wanted, known)
+    question, found = await (parts.io.together(retrieve) if parts.at_hand else retrieve())
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
         hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
     return Hits(hits, [*question.degraded, *([note] if note else [])])
+
+
+async def _retrieved(parts: Parts, wanted: Search, known: Understood) -> tuple[Question, list[Hit]]:
+    async with parts.io.turn() if parts.index.in_process else nullcontext():
+        with parts.watch.step("search.retrieve"):
+            question = await ask(parts, wanted, known)
+            return question, await _by_channels(parts, _with_spare(parts, wanted), question)
 
 
 def _with_spare(parts: Parts, wanted: Search) -> Search:
@@ -105,7 +115,7 @@ async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
     return frozenset(await parts.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
 
 
-def _ranked(parts: Parts, wanted: Search, found: Candidates) -> list[Scored]:
+def _ranked(parts: Parts, wanted: Search, found: Candidates) -> Ranking:
     policy = parts.policy.recall
     ranked = fuse(
         found.text,
@@ -113,13 +123,13 @@ def _ranked(parts: Parts, wanted: Search, found: Candidates) -> list[Scored]:
         near=found.near,
         min_score=wanted.min_score,
         text_counts=wanted.strategy not in {"vector", "semantic"} or not found.cosines,
-        told=found.features,
+        told=found.told,
         entities=found.entities,
     )
     return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
 
 
-async def _checked(parts: Parts, wanted: Search, ranked: list[Scored]) -> list[Hit]:
+async def _checked(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
     """The best hits that may be seen. Indexes may lag; the ledger has the last word."""
     hits: list[Hit] = []
     for start in range(0, len(ranked), step := wanted.limit + 8):

@@ -136,16 +136,20 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
 def request_metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
     """The metadata of a request, checked and without secrets, and what was masked."""
     given, warnings = checked_metadata(request.metadata, parts.policy.limits)
+    if not given:
+        return given, warnings
     clean, found = masked_metadata(given, redaction_of(parts.policy))
     return clean, [*warnings, *found]
 
 
 def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | None]:
     """Whose memory it is about, and in which project; where one's own memory is off, the project still learns."""
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    if request.filters is None and request.project_id is None:  # most calls
+        return parts.scope(given).required(), None
     inside, rest = split_scope(request.filters)
     if rest is not None:
         raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint="use metadata for the rest")
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     own, project = scope_in(parts, given, inside, request.project_id)
     is_off = not (parts.policy.enabled and parts.policy.learns)
     return (project, None) if project is not None and is_off else (own, project)

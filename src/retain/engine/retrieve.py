@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from retain.core.analyze import query_terms, terms
-from retain.core.fusion import Scored, Told, with_words
+from retain.core.fusion import Ranking, with_words
 from retain.core.naming import NOBODY, Spoken, spoken
 from retain.core.temporal import asked_days
 from retain.engine.embedding import failure_of
@@ -68,11 +68,6 @@ class Candidates:
     exhausted: bool
     entities: dict[int, float] = field(default_factory=dict)
 
-    @property
-    def features(self) -> dict[int, Told]:
-        """What the text channel knows besides words."""
-        return {seq: Told(hit.speaker, hit.asking) for seq, hit in self.told.items()}
-
 
 async def understood(parts: Parts, wanted: Wanted) -> Understood:
     """Whom a query names, and its vectors where meaning is asked for.
@@ -92,7 +87,8 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
 
 async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
     try:
-        return await parts.texts.speakers(scope)
+        async with parts.io.turn():
+            return await parts.texts.speakers(scope)
     except StorageError:  # the text channel meets it again and says so
         return frozenset()
 
@@ -237,10 +233,11 @@ def _named(question: Question) -> str:
     return " ".join(terms(named[0])) if len(named) == 1 else ""
 
 
-async def word_by_word(parts: Parts, question: Question, ranked: list[Scored], found: Candidates) -> list[Scored]:
+async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found: Candidates) -> Ranking:
     """The ranking, after its best were compared with the question word by word where the model tells words."""
     if not question.asked or not question.vectors or not question.words:
         return ranked
-    best = {one.seq: found.told[one.seq].own_words if one.seq in found.told else False for one in ranked[:CANDIDATES]}
+    told = found.told
+    best = {seq: seq in told and told[seq].own_words for seq in ranked.best(CANDIDATES)}
     alike = await similarities(parts, question.scope, question.signature, question.asked, best)
     return with_words(ranked, alike)

@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
+from functools import lru_cache
 from typing import Final
 
 from retain.core.planner import Item
 from retain.core.visible import current, unexpired, valid_at, within
-from retain.engine.portrayed import portrait
+from retain.engine.portrayed import Portrait, portrait
 from retain.engine.ranking import Hit
 from retain.engine.retelling import retold
 from retain.engine.status import OPEN
@@ -47,6 +48,9 @@ class Surfacing:
     identity: bool = False
     """Whether it is asked who the user is."""
 
+    nobody: bool = False
+    """Whether it is known already that there is nothing to say about who the user is."""
+
 
 @dataclass(slots=True)
 class Material:
@@ -57,6 +61,8 @@ class Material:
     narrative: Item | None
     rows: dict[str, Found]
     dropped: list[Dropped] = field(default_factory=list)
+    nobody: bool = False
+    """Whether nothing says who the user is."""
 
 
 async def material(tx: Tx, wanted: Surfacing) -> Material:
@@ -65,7 +71,8 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
     changed = await _changed(tx, wanted, turns) if turns else set()
-    who = await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
+    nothing = Portrait([], [])
+    who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
     stale = _of_identity(wanted) - {one.record.id for one in shown}
     told = await retold(tx, [found.record for found, _ in wanted.hits])
@@ -74,6 +81,7 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
         overrides=[_item(one.record, wanted) for one in who.overrides],
         narrative=replace(_item(who.row.record, wanted), text=who.narrative) if who.row and who.narrative else None,
         rows={one.record.id: one for one in (*who.overrides, *((who.row,) if who.row else ()))},
+        nobody=who == nothing,
     )
     for found, scored in wanted.hits:
         record = told.get(found.record.id, found.record)
@@ -146,7 +154,7 @@ def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note
         id=record.id,
         text=record.text,
         layer=record.layer,
-        date=day_of(record.occurred_at, wanted.zone).isoformat(),
+        date=_day_text(record.occurred_at, wanted.zone),
         role=record.source_role or "",
         sources=(record.origin_id,) if record.origin_id else (),
         decision=str(decisions[0]) if isinstance(decisions, list) and decisions else "",
@@ -163,6 +171,11 @@ def _match(text: str, words: Sequence[str]) -> int:
         if found:
             return found.start()
     return 0
+
+
+@lru_cache(maxsize=4096)  # the same memories are shown again and again
+def _day_text(when: Instant, zone: tzinfo) -> str:
+    return day_of(when, zone).isoformat()
 
 
 def day_of(when: Instant, zone: tzinfo) -> date:

@@ -57,13 +57,11 @@ def _alike(asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tup
     if not kept.any():
         return {}
     question = np.frombuffer(asked.vectors, dtype=np.int8).reshape(-1, width)[kept].astype(np.float32) / 127.0**2
-    best = _best_words(question, rows, width)
-    found = {}
-    for seq in seqs:
-        if seq in best:
-            alike = _with_near(best, seq, around)
-            found[seq] = float(max(0.0, min(1.0, (alike * weights[kept]).sum() / weights[kept].sum())))
-    return found
+    places, best = {seq: at for at, (seq, _) in enumerate(rows)}, _best_words(question, rows, width)
+    mine = [seq for seq in seqs if seq in places]
+    alike = _with_near(best, places, mine, around)
+    shares = (alike * weights[kept]).sum(axis=1) / weights[kept].sum()
+    return dict(zip(mine, np.clip(shares, 0.0, 1.0).tolist(), strict=True))
 
 
 def _weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
@@ -73,20 +71,26 @@ def _weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
     return min((rarity.get(term, 0.0) for term in terms(word)), default=0.0)
 
 
-def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> dict[int, Any]:
+def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> Any:
     """For each row, how near its nearest word is to each word of the question."""
     lengths = [len(words) // width for _, words in rows]
     words = np.frombuffer(b"".join(words for _, words in rows), dtype=np.int8).reshape(-1, width)
     step = max(1, _BLAS_ALONE // (width * len(question)))
     blocks = [words[at : at + step].astype(np.float32) @ question.T for at in range(0, len(words), step)]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    best = np.maximum.reduceat(np.concatenate(blocks), starts, axis=0)
-    return {seq: best[at] for at, (seq, _) in enumerate(rows)}
+    return np.maximum.reduceat(np.concatenate(blocks), starts, axis=0)
 
 
-def _with_near(best: Mapping[int, Any], seq: int, around: Around) -> Any:
-    alike = best[seq]
-    for near, distance in around.near.get(seq, ()):
-        if near in best:
-            alike = np.maximum(alike, _NEAR[distance] * best[near])
+def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around: Around) -> Any:
+    """What ``seqs`` reach themselves, or by what was said beside them."""
+    alike = best[[places[seq] for seq in seqs]]
+    beside = [
+        (at, places[near], _NEAR[distance])
+        for at, seq in enumerate(seqs)
+        for near, distance in around.near.get(seq, ())
+        if near in places
+    ]
+    if beside:
+        mine, theirs, shares = (list(column) for column in zip(*beside, strict=True))
+        np.maximum.at(alike, mine, np.array(shares, dtype=np.float32)[:, None] * best[theirs])
     return alike

@@ -80,11 +80,16 @@ class _Commit:
     space: Space | None
     now: Instant
     lifts: bool
+    known: set[str]
+    """What may be held by somebody: everything else is new without another look."""
+
     new: dict[str, tuple[Entry, Event]] = field(default_factory=dict)
 
     async def flush(self) -> None:
         """Store what was collected."""
-        new, self.new = list(self.new.values()), {}
+        new = list(self.new.values())
+        self.known.update(self.new)
+        self.new = {}
         await enter_all(self.tx, [entry for entry, _ in new])
         await self.tx.events.append(event for _, event in new)
 
@@ -97,7 +102,8 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy
     if prepared.space is not None and prepared.drafts:
         await ensure_space(tx, parts.tenant_id, prepared.space)
     lifts = await tx.suppressed.any(parts.tenant_id)
-    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts)
+    known = await tx.links.held(parts.tenant_id, [draft.dedupe for draft in prepared.drafts])
+    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts, known)
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
     await feed_outcomes(tx, outcomes, now)
@@ -114,7 +120,7 @@ async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
         await tx.suppressed.lift(tenant, draft.dedupe)
     if draft.dedupe in commit.new:  # said twice in one batch: the second time it is looked at like any other
         await commit.flush()
-    holder = await tx.links.holder(tenant, draft.dedupe)
+    holder = await tx.links.holder(tenant, draft.dedupe) if draft.dedupe in commit.known else None
     known = await tx.memories.at(holder) if holder is not None else None
     if known is None:
         return _add(commit, draft)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from retain.model.account import StoredSecret
 from retain.model.instant import Instant
 from retain.model.scope import Scope
 
@@ -144,6 +145,14 @@ class Vault(Protocol):
 
     async def put_keys(self, keys: Mapping[str, bytes], at: Instant) -> None:
         """Put these in the place of others."""
+        ...
+
+    async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
+        """Another secret of a tenant, by its name."""
+        ...
+
+    async def put_secret(self, tenant_id: str, name: str, secret: StoredSecret | None) -> None:
+        """Put a secret in the place of the one of that name; None removes it."""
         ...
 
     async def erasures(self) -> list[Erased]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from retain.model.query import VectorQuery
 
 
-@dataclass(frozen=True, slots=True)
-class DenseHit:
+class DenseHit(NamedTuple):
     """A memory and its cosine similarity (not clipped); ``extra`` marks one that only ``also`` asked for."""
 
     seq: int

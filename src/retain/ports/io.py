@@ -62,6 +62,20 @@ class Io(Protocol):
         """Run blocking work: inline, or as one unit on a small pool."""
         ...
 
+    async def run_long(self, work: Callable[[], T]) -> T:
+        """Run work that keeps a processor busy for a while, mostly without the interpreter.
+
+        Whoever holds the turn gives it up meanwhile.
+        """
+        ...
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine that waits for nothing outside this process, with all the work it runs, as one unit.
+
+        On an event loop this spares a change of threads for each of its steps.
+        """
+        ...
+
     async def gather(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
         """Run all, results in order; the first error is raised after all have ended."""
         ...

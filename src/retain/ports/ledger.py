@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from retain.ports.accounts import Accounts
 from retain.ports.admin import Admin
 from retain.ports.agents import Agents
 from retain.ports.bulk import Bulk
@@ -31,6 +32,7 @@ from retain.ports.stored import Stored
 from retain.ports.upkeep import Upkeep
 
 __all__ = [
+    "Accounts",
     "Admin",
     "Agents",
     "ApiKeys",
@@ -126,6 +128,9 @@ class Tx(Protocol):
     def api_keys(self) -> ApiKeys: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
+    def accounts(self) -> Accounts: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
     def metrics(self) -> Metrics: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
@@ -161,6 +166,11 @@ Work: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
 
 class Ledger(Protocol):
     """Runs units of work."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether a unit waits for nothing but this process and its disk."""
+        ...
 
     async def open(self) -> None:
         """Open the store and bring its schema up to date."""

@@ -110,6 +110,10 @@ class Links(Protocol):
         """The current version that holds this dedupe value."""
         ...
 
+    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+        """Which of these dedupe values a current version holds."""
+        ...
+
     async def release(self, tenant_id: str, seq: int) -> None:
         """Give up the dedupe values of a version that is no longer current."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from retain.model.instant import Instant
 from retain.model.memory import Record, TextDoc
@@ -20,7 +20,7 @@ class FullText(Protocol):
         ...
 
     async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
-        """Index many versions."""
+        """Index many versions that were stored just now, in the order of their numbers."""
         ...
 
     async def drop(self, seqs: Iterable[int]) -> None:
@@ -36,8 +36,7 @@ class FullText(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TextRow:
+class TextRow(NamedTuple):
     """The words of one memory as one link sees it; ``body`` is None when it is gone.
 
     ``own_words`` tells what was said as it was said from what was derived from it; ``body``, ``key``,
@@ -59,8 +58,7 @@ class TextRow:
     day_terms: str
 
 
-@dataclass(frozen=True, slots=True)
-class VectorRow:
+class VectorRow(NamedTuple):
     """One vector as one link sees it; ``vector`` is little-endian float32, or None when it is gone."""
 
     seq: int

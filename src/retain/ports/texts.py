@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from retain.model.query import WordsQuery
 from retain.model.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class TextHit:
+class TextHit(NamedTuple):
     """A memory and what its words say about a question.
 
     ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one

@@ -38,6 +38,7 @@ class HashEmbedder:
 
     Config = HashConfig
     provider = "hash"
+    in_process = True
     model = "bow-v1"
     destination = "this machine"
 

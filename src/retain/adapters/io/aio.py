@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -12,7 +13,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from retain.adapters.io.aio_waits import LoopBell, LoopLock, settle
+from retain.adapters.io.aio_waits import Left, LoopBell, LoopLock, Section, settle
 from retain.adapters.io.http import (
     Body,
     Lines,
@@ -23,6 +24,8 @@ from retain.adapters.io.http import (
     stream_options,
     translated,
 )
+from retain.adapters.io.turns import Turn
+from retain.drive import drive
 from retain.errors import UsageError
 from retain.ports.io import HttpRequest, HttpResponse
 
@@ -46,6 +49,8 @@ class AsyncIo:
     def __init__(self, *, threads: int = 4) -> None:
         self._threads = threads
         self._pools: dict[int, ThreadPoolExecutor] = {}  # by process id: threads do not survive a fork
+        self._here = threading.local()
+        self._turn = Turn()
         self._units: set[Future[Any]] = set()
         self._tasks: dict[asyncio.Task[None], _Background] = {}
         self._clients: dict[asyncio.AbstractEventLoop, _KeptClient] = {}
@@ -56,6 +61,8 @@ class AsyncIo:
         A cancelled caller is let go at once, and the unit still runs to its end: half a unit of work is
         worse than one whose result nobody reads.
         """
+        if (section := self._section()) is not None:
+            return section.step(work)
         unit = self._pool().submit(copy_context().run, work)
         self._units.add(unit)
         unit.add_done_callback(self._units.discard)
@@ -66,11 +73,43 @@ class AsyncIo:
             raise
         return unit.result()
 
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run the coroutine on one thread, and its work there and then; without its caller it ends at the next step."""
+        if self._section() is not None:
+            return await work()
+        section = Section()
+        try:
+            return await self.run(lambda: self._as_one(section, work))
+        except asyncio.CancelledError:
+            section.left = True
+            raise
+
+    def _section(self) -> Section | None:
+        """What this thread does as one unit, if it does."""
+        return getattr(self._here, "section", None)
+
+    def _as_one(self, section: Section, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self._here.section = section
+        try:
+            return drive(work())
+        finally:
+            del self._here.section
+
     def _pool(self) -> ThreadPoolExecutor:
         process = os.getpid()
         if process not in self._pools:
             self._pools[process] = ThreadPoolExecutor(self._threads, "retain-io")
         return self._pools[process]
+
+    async def run_long(self, work: Callable[[], T]) -> T:
+        """Run the work on a thread; within a unit of several steps, others have the turn meanwhile."""
+        if self._section() is None or not self._turn.held:
+            return await self.run(work)
+        self._turn.give(for_long=True)
+        try:
+            return await self.run(work)
+        finally:
+            self._turn.take()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
         """Run all side by side, results in order; the first error (in that order) is raised after all have ended."""
@@ -121,8 +160,8 @@ class AsyncIo:
         return LoopLock()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """Nothing is held: the pool is small, and tasks take turns by themselves."""
-        return nullcontext()
+        """The one lock of all units of several steps; tasks on the loop take turns by themselves."""
+        return nullcontext() if self._section() is None else self._turn
 
     def bell(self) -> LoopBell:
         """A new bell between tasks."""
@@ -214,7 +253,7 @@ def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
 
 def _log_unread_error(unit: Future[Any]) -> None:
     error = unit.exception()
-    if error is not None:
+    if error is not None and not isinstance(error, Left):
         _log.error("work failed after its caller was cancelled", exc_info=error)
 
 

@@ -1,10 +1,32 @@
-"""What tasks wait for on an event loop: locks and bells."""
+"""What tasks wait for on an event loop: locks, bells, and several steps at once."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
 from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+
+class Left(BaseException):
+    """Whoever asked for something has gone."""
+
+
+@dataclass(slots=True)
+class Section:
+    """Several steps as one unit on a thread; between two of them it ends when nobody waits for it any more."""
+
+    left: bool = False
+
+    def step(self, work: Callable[[], T]) -> T:
+        """Do the next step here and now."""
+        if self.left:
+            raise Left
+        return work()
 
 
 def settle(end: asyncio.Future[None]) -> None:

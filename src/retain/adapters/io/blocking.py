@@ -25,6 +25,7 @@ from retain.adapters.io.http import (
     stream_options,
     translated,
 )
+from retain.adapters.io.turns import Turn
 from retain.drive import drive
 from retain.ports.io import HttpRequest, HttpResponse
 
@@ -51,13 +52,27 @@ class BlockingIo:
         # By process id: what a forked child finds under its parent's is not its own to use or to close.
         self._clients: dict[int, httpx2.Client] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
-        self._turn = _ThreadLock()
+        self._turn = Turn()
         self._spawned: dict[threading.Thread, _Background] = {}
         self._here = threading.local()
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run the work here and now."""
         return work()
+
+    async def run_long(self, work: Callable[[], T]) -> T:
+        """Run the work here, and let others have the turn meanwhile."""
+        if not self._turn.held:
+            return work()
+        self._turn.give(for_long=True)
+        try:
+            return work()
+        finally:
+            self._turn.take()
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run it here and now, as everything."""
+        return await work()
 
     async def gather(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
         """Run all, results in order; the first error (in that order) is raised after all have ended."""

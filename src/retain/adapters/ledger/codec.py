@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -34,6 +35,10 @@ SELECT_LINK: Final = ", ".join(f"l.{name}" for name in LINK_COLUMNS)
 _DATA_AT, _METADATA_AT = INSERTED.index("data"), INSERTED.index("metadata")
 
 
+_scope: Final = lru_cache(maxsize=256)(Scope)
+"""The rows of one answer mostly have one scope; it cannot be changed, so they may share it."""
+
+_decode: Final = json.JSONDecoder().raw_decode
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
@@ -47,7 +52,9 @@ def load(text: str | None) -> dict[str, Any]:
     if not text or text == "{}":
         return {}
     try:
-        value = json.loads(text)
+        value, end = _decode(text)
+        if end != len(text):  # blanks may follow; nothing else may
+            value = json.loads(text)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -63,16 +70,14 @@ def record_params(record: Record) -> list[Any]:
 
 def to_record(row: Row) -> Record:
     """A record from a row that starts with ``SELECT_RECORD``."""
-    values = list(row[:_WIDTH])
-    values[_DATA] = load(values[_DATA])
-    values[_METADATA] = load(values[_METADATA])
+    values = (*row[:_DATA], load(row[_DATA]), load(row[_METADATA]), *row[_METADATA + 1 : _WIDTH])
     return Record(*values)
 
 
 def to_link(row: Row) -> Link:
     """A link from a row of ``SELECT_LINK``."""
     tenant, user, agent, run, created_at, dedupe, origin, use_count, last_used_at = row
-    return Link(Scope(tenant, user, agent, run), created_at, dedupe, origin, use_count, last_used_at)
+    return Link(_scope(tenant, user, agent, run), created_at, dedupe, origin, use_count, last_used_at)
 
 
 def link_part(row: Row) -> Row:

@@ -33,7 +33,7 @@ class Sql(Protocol):
         ...
 
     async def many(self, query: str, params: Iterable[Params]) -> None:
-        """The same statement for many parameter rows."""
+        """The same statement for many parameter rows; or for one, where nobody needs to know what it changed."""
         ...
 
 

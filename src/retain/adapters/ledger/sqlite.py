@@ -47,6 +47,7 @@ class SqliteLedger(SqliteCopies):
     """See ``retain.ports.ledger.Ledger``."""
 
     Config = SqliteConfig
+    in_process = True
 
     def __init__(self, config: SqliteConfig, io: Io) -> None:
         self._config, self._io = config, io

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retain.adapters.ledger.seam import Sql
+from retain.adapters.ledger.tables.accounts import AccountsTable
 from retain.adapters.ledger.tables.admin import AdminTable
 from retain.adapters.ledger.tables.agents import AgentsTable
 from retain.adapters.ledger.tables.bulk import BulkTables
@@ -49,6 +50,7 @@ class SqlTx:
         self.calibration = CalibrationTable(sql)
         self.provenance = ProvenanceTable(sql)
         self.api_keys = ApiKeysTable(sql)
+        self.accounts = AccountsTable(sql)
         self.metrics = MetricsTable(sql)
         self.owned = OwnedRows(sql)
         self.erasure = ErasureTable(sql)

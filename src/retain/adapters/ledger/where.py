@@ -160,7 +160,10 @@ class _Column:
 
     def one_of(self, values: Sequence[object]) -> Sql:
         absent = "" if self.name in EMPTY_IS_ABSENT else None
-        return among(self.sql, [bound(value) for value in values if self._fits(value) and value != absent])
+        fitting = tuple(value for value in values if self._fits(value) and value != absent)
+        if len(fitting) <= 1:
+            return among(self.sql, [bound(value) for value in fitting])
+        return Sql(f"{self.sql} IN ({', '.join('?' * len(fitting))})", fitting)
 
     def ordered(self, sign: str, value: object) -> Sql:
         return Sql(f"{self.nullable} {sign} ?", (value,)) if self._fits(value) else FALSE

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from retain.adapters.text.postings import Postings
 from retain.model.conversation import Conversation, conversation_of, goes_on
+from retain.model.instant import Instant
 from retain.ports.ledger import TextRow
 
 _SPARE: Final = 256
@@ -36,6 +37,12 @@ class Codes:
         for word in set(text.split()):
             self.by_word.setdefault(word, []).append(number)
         return number
+
+    def many(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of texts, most of which occur many times."""
+        for text in dict.fromkeys(texts):
+            self.of(text)
+        return [self.numbers[text] for text in texts]
 
     def known(self, text: str) -> int:
         """The number of a text, -1 if it has none."""
@@ -82,6 +89,14 @@ class Columns:
         return int(sum(getattr(self, name).nbytes for name in self.__slots__))
 
 
+class End(NamedTuple):
+    """The last row of a conversation."""
+
+    at: int
+    created_at: Instant
+    occurred_at: Instant
+
+
 @dataclass(slots=True)
 class Shared:
     """What all states of a partition share: it only ever grows behind what a reader knows."""
@@ -92,7 +107,7 @@ class Shared:
     speakers: Codes = field(default_factory=Codes)
     days: Codes = field(default_factory=Codes)
     names: Codes = field(default_factory=Codes)
-    last: dict[Conversation, tuple[int, TextRow]] = field(default_factory=dict)
+    last: dict[Conversation, End] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -157,7 +172,7 @@ class TextPartition:
         A reader may see this while it looks: it then skips what is no longer there, as the next one will.
         """
         before, after = self.shared.columns.before, self.shared.columns.after
-        ends = {at for at, _ in self.shared.last.values()}
+        ends = {end.at for end in self.shared.last.values()}
         for at in gone:
             if int(at) in ends:
                 return False
@@ -184,10 +199,10 @@ class TextPartition:
         here = slice(self.rows, self.rows + len(rows))
         columns.seqs[here] = [row.seq for row in rows]
         for column, name in enumerate(("agent_id", "run_id", "layer")):
-            columns.labels[column, here] = [shared.ids.of(getattr(row, name)) for row in rows]
+            columns.labels[column, here] = shared.ids.many([getattr(row, name) for row in rows])
         columns.lengths[here] = [body.count(" ") + 1 for body in bodies]
-        columns.speakers[here] = [shared.speakers.of(row.speaker_terms) for row in rows]
-        columns.days[here] = [shared.days.of(row.day_terms) for row in rows]
+        columns.speakers[here] = shared.speakers.many([row.speaker_terms for row in rows])
+        columns.days[here] = shared.days.many([row.day_terms for row in rows])
         columns.asking[here] = [question_share(row.text) if "?" in row.text else 0.0 for row in rows]
         columns.own[here] = [row.own_words for row in rows]
         for name in {row.speaker for row in rows if row.own_words}:
@@ -201,16 +216,16 @@ class TextPartition:
         if name is None:
             return
         before = self.shared.last.get(name)
-        if before is not None and goes_on(row.run_id, before[1].occurred_at, row.occurred_at):
-            self.shared.columns.before[at] = before[0]
-            self.shared.columns.after[before[0]] = at
-        self.shared.last[name] = at, row
+        if before is not None and goes_on(row.run_id, before.occurred_at, row.occurred_at):
+            self.shared.columns.before[at] = before.at
+            self.shared.columns.after[before.at] = at
+        self.shared.last[name] = End(at, row.created_at, row.occurred_at)
 
     def _comes_before(self, row: TextRow) -> bool:
         """Whether a new row belongs earlier in its conversation than what is there: a revised turn keeps its place."""
         name = conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
         before = self.shared.last.get(name) if name is not None else None
-        return before is not None and row.created_at < before[1].created_at
+        return before is not None and row.created_at < before.created_at
 
 
 def question_share(text: str) -> float:

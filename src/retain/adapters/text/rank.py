@@ -24,15 +24,21 @@ def found(partition: TextPartition, query: WordsQuery) -> list[TextHit]:
     """The best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
     if not partition.count:
         return []
+    speaker = partition.shared.speakers.known(query.named) if query.named else -1
+    hits = _matching(partition, query, speaker) if query.words else []
+    if not query.also:
+        return hits
+    known = {hit.seq for hit in hits}
+    others = [at for at in _places(partition, query.also) if _seq(partition, at) not in known]
+    return hits + _hits(partition, others, np.zeros(len(others)), speaker)
+
+
+def _matching(partition: TextPartition, query: WordsQuery, speaker: int) -> list[TextHit]:
     allowed = _allowed(partition, query)
     scores = _scores(partition, query.words)
     matching = np.nonzero(scores > 0 if allowed is None else (scores > 0) & allowed)[0]
     best = _once(partition, _best(scores, matching, _LINKS * query.limit), query.limit)
-    speaker = partition.shared.speakers.known(query.named) if query.named else -1
-    hits = [_hit(partition, at, float(scores[at]), speaker) for at in best]
-    known = {hit.seq for hit in hits}
-    others = [at for at in _places(partition, query.also) if _seq(partition, at) not in known]
-    return hits + [_hit(partition, at, 0.0, speaker) for at in others]
+    return _hits(partition, best, scores[best], speaker)
 
 
 def around(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
@@ -133,10 +139,10 @@ def _best(scores: Any, places: Any, limit: int) -> Any:
 def _once(partition: TextPartition, places: Any, limit: int) -> list[int]:
     """The first places, one for each memory: it may be linked more than once."""
     kept: dict[int, int] = {}
-    for at in places:
+    for seq, at in zip(partition.shared.columns.seqs[places].tolist(), places.tolist(), strict=True):
         if len(kept) == limit:
             break
-        kept.setdefault(_seq(partition, at), int(at))
+        kept.setdefault(seq, at)
     return list(kept.values())
 
 
@@ -146,7 +152,8 @@ def _places(partition: TextPartition, seqs: Sequence[int]) -> list[int]:
     known = partition.shared.columns.seqs[: partition.rows]
     wanted = np.array(seqs, dtype=np.int64)
     places = np.minimum(np.searchsorted(known, wanted), partition.rows - 1)
-    return [int(at) for at, seq in zip(places, wanted, strict=True) if known[at] == seq]
+    found: list[int] = places[known[places] == wanted].tolist()
+    return found
 
 
 def _near(partition: TextPartition, at: int) -> list[tuple[int, int]]:
@@ -165,8 +172,9 @@ def _seq(partition: TextPartition, at: int) -> int:
     return int(partition.shared.columns.seqs[at])
 
 
-def _hit(partition: TextPartition, at: int, score: float, speaker: int) -> TextHit:
+def _hits(partition: TextPartition, places: list[int], scores: Any, speaker: int) -> list[TextHit]:
     columns = partition.shared.columns
-    own = bool(columns.own[at])
-    spoken = own and columns.speakers[at] == speaker
-    return TextHit(_seq(partition, at), score, float(spoken), float(columns.asking[at]), own)
+    own = columns.own[places].astype(bool)
+    spoken = (own & (columns.speakers[places] == speaker)).astype(np.float64)
+    told = (columns.seqs[places], scores, spoken, columns.asking[places], own)
+    return list(map(TextHit, *(column.tolist() for column in told)))

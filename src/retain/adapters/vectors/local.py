@@ -21,6 +21,9 @@ from retain.ports.index import DenseHit
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger, Tx, VectorRow
 
+_LONG: Final = 40_000_000
+"""To compare a question with more bytes than this takes longer than to hand the turn over and take it back."""
+
 _TIMES: Final = 4
 _AT_LEAST: Final = 100
 """Of what is held as bytes, so many times the wanted number, and at least so many, are looked at again."""
@@ -58,7 +61,8 @@ class LocalVectors:
         own: set[int] = set()
         for user in users:
             partition = await self._held.fresh((query.scope.tenant_id, user, _space(query.signature, self.quant)))
-            found = await self._io.run(partial(partition.nearest, wide))
+            run = self._io.run_long if partition.bytes > _LONG else self._io.run
+            found = await run(partial(partition.nearest, wide))
             hits += found
             if self.quant and query.spoken is not None:
                 own |= partition.own(found)

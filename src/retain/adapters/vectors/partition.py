@@ -20,6 +20,8 @@ from retain.ports.ledger import VectorRow
 _SPARE: Final = 64
 _DEAD_SHARE: Final = 0.25
 _OWN: Final = 3
+_AT_ONCE: Final = 1024
+"""So many vectors are written at a time: all of them at once would take twice the memory for a moment."""
 
 
 @dataclass(slots=True)
@@ -30,6 +32,11 @@ class _Codes:
 
     def of(self, text: str) -> int:
         return self.numbers.setdefault(text, len(self.numbers))
+
+    def many(self, texts: Sequence[str]) -> list[int]:
+        for text in set(texts):
+            self.of(text)
+        return [self.numbers[text] for text in texts]
 
     def known(self, text: str) -> int:
         return self.numbers.get(text, -1)
@@ -93,11 +100,13 @@ class Partition:
         if not rows:
             return
         start, end = self.rows, self.rows + len(rows)
-        self.block.put(start, matrix([row.vector or b"" for row in rows]))
-        self.seqs[start:end] = [row.seq for row in rows]
-        for column, values in enumerate(zip(*((row.agent_id, row.run_id, row.layer) for row in rows), strict=True)):
-            self.labels[column, start:end] = [self.codes.of(value) for value in values]
-        self.labels[_OWN, start:end] = [row.own_words for row in rows]
+        seqs, agents, runs, layers, vectors, own = zip(*rows, strict=True)
+        for at in range(0, len(rows), _AT_ONCE):
+            self.block.put(start + at, matrix(vectors[at : at + _AT_ONCE]))
+        self.seqs[start:end] = seqs
+        for column, values in enumerate((agents, runs, layers)):
+            self.labels[column, start:end] = self.codes.many(values)
+        self.labels[_OWN, start:end] = own
         if self.alive is not None:
             self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
         self.rows = end
@@ -108,8 +117,9 @@ class Partition:
             return []
         scores = self._cosines(query)
         places = self._once(self._allowed(query))
-        hits = [DenseHit(int(self.seqs[at]), float(scores[at])) for at in _top(scores, places, query.limit)]
-        return hits + self._extra(query, scores, {hit.seq for hit in hits})
+        best = _top(scores, places, query.limit)
+        seqs = self.seqs[best].tolist()
+        return [*map(DenseHit, seqs, scores[best].tolist()), *self._extra(query, scores, set(seqs))]
 
     def _cosines(self, query: VectorQuery) -> Any:
         """The cosine of every row; what is held in somebody's own words is compared with the question as spoken."""
@@ -132,7 +142,10 @@ class Partition:
             if wanted:
                 masks.append(self.labels[column, : self.rows] == self.codes.known(wanted))
         if query.layers:
-            masks.append(np.isin(self.labels[2, : self.rows], [self.codes.known(layer) for layer in query.layers]))
+            known = [number for number in map(self.codes.known, query.layers) if number >= 0]
+            table = np.zeros(len(self.codes.numbers), dtype=bool)
+            table[known] = True
+            masks.append(table[self.labels[2, : self.rows]])
         if query.among is not None:
             masks.append(np.isin(self.seqs[: self.rows], list(query.among)))
         return np.logical_and.reduce(masks) if masks else None
@@ -148,10 +161,13 @@ class Partition:
         if not len(wanted):
             return []
         places = self._places(wanted)
+        here = self.seqs[places] == wanted
+        if self.alive is not None:
+            here &= self.alive[places]
+        places = places[here]
         return [
-            DenseHit(int(seq), float(scores[place]), extra=True)
-            for seq, place in zip(wanted, places, strict=True)
-            if self.seqs[place] == seq and (self.alive is None or self.alive[place])
+            DenseHit(seq, cosine, extra=True)
+            for seq, cosine in zip(self.seqs[places].tolist(), scores[places].tolist(), strict=True)
         ]
 
     def _places(self, seqs: Any) -> Any:

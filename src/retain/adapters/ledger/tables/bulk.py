@@ -11,8 +11,8 @@ from retain.adapters.ledger.tables.fulltext import FullTextTable
 from retain.model.memory import TextDoc
 from retain.ports.bulk import BulkRow, BulkTable
 
-FIRST: Final = ("memories", "entities", "links", "vectors")
-"""Others refer to the first two, and the words of the full text belong to links that are there."""
+FIRST: Final = ("memories", "entities", "accounts", "links", "vectors")
+"""Others refer to the first three, and the words of the full text belong to links that are there."""
 
 WORDS: Final = BulkTable("words", ("seq", "body", "key", "speaker", "day", "scope"), ("seq",), refers="seq")
 """They are put through the full text, which keeps an index over them."""
@@ -62,7 +62,7 @@ class BulkTables:
 
     async def put_words(self, rows: Iterable[BulkRow]) -> None:
         """Put words into the full text."""
-        await FullTextTable(self._sql).put_many(docs(rows))
+        await FullTextTable(self._sql).put_back(docs(rows))
 
     async def reserve(self, table: BulkTable, count: int) -> list[int]:
         query = f"SELECT coalesce(max({table.number}), 0) FROM {table.name}"

@@ -21,6 +21,9 @@ _SCOPED: Final = ("signals", "jobs", "receipts", "entities")
 _BY_USER: Final = ("counters",)
 """Tables that count by user: they go with the user, and say nothing of a single agent, run or memory."""
 
+_BOUND: Final = ("accounts",)
+"""Tables whose rows stand for a user: the login and the name of whoever goes, and with them their sessions."""
+
 _OF_EVENTS: Final = ("old_text", "new_text", "reason", "before", "after")
 _TEXTS: Final[dict[str, tuple[str, ...]]] = {
     "events": _OF_EVENTS,
@@ -31,7 +34,7 @@ _TEXTS: Final[dict[str, tuple[str, ...]]] = {
 }
 _OF_VERSIONS: Final = ("text", "key", "data", "metadata")
 _NAMING: Final = {
-    "user_id": ("links", "events", "signals", "jobs", "receipts", "entities", "changes", "counters"),
+    "user_id": ("links", "events", "signals", "jobs", "receipts", "entities", "changes", "counters", "accounts"),
     "agent_id": ("links", "events", "signals", "jobs", "receipts", "entities"),
     "run_id": ("links", "events", "signals", "jobs", "receipts", "entities"),
     "memory_id": ("events", "suppressed"),
@@ -301,7 +304,7 @@ def _scoped(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for table in _SCOPED:
         yield table, f"tenant_id = ?{inside}", (subject.tenant_id, *values)
     if subject.is_a_user:
-        for table in _BY_USER:
+        for table in (*_BY_USER, *_BOUND):
             yield table, "tenant_id = ? AND user_id = ?", (subject.tenant_id, subject.scope.user_id)
     if (key := _setting_key(subject)) is not None:
         kind, _, name = key.partition(":")

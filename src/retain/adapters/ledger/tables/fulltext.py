@@ -7,16 +7,18 @@ looks at the rows it does not know yet. They are those behind its last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from retain.adapters.ledger.seam import Sql
+from retain.adapters.ledger.seam import Row, Sql
 from retain.model.memory import TextDoc
 from retain.model.query import TextQuery
 from retain.ports.ledger import TextRow
 
 BEHIND: Final = 256
-"""How many rows the index may be behind."""
+"""How many rows the index may be behind, and a few more."""
+
+_LOOK: Final = 16
 
 _COLUMNS: Final = "body, key, speaker, day, scope"
 _INSERT: Final = f"INSERT INTO words (seq, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
@@ -30,11 +32,15 @@ _MATCH: Final = (
     "WHERE fulltext MATCH ? ORDER BY bm25(fulltext, 1.0, 1.0, 1.0, 1.0, 0.0) LIMIT ?"
 )
 _BEHIND: Final = f"SELECT seq, {_COLUMNS} FROM words WHERE seq > ?"
+_PAGE: Final = 2000
 _RARE: Final = 2.0
 """What a word counts in a row that is not indexed yet: as much as one that stands in a tenth of all rows."""
 
-_ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
-       coalesce(m.occurred_at, ''), coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
+# When it was said tells its place in a conversation, and is asked for only where there is one.
+_ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''),
+       CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.created_at ELSE '' END,
+       CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.occurred_at ELSE '' END,
+       coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
        coalesce(json_extract(m.data, '$.speaker'), ''), iif(instr(m.text, '?'), m.text, ''), f.body,
        coalesce(f.key, ''), coalesce(f.speaker, ''), coalesce(f.day, '')"""
 _ALL: Final = f"""
@@ -42,8 +48,8 @@ SELECT l.memory_seq, {_ROW}
 FROM links l
 JOIN memories m ON m.seq = l.memory_seq
 JOIN words f ON f.seq = l.memory_seq
-WHERE l.tenant_id = ? AND l.user_id = ?
-ORDER BY l.memory_seq"""
+WHERE l.tenant_id = ? AND l.user_id = ? AND l.memory_seq > ?
+ORDER BY l.memory_seq LIMIT ?"""
 _CHANGED: Final = f"""
 SELECT t.memory_seq, {_ROW}
 FROM (SELECT DISTINCT tenant_id, memory_seq FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ?) t
@@ -60,18 +66,33 @@ class FullTextTable:
         self._sql = sql
 
     async def put(self, seq: int, doc: TextDoc) -> None:
-        await self.put_many([(seq, doc)])
+        await self.put_back([(seq, doc)])
 
     async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
-        rows = [(seq, one.body, one.key, one.speaker, one.day, one.scope) for seq, one in docs]
+        rows = await self._insert(docs)
+        # They are the last there are, so the index knows none of them; how far it is behind is looked at now and then.
+        if rows and rows[-1][0] // _LOOK != (rows[0][0] - 1) // _LOOK:
+            await self._follow(rows[-1][0], await self._last_indexed())
+
+    async def put_back(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
+        """The same for versions that may be older than others."""
+        rows = await self._insert(docs)
         if not rows:
             return
-        await self._sql.many(_INSERT, rows)
         last = await self._last_indexed()
-        again = [(row[0],) for row in rows if row[0] <= last]  # an older memory whose words changed
+        again = [(row[0],) for row in rows if row[0] <= last]
         if again:
             await self._sql.many(f"{_INDEX}seq = ?", again)
-        if max(row[0] for row in rows) - last >= BEHIND:
+        await self._follow(max(row[0] for row in rows), last)
+
+    async def _insert(self, docs: Iterable[tuple[int, TextDoc]]) -> list[tuple[int, str, str, str, str, str]]:
+        rows = [(seq, one.body, one.key, one.speaker, one.day, one.scope) for seq, one in docs]
+        if rows:
+            await self._sql.many(_INSERT, rows)
+        return rows
+
+    async def _follow(self, newest: int, last: int) -> None:
+        if newest - last >= BEHIND:
             await self._sql.run(f"{_INDEX}seq > ?", (last,))
 
     async def drop(self, seqs: Iterable[int]) -> None:
@@ -103,10 +124,36 @@ class FullTextTable:
 
     async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
         if since is None:
-            rows = await self._sql.rows(_ALL, (tenant_id, user_id))
-        else:
-            rows = await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id))
-        return [TextRow(*row) for row in rows]
+            return await self._whole(tenant_id, user_id)
+        return list(map(TextRow._make, await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id))))
+
+    async def _whole(self, tenant_id: str, user_id: str) -> list[TextRow]:
+        """All rows, a page at a time: of most columns the rows share a few values, and each is kept once."""
+        found: list[TextRow] = []
+        shared: dict[str, str] = {}
+        after, limit = -1, _PAGE
+        while True:
+            page = await self._sql.rows(_ALL, (tenant_id, user_id, after, limit))
+            is_last = len(page) < limit
+            kept = page if is_last else _without_last(page)
+            found += [_text_row(row, shared.setdefault) for row in kept]
+            if is_last:
+                return found
+            after, limit = (kept[-1][0], limit) if kept else (after, 2 * limit)
+
+
+def _without_last(page: list[Row]) -> list[Row]:
+    """A page without its last memory, which may have more links than fit."""
+    end = len(page)
+    while end and page[end - 1][0] == page[-1][0]:
+        end -= 1
+    return page[:end]
+
+
+def _text_row(row: Row, of: Callable[[str, str], str]) -> TextRow:
+    seq, agent, run, layer, *said, speaker, text, body, key, spoken, day = row
+    who = of(agent, agent), of(run, run), of(layer, layer)
+    return TextRow._make((seq, *who, *said, of(speaker, speaker), text, body, key, of(spoken, spoken), of(day, day)))
 
 
 def _expression(query: TextQuery) -> str:

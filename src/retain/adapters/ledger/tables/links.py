@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from retain.adapters.ledger.codec import LINK_COLUMNS, SELECT_LINK, to_link
-from retain.adapters.ledger.seam import Sql, marks
+from retain.adapters.ledger.seam import Sql, chunks, marks
 from retain.model.instant import Instant
 from retain.model.memory import Link
 from retain.model.scope import Scope
 
 _INSERT = f"INSERT INTO links ({', '.join(LINK_COLUMNS)}, memory_seq) VALUES ({marks(len(LINK_COLUMNS) + 1)})"
-
-
+_USED = (
+    "UPDATE links SET use_count = use_count + 1, last_used_at = ? "
+    "WHERE tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ?"
+)
 _OWN_FIRST = "ORDER BY l.origin = 'mirror', l.user_id, l.agent_id, l.run_id"
 
 
@@ -39,21 +41,31 @@ class LinksTable:
         )
         return None if row is None else int(row[0])
 
+    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for part in chunks(dedupes):
+            query = f"SELECT dedupe FROM links WHERE tenant_id = ? AND dedupe IN ({marks(len(part))})"
+            found.update(row[0] for row in await self._sql.rows(query, (tenant_id, *part)))
+        return found
+
     async def release(self, tenant_id: str, seq: int) -> None:
-        await self._sql.run("UPDATE links SET dedupe = NULL WHERE tenant_id = ? AND memory_seq = ?", (tenant_id, seq))
+        query = "UPDATE links SET dedupe = NULL WHERE tenant_id = ? AND memory_seq = ?"
+        await self._sql.many(query, [(tenant_id, seq)])
 
     async def remove(self, seq: int, scope: Scope) -> None:
-        await self._sql.run(
+        await self._sql.many(
             "DELETE FROM links WHERE tenant_id = ? AND memory_seq = ? AND user_id = ? AND agent_id = ? AND run_id = ?",
-            (scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id),
+            [(scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id)],
         )
 
     async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
-        await self._sql.many(
-            "UPDATE links SET use_count = use_count + 1, last_used_at = ? WHERE tenant_id = ? AND memory_seq = ? "
-            "AND user_id = ? AND agent_id = ? AND run_id = ?",
-            ((at, who.tenant_id, seq, who.user_id, who.agent_id, who.run_id) for seq, who in links),
-        )
+        by_scope: dict[Scope, list[int]] = {}
+        for seq, who in links:
+            by_scope.setdefault(who, []).append(seq)
+        for who, seqs in by_scope.items():
+            for part in chunks(seqs):
+                ids = (who.tenant_id, who.user_id, who.agent_id, who.run_id)
+                await self._sql.many(f"{_USED} AND memory_seq IN ({marks(len(part))})", [(at, *ids, *part)])
 
 
 def _params(tenant_id: str, seq: int, link: Link) -> tuple[Any, ...]:

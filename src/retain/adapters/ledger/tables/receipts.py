@@ -27,7 +27,7 @@ class ReceiptsTable:
 
     async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
         who = (scope.tenant_id, receipt_id, scope.user_id, scope.agent_id, scope.run_id)
-        await self._sql.run(_INSERT, (*who, dump(body), at))
+        await self._sql.many(_INSERT, [(*who, dump(body), at)])
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         query = "SELECT body FROM receipts WHERE tenant_id = ? AND id = ?"
@@ -44,8 +44,8 @@ class ReceiptsTable:
         await self._sql.run(query, (dump(body), tenant_id, receipt_id))
 
     async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
-        await self._sql.run("DELETE FROM receipts WHERE tenant_id = ? AND created_at < ?", (tenant_id, before))
-        await self._sql.run(_SURPLUS, (tenant_id, tenant_id, max(keep, 1) - 1))
+        await self._sql.many("DELETE FROM receipts WHERE tenant_id = ? AND created_at < ?", [(tenant_id, before)])
+        await self._sql.many(_SURPLUS, [(tenant_id, tenant_id, max(keep, 1) - 1)])
 
     async def forget(self, scope: Scope) -> None:
         given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from retain.adapters.ledger.seam import Sql
+from retain.model.account import StoredSecret
 from retain.model.instant import Instant
 from retain.ports.erasure import WHOLE_STORE, Erased, KnownCopy
 
@@ -39,6 +40,18 @@ class VaultTable:
     async def put_keys(self, keys: Mapping[str, bytes], at: Instant) -> None:
         query = f"{_PUT_KEY}ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value"
         await self._sql.many(query, ((tenant, _KEY, key.hex(), at) for tenant, key in keys.items()))
+
+    async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
+        query = "SELECT value, created_at FROM secrets WHERE tenant_id = ? AND name = ?"
+        row = await self._sql.one(query, (tenant_id, name))
+        return None if row is None else StoredSecret(bytes.fromhex(row[0]), row[1])
+
+    async def put_secret(self, tenant_id: str, name: str, secret: StoredSecret | None) -> None:
+        if secret is None:
+            await self._sql.run("DELETE FROM secrets WHERE tenant_id = ? AND name = ?", (tenant_id, name))
+            return
+        changed = "ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, created_at = excluded.created_at"
+        await self._sql.run(f"{_PUT_KEY}{changed}", (tenant_id, name, secret.value.hex(), secret.created_at))
 
     async def erasures(self) -> list[Erased]:
         query = (

@@ -81,10 +81,10 @@ class VectorsTable:
 
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
         for part in chunks(list(seqs)):
-            await self._sql.run(
+            await self._sql.many(
                 "INSERT INTO changes (tenant_id, user_id, memory_seq) SELECT DISTINCT tenant_id, user_id, memory_seq "
                 f"FROM links WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})",
-                (tenant_id, *part),
+                [(tenant_id, *part)],
             )
 
     async def stamp(self, tenant_id: str, user_id: str) -> int:
@@ -102,7 +102,7 @@ class VectorsTable:
             rows = await self._sql.rows(_ALL, (signature, tenant_id, user_id))
         else:
             rows = await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id, signature))
-        return [VectorRow(*row) for row in rows]
+        return list(map(VectorRow._make, rows))
 
     async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
         return [(change, seq) for change, seq in await self._sql.rows(_LOG, (cursor, tenant_id, limit))]

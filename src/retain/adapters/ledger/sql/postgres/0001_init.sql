@@ -271,6 +271,38 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_id ON api_keys (id);
 
+-- People who log in. What recognises a password, never the password; the login is folded.
+CREATE TABLE accounts (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    login         TEXT COLLATE "C" NOT NULL,
+    password      TEXT COLLATE "C" NOT NULL,
+    name          TEXT COLLATE "C" NOT NULL DEFAULT '',
+    role          TEXT COLLATE "C" NOT NULL,
+    user_id       TEXT COLLATE "C" NOT NULL DEFAULT '',
+    agent_id      TEXT COLLATE "C" NOT NULL DEFAULT '',
+    disabled      INTEGER NOT NULL DEFAULT 0,
+    created_at    TEXT COLLATE "C" NOT NULL,
+    updated_at    TEXT COLLATE "C" NOT NULL,
+    last_login_at TEXT COLLATE "C",
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, login)
+);
+
+-- One row a login. family recognises every token that was given out for it, current_hash the one that is valid.
+CREATE TABLE account_sessions (
+    tenant_id    TEXT COLLATE "C" NOT NULL,
+    id           TEXT COLLATE "C" NOT NULL,
+    account_id   TEXT COLLATE "C" NOT NULL,
+    family       TEXT COLLATE "C" NOT NULL,
+    current_hash TEXT COLLATE "C" NOT NULL,
+    created_at   TEXT COLLATE "C" NOT NULL,
+    expires_at   TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, account_id) REFERENCES accounts (tenant_id, id) ON DELETE CASCADE
+);
+CREATE INDEX account_sessions_account ON account_sessions (tenant_id, account_id);
+
 CREATE TABLE receipts (
     tenant_id  TEXT COLLATE "C" NOT NULL,
     id         TEXT COLLATE "C" NOT NULL,

@@ -1,6 +1,8 @@
 -- The whole schema. '' in a scope column means "not set". tenant_id leads every key, so that the same
 -- schema can be distributed by tenant. All times are UTC text of one fixed width: text order is time order.
 
+-- "a = 'x' OR a = 'y'" where "a IN ('x', 'y')" would do: SQLite makes a table of such a list at every row it checks,
+-- which is half the work of storing one.
 CREATE TABLE memories (
     seq          INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant_id    TEXT    NOT NULL,
@@ -8,11 +10,14 @@ CREATE TABLE memories (
     version      INTEGER NOT NULL DEFAULT 1 CHECK (version >= 1),
     valid_from   TEXT    NOT NULL,
     valid_to     TEXT,
-    origin       TEXT    NOT NULL CHECK (origin IN ('user', 'assistant', 'tool', 'import', 'derived', 'system')),
+    origin       TEXT    NOT NULL
+                 CHECK (origin = 'user' OR origin = 'assistant' OR origin = 'tool' OR origin = 'import' OR
+                        origin = 'derived' OR origin = 'system'),
     trust        REAL    NOT NULL DEFAULT 1.0,
-    layer        TEXT    NOT NULL CHECK (layer IN ('identity', 'fact', 'episode', 'turn')),
-    kind         TEXT    NOT NULL CHECK (kind IN ('factual', 'episodic', 'procedural', 'semantic',
-                                                  'override', 'derived', 'narrative')),
+    layer        TEXT    NOT NULL CHECK (layer = 'identity' OR layer = 'fact' OR layer = 'episode' OR layer = 'turn'),
+    kind         TEXT    NOT NULL
+                 CHECK (kind = 'factual' OR kind = 'episodic' OR kind = 'procedural' OR kind = 'semantic' OR
+                        kind = 'override' OR kind = 'derived' OR kind = 'narrative'),
     key          TEXT,
     text         TEXT    NOT NULL,
     hash         TEXT    NOT NULL,
@@ -22,9 +27,11 @@ CREATE TABLE memories (
     anchor_at    TEXT    NOT NULL,
     source_count INTEGER NOT NULL DEFAULT 1 CHECK (source_count >= 0),
     status       TEXT    NOT NULL DEFAULT 'active'
-                 CHECK (status IN ('active', 'disabled', 'superseded', 'evicted', 'quarantined', 'deleted')),
+                 CHECK (status = 'active' OR status = 'disabled' OR status = 'superseded' OR status = 'evicted' OR
+                        status = 'quarantined' OR status = 'deleted'),
     source       TEXT    NOT NULL DEFAULT 'manual'
-                 CHECK (source IN ('pattern', 'digest', 'facts', 'manual', 'import', 'summary', 'bootstrap')),
+                 CHECK (source = 'pattern' OR source = 'digest' OR source = 'facts' OR source = 'manual' OR
+                        source = 'import' OR source = 'summary' OR source = 'bootstrap'),
     source_role  TEXT,
     model        TEXT,
     origin_id    TEXT,
@@ -53,7 +60,7 @@ CREATE TABLE links (
     agent_id     TEXT    NOT NULL DEFAULT '',
     run_id       TEXT    NOT NULL DEFAULT '',
     dedupe       TEXT,
-    origin       TEXT    NOT NULL DEFAULT 'direct' CHECK (origin IN ('direct', 'shared', 'mirror')),
+    origin       TEXT    NOT NULL DEFAULT 'direct' CHECK (origin = 'direct' OR origin = 'shared' OR origin = 'mirror'),
     use_count    INTEGER NOT NULL DEFAULT 0 CHECK (use_count >= 0),
     last_used_at TEXT,
     created_at   TEXT    NOT NULL,
@@ -72,8 +79,10 @@ CREATE TABLE events (
     id         TEXT    NOT NULL,
     memory_id  TEXT    NOT NULL,
     event      TEXT    NOT NULL
-               CHECK (event IN ('ADD', 'UPDATE', 'DELETE', 'REPLACE', 'LINK', 'UNLINK', 'DISABLE', 'ENABLE',
-                                'MERGE', 'PROMOTE', 'EVICT', 'SUMMARIZE', 'FEEDBACK', 'REDACT')),
+               CHECK (event = 'ADD' OR event = 'UPDATE' OR event = 'DELETE' OR event = 'REPLACE' OR event = 'LINK' OR
+                      event = 'UNLINK' OR event = 'DISABLE' OR event = 'ENABLE' OR event = 'MERGE' OR
+                      event = 'PROMOTE' OR event = 'EVICT' OR event = 'SUMMARIZE' OR event = 'FEEDBACK' OR
+                      event = 'REDACT'),
     old_text   TEXT,
     new_text   TEXT,
     old_id     TEXT,
@@ -261,6 +270,38 @@ CREATE TABLE api_keys (
     PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX api_keys_id ON api_keys (id);
+
+-- People who log in. What recognises a password, never the password; the login is folded.
+CREATE TABLE accounts (
+    tenant_id     TEXT NOT NULL,
+    id            TEXT NOT NULL,
+    login         TEXT NOT NULL,
+    password      TEXT NOT NULL,
+    name          TEXT NOT NULL DEFAULT '',
+    role          TEXT NOT NULL,
+    user_id       TEXT NOT NULL DEFAULT '',
+    agent_id      TEXT NOT NULL DEFAULT '',
+    disabled      INTEGER NOT NULL DEFAULT 0,
+    created_at    TEXT NOT NULL,
+    updated_at    TEXT NOT NULL,
+    last_login_at TEXT,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, login)
+) WITHOUT ROWID;
+
+-- One row a login. family recognises every token that was given out for it, current_hash the one that is valid.
+CREATE TABLE account_sessions (
+    tenant_id    TEXT NOT NULL,
+    id           TEXT NOT NULL,
+    account_id   TEXT NOT NULL,
+    family       TEXT NOT NULL,
+    current_hash TEXT NOT NULL,
+    created_at   TEXT NOT NULL,
+    expires_at   TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, account_id) REFERENCES accounts (tenant_id, id) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX account_sessions_account ON account_sessions (tenant_id, account_id);
 
 CREATE TABLE receipts (
     tenant_id  TEXT NOT NULL,

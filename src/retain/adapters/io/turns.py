@@ -1,0 +1,187 @@
+"""The turn of short work: threads take it one after the other, several pieces of work at a time.
+
+A thread that takes over the interpreter from another one has to be woken for it, and finds the processor's caches cold:
+that costs a good part of a search. So a thread that always comes back at once keeps the turn for a while, as threads
+keep the interpreter itself; one that does something else in between hands it on.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from contextlib import AbstractAsyncContextManager
+from time import perf_counter, thread_time
+from typing import Final
+
+_SLICE: Final = 0.02
+"""How long a thread that comes back at once may keep the turn while others wait."""
+
+_AT_ONCE: Final = 0.0005
+"""Who comes back within this time comes back at once; of its own time, where another had the turn meanwhile."""
+
+_MEANWHILE: Final = 0.25
+"""Longer than this nobody waits for others alone."""
+
+_HABIT: Final = 4
+"""Who came back at once so many times in a row is expected back."""
+
+_PATIENCE: Final = 0.025
+"""After this time the first in line looks whether whoever was expected back has stayed away."""
+
+_MOMENT: Final = 0.002
+"""No thread takes longer to wake, where it can run at all."""
+
+_DOUBT: Final = 0.25
+"""Once somebody has stayed away, nobody is expected back for so long."""
+
+
+class _Mine(threading.local):
+    """What a thread knows of itself."""
+
+    left = 0.0
+    spent = -1.0
+    habit = 0
+
+    def comes_back(self, now: float) -> bool:
+        """Whether it has done next to nothing else since it gave the turn up."""
+        if self.spent < 0:
+            return now - self.left < _AT_ONCE
+        return now - self.left < _MEANWHILE and thread_time() - self.spent < _AT_ONCE
+
+
+class _Waiting:
+    """A thread in line; ``granted`` once the turn is its own. All but waiting is done under the guard."""
+
+    __slots__ = ("bell", "granted", "watches")
+
+    def __init__(self) -> None:
+        self.bell, self.watches = threading.Lock(), threading.Lock()
+        self.bell.acquire()
+        self.watches.acquire()
+        self.granted = False
+
+    def ring(self) -> None:
+        """Wake it."""
+        if self.bell.locked():
+            self.bell.release()
+
+    def watch(self) -> None:
+        """Tell that it is the first now, and looks by itself."""
+        if self.watches.locked():
+            self.watches.release()
+
+
+class Turn(AbstractAsyncContextManager[None]):
+    """See ``retain.ports.io.Io.turn``. A forked child finds it free."""
+
+    def __init__(self) -> None:
+        self._mine = _Mine()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._taken = threading.Lock()
+        self._guard = threading.Lock()
+        self._line: deque[_Waiting] = deque()
+        self._holder = 0
+        self._since = 0.0
+        self._doubt_until = 0.0
+
+    async def __aenter__(self) -> None:
+        self.take()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.give()
+
+    @property
+    def held(self) -> bool:
+        """Whether this thread has the turn."""
+        return self._holder == threading.get_ident() and self._process == os.getpid()
+
+    def take(self) -> None:
+        """Wait for the turn."""
+        if self._process != os.getpid():  # the threads that may have held it or wait for it do not exist here
+            self._begin()
+        now, mine = perf_counter(), self._mine
+        comes_back = mine.comes_back(now)
+        mine.habit = mine.habit + 1 if comes_back else 0
+        if not self._taken.acquire(blocking=False):
+            self._wait()
+            self._since = perf_counter()
+        elif not comes_back:
+            self._since = now
+        self._holder = threading.get_ident()
+
+    def give(self, *, for_long: bool = False) -> None:
+        """Give the turn up: to the first in line, unless one is expected back before anybody else had begun."""
+        now = self._mine.left = perf_counter()
+        self._holder = 0
+        keeps = not for_long and self._mine.habit >= _HABIT and self._since + _SLICE > now > self._doubt_until
+        if not keeps and self._line and self._hand_over():
+            self._mine.spent = thread_time()
+            return
+        self._mine.spent = -1.0
+        self._taken.release()
+        if not keeps and self._line:  # somebody came while it was given up
+            self._wake_first()
+
+    def _hand_over(self) -> bool:
+        with self._guard:
+            if not self._line:
+                return False
+            first = self._line.popleft()
+            first.granted = True
+            first.ring()
+            return True
+
+    def _wake_first(self) -> None:
+        with self._guard:
+            if self._line:
+                self._line[0].ring()
+
+    def _wait(self) -> None:
+        mine = _Waiting()
+        with self._guard:
+            self._line.append(mine)
+        try:
+            while (seconds := self._left_to_wait(mine)) != 0:
+                rung = mine.bell.acquire(timeout=seconds)
+                if not rung and not self._taken.locked():
+                    self._doubt_until = perf_counter() + _DOUBT
+            self._wake_next()
+        except BaseException:
+            self._withdraw(mine)
+            raise
+
+    def _left_to_wait(self, mine: _Waiting) -> float:
+        """0 when the turn was handed over, or is free and this thread the first in line; -1 is until the bell rings."""
+        with self._guard:
+            if not mine.granted:
+                if self._line[0] is not mine:
+                    return -1
+                if not self._taken.acquire(blocking=False):
+                    mine.watch()
+                    return _PATIENCE
+                self._line.popleft()
+                mine.granted = True
+            return 0
+
+    def _wake_next(self) -> None:
+        """Let the next one begin to watch, and wait for it: it would ask for the interpreter all the while."""
+        with self._guard:
+            if not self._line:
+                return
+            following = self._line[0]
+            following.ring()
+        following.watches.acquire(timeout=_MOMENT)
+
+    def _withdraw(self, mine: _Waiting) -> None:
+        """Leave the line after an interruption; a turn that was granted meanwhile goes on."""
+        with self._guard:
+            if mine in self._line:
+                self._line.remove(mine)
+        if mine.granted:
+            self.give(for_long=True)
+        else:
+            self._wake_first()

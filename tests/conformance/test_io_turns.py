@@ -1,0 +1,166 @@
+"""The turn of short work between threads: one at a time, everybody in the end, and nobody for ever."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from retain.adapters.io.blocking import BlockingIo
+from retain.adapters.io.turns import Turn
+from retain.drive import drive
+
+LONG = 30.0
+
+
+def _threads(*works: Callable[[], Any]) -> None:
+    crew = [threading.Thread(target=work, daemon=True) for work in works]
+    for one in crew:
+        one.start()
+    for one in crew:
+        one.join(LONG)
+    assert not any(one.is_alive() for one in crew)
+
+
+def _in_turn(turn: Turn, work: Callable[[], Any]) -> None:
+    turn.take()
+    try:
+        work()
+    finally:
+        turn.give()
+
+
+def _until(ready: Callable[[], object]) -> None:
+    for _ in range(3000):
+        if ready():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("it never came")
+
+
+def test_one_thread_at_a_time_has_the_turn_and_everybody_gets_it() -> None:
+    turn, inside, most, done = Turn(), [0], [0], [0] * 8
+
+    def piece() -> None:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        os.urandom(4096)  # lets go of the interpreter
+        inside[0] -= 1
+
+    def work(which: int) -> None:
+        for _ in range(200):
+            _in_turn(turn, piece)
+            done[which] += 1
+
+    _threads(*(lambda which=which: work(which) for which in range(8)))
+    assert most[0] == 1
+    assert done == [200] * 8
+    assert not turn.held
+
+
+def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
+    turn, begun, stays_away, done = Turn(), threading.Event(), threading.Event(), list[int]()
+
+    def busy() -> None:
+        for _ in range(50):  # always back at once
+            _in_turn(turn, lambda: None)
+        turn.take()
+        begun.set()
+        _until(lambda: len(turn._line) == 3)
+        turn.give()
+        stays_away.wait(LONG)
+
+    def waits(which: int) -> None:
+        begun.wait(LONG)
+        _in_turn(turn, lambda: done.append(which))
+        if len(done) == 3:
+            stays_away.set()
+
+    _threads(busy, *(lambda which=which: waits(which) for which in range(3)))
+    assert sorted(done) == [0, 1, 2]
+
+
+def test_others_have_the_turn_while_long_work_runs() -> None:
+    io, heard = BlockingIo(), threading.Event()
+
+    async def long_work() -> bool:
+        async with io.turn():
+            return await io.run_long(lambda: heard.wait(LONG))
+
+    async def short_work() -> None:
+        async with io.turn():
+            heard.set()
+
+    answers = list[bool]()
+    _threads(lambda: answers.append(drive(long_work())), lambda: drive(short_work()))
+    assert answers == [True]
+
+
+def test_long_work_of_one_who_has_no_turn_takes_none() -> None:
+    io = BlockingIo()
+
+    async def both() -> list[Any]:
+        alone = await io.run_long(lambda: 1)
+        async with io.turn():
+            with pytest.raises(ZeroDivisionError):
+                await io.run_long(lambda: 1 // 0)
+            inside = io._turn.held
+        return [alone, inside, io._turn.held]
+
+    assert drive(both()) == [1, True, False]
+
+
+def test_who_is_interrupted_in_line_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn, done = Turn(), list[str]()
+    turn.take()
+    looks = Turn._left_to_wait
+
+    def interrupted(self: Turn, mine: Any) -> float:
+        if threading.current_thread().name == "interrupted":
+            raise KeyboardInterrupt
+        return looks(self, mine)
+
+    def waits() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            turn.take()
+        done.append("gone")
+
+    def follows() -> None:
+        _until(lambda: done)
+        _in_turn(turn, lambda: done.append("had it"))
+
+    monkeypatch.setattr(Turn, "_left_to_wait", interrupted)
+    crew = [threading.Thread(target=waits, name="interrupted"), threading.Thread(target=follows)]
+    for one in crew:
+        one.start()
+    _until(lambda: "gone" in done and len(turn._line) == 1)
+    turn.give()
+    for one in crew:
+        one.join(LONG)
+    assert done == ["gone", "had it"]
+    assert not turn._taken.locked()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_finds_the_turn_free() -> None:
+    turn, taken, forked = Turn(), threading.Event(), threading.Event()
+
+    def holds() -> None:
+        taken.set()
+        forked.wait(LONG)
+
+    holder = threading.Thread(target=lambda: _in_turn(turn, holds))
+    holder.start()
+    assert taken.wait(LONG)
+    child = os.fork()
+    if not child:
+        turn.take()
+        turn.give()
+        os._exit(7)
+    forked.set()
+    holder.join(LONG)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

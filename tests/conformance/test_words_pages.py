@@ -1,0 +1,58 @@
+"""A user's words are loaded a page at a time; nobody who asks may notice where a page ends."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from retain.adapters.ledger.tables import fulltext
+from retain.engine.store import enter
+from retain.model.ids import new_id
+from retain.model.memory import Link, Record
+from retain.model.scope import Scope
+from retain.ports.io import Io
+from retain.ports.ledger import TextRow, Tx
+from retain.testing.modes import run
+
+NOW = "2026-03-01T09:00:00.000000Z"
+RUNS = (1, 2, 1, 5, 1, 1, 3, 2)
+"""In how many runs each memory is linked."""
+
+
+async def _stored(tx: Tx, *, number: int, runs: int) -> None:
+    row = Record(new_id(), f"note {number}?", "", NOW, NOW, NOW, NOW, NOW, data={"speaker": "user"})
+    links = [Link(Scope(user_id="alice", run_id=f"r{at}"), NOW, None) for at in range(runs)]
+    await enter(tx, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 7, 16, 1000])
+def test_every_link_comes_once_wherever_a_page_ends(page: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fulltext, "_PAGE", page)
+
+    async def scenario(io: Io) -> list[TextRow]:
+        ledger = SqliteLedger(SqliteConfig(path=None, durable=False), io)
+        await ledger.open()
+        for number, runs in enumerate(RUNS):
+            await ledger.write(partial(_stored, number=number, runs=runs))
+        return await ledger.read(lambda tx: tx.text.partition("default", "alice", None))
+
+    rows = run("blocking", scenario)
+    assert [row.seq for row in rows] == [at for at, runs in enumerate(RUNS, start=1) for _ in range(runs)]
+    assert len({(row.seq, row.run_id) for row in rows}) == sum(RUNS)
+    assert {row.text for row in rows} == {f"note {number}?" for number in range(len(RUNS))}
+
+
+def test_the_day_something_was_said_is_told_only_where_it_is_part_of_a_conversation() -> None:
+    async def scenario(io: Io) -> list[TextRow]:
+        ledger = SqliteLedger(SqliteConfig(path=None, durable=False), io)
+        await ledger.open()
+        await ledger.write(partial(_stored, number=1, runs=1))
+        return [
+            *await ledger.read(lambda tx: tx.text.partition("default", "alice", None)),
+            *await ledger.read(lambda tx: tx.text.partition("default", "bob", None)),
+        ]
+
+    alone = {row.run_id: (row.created_at, row.occurred_at) for row in run("blocking", scenario)}
+    assert alone == {"r0": (NOW, NOW), "": ("", "")}
