@@ -22,6 +22,7 @@ from benchmarks.speed.measure import percentile
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_IN_A_BLOCK: Final = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def process(command: Sequence[str], health: str, port: int, env: Mapping[str, st
 
 
 def _wait(url: str, started: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         if started.poll() is not None:
             raise RuntimeError(f"it ended with {started.returncode}")
@@ -84,6 +85,15 @@ def child(*arguments: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A way to ask: where, what, and with which headers."""
+
+    url: str
+    bodies: Sequence[dict[str, Any]]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What one request costs, in milliseconds; the processor time is that of the gateway alone."""
 
@@ -92,38 +102,55 @@ class Cost:
     p95: float
 
 
-def one_by_one(service: Process, path: str, bodies: Sequence[dict[str, Any]], headers: Mapping[str, str]) -> Cost:
-    """Ask one after the other over one connection; the first few do not count."""
-    walls: list[float] = []
-    with httpx2.Client(base_url=service.url, headers=dict(headers), timeout=30) as client:
-        for body in bodies[: len(bodies) // 10 + 2]:
-            client.post(path, json=body).raise_for_status()
-        before = service.cpu()
-        for body in bodies:
-            began = time.perf_counter()
-            client.post(path, json=body).raise_for_status()
-            walls.append((time.perf_counter() - began) * 1e3)
-        used = service.cpu() - before
-    return Cost(used * 1e3 / len(bodies), median(walls), percentile(walls, 0.95))
+def in_turn(gateway: Process, ways: Mapping[str, Way]) -> dict[str, Cost]:
+    """Ask in each of several ways, over and over in turn, so that whatever else the machine does meets all of them."""
+    walls = {name: list[float]() for name in ways}
+    used = dict.fromkeys(ways, 0.0)
+    with httpx2.Client(timeout=30) as client:
+        for way in ways.values():  # the first few do not count
+            _block(client, way, range(len(way.bodies) // 10 + 2))
+        for start in range(0, max(len(way.bodies) for way in ways.values()), _IN_A_BLOCK):
+            for name, way in ways.items():
+                before = gateway.cpu()
+                walls[name] += _block(client, way, range(start, min(start + _IN_A_BLOCK, len(way.bodies))))
+                used[name] += gateway.cpu() - before
+    return {
+        name: Cost(used[name] * 1e3 / len(found), median(found), percentile(found, 0.95))
+        for name, found in walls.items()
+    }
 
 
-def per_second(url: str, path: str, body: dict[str, Any], headers: Mapping[str, str], seconds: float) -> float:
-    """How many requests sixteen callers get done in a second."""
-    return asyncio.run(_per_second(url, path, body, headers, seconds))
+def _block(client: httpx2.Client, way: Way, numbers: range) -> list[float]:
+    """How long each of some requests takes, one after the other over one connection."""
+    walls = list[float]()
+    for number in numbers:
+        began = time.perf_counter()
+        client.post(way.url, json=way.bodies[number], headers=dict(way.headers)).raise_for_status()
+        walls.append((time.perf_counter() - began) * 1e3)
+    return walls
 
 
-async def _per_second(url: str, path: str, body: dict[str, Any], headers: Mapping[str, str], seconds: float) -> float:
-    done, end = 0, 0.0
+def per_second(ways: Mapping[str, Way], seconds: float, times: int) -> dict[str, list[float]]:
+    """How many requests sixteen callers get done in a second: for each of several ways, in turn, so many times."""
+    for way in ways.values():  # what a service does only once does not count
+        asyncio.run(_per_second(way, min(1.0, seconds)))
+    found = {name: list[float]() for name in ways}
+    for _ in range(times):
+        for name, way in ways.items():
+            found[name].append(round(asyncio.run(_per_second(way, seconds)), 1))
+    return found
+
+
+async def _per_second(way: Way, seconds: float) -> float:
+    done = 0
 
     async def caller(client: httpx2.AsyncClient) -> None:
         nonlocal done
         while time.monotonic() < end:
-            (await client.post(path, json=body)).raise_for_status()
+            (await client.post(way.url, json=way.bodies[0])).raise_for_status()
             done += 1
 
-    async with httpx2.AsyncClient(base_url=url, headers=dict(headers), timeout=30) as client:
-        for _ in range(20):  # what a service does only once does not count
-            (await client.post(path, json=body)).raise_for_status()
+    async with httpx2.AsyncClient(headers=dict(way.headers), timeout=30) as client:
         end = time.monotonic() + seconds
         await asyncio.gather(*(caller(client) for _ in range(16)))
     return done / seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def answer(*rows: Any) -> WireReply:
 
 
 def test_the_official_cohere_client_accepts_the_fake_and_asks_as_we_do(cohere_service: Service) -> None:
-    cohere = pytest.importorskip("cohere", reason="the official client is not installed")
+    cohere: Any = import_module("cohere")
     server = cohere_service.server
     with cohere.ClientV2(api_key=KEY, base_url=server.url) as client:
         created = client.rerank(model="rerank-v3.5", query="green tea", documents=TEXTS, top_n=2)

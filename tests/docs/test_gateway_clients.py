@@ -1,8 +1,9 @@
-"""Frameworks that the guide names: each chats through the gateway as its users would. Skipped where one is missing."""
+"""Frameworks that the guide names: each chats through the gateway as its users would."""
 
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def _learned(gate: Gate) -> None:
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_langchain_chat_model_remembers(tmp_path: Path, *, streamed: bool) -> None:
-    found: Any = pytest.importorskip("langchain_openai", reason="langchain-openai is not installed")
+    found: Any = import_module("langchain_openai")
     with gated(tmp_path) as gate:
         _learned(gate)
         model = found.ChatOpenAI(model="m", api_key=gate.key(user_id="alice"), base_url=f"{gate.url}/v1")
@@ -30,9 +31,9 @@ def test_a_langchain_chat_model_remembers(tmp_path: Path, *, streamed: bool) -> 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_pydantic_ai_agent_remembers(tmp_path: Path, *, streamed: bool) -> None:
-    models: Any = pytest.importorskip("pydantic_ai.models.openai", reason="pydantic-ai is not installed")
-    providers: Any = pytest.importorskip("pydantic_ai.providers.openai", reason="pydantic-ai is not installed")
-    agents: Any = pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
+    models: Any = import_module("pydantic_ai.models.openai")
+    providers: Any = import_module("pydantic_ai.providers.openai")
+    agents: Any = import_module("pydantic_ai")
     with gated(tmp_path) as gate:
         _learned(gate)
         provider = providers.OpenAIProvider(base_url=f"{gate.url}/v1", api_key=gate.key(user_id="alice"))

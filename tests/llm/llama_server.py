@@ -6,6 +6,7 @@ when it is ready, and ends when its standard input does.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import xllamacpp
@@ -19,6 +20,10 @@ def main(weights: str) -> None:
     settings.model.path = weights
     settings.n_ctx = CONTEXT_TOKENS
     settings.n_parallel = 1
+    # Its threads wait for one another without letting go of a processor: with as many as there are, on a machine that
+    # does something else besides, each word takes as long as the slowest of them.
+    threads = max(1, (os.cpu_count() or 2) // 2)
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = threads
     settings.hostnames = ["127.0.0.1"]
     settings.port = 0  # any that is free
     settings.ui = False

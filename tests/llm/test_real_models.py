@@ -144,11 +144,12 @@ async def test_nonsense_is_answered_with_a_type_and_leaves_no_invention(
     answer = await face.add(said, user_id="alice", infer=True)
 
     smollm2.notes.append(f"{answer['status']}: {answer.get('error', {}).get('code') or answer['results']}")
-    assert answer["status"] in {"ok", "deferred"}, answer
+    assert answer["status"] in {"ok", "partial", "deferred"}, answer
     assert {result["event"] for result in answer["results"]} <= EVENTS
+    if answer["status"] != "ok":
+        assert answer["error"]["code"] in {"llm", "bad_model_output", "answer_cut_off"}, answer
     if answer["status"] == "deferred":
         assert answer["results"] == []
-        assert answer["error"]["code"] in {"llm", "bad_model_output", "answer_cut_off"}, answer
         assert await facts_with_evidence(face) == {}
     for text, words in (await facts_with_evidence(face)).items():
         assert words in str(said), text

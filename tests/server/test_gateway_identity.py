@@ -96,6 +96,7 @@ def test_a_key_of_one_user_is_that_user_and_nobody_else() -> None:
 def test_the_session_is_that_of_a_header_else_the_request_itself() -> None:
     policy = Identity(("api_key",))
     assert who(caller(), {"x-retain-session": "s"}, {}, policy, "r1").run_id == "s"
+    assert who(caller(), {"x-claude-code-session-id": "c"}, {}, policy, "r1").run_id == "c"
     assert who(caller(), {"x-openwebui-chat-id": "c"}, {}, policy, "r1").run_id == "c"
     assert who(caller(), {}, {}, policy, "r1").run_id == "r1"
 

@@ -106,8 +106,8 @@ def test_a_whole_answer_that_is_cut_is_an_error_of_the_upstream(gate: Gate) -> N
     assert gate.turns("alice") == []
 
 
-def _killed_after(place: Path, config: str, key: str, count: int) -> list[int]:
-    """Start a service of its own, chat, and kill it in the middle of the last streams; which ones were acknowledged."""
+def _killed(place: Path, config: str, key: str) -> tuple[list[int], list[int]]:
+    """Start a service of its own, chat, and kill it in the middle of ten streams; what ended, and what broke."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -117,7 +117,7 @@ def _killed_after(place: Path, config: str, key: str, count: int) -> list[int]:
     )
     try:
         until(lambda: _answers(port), 60)
-        return asyncio.run(_chats(f"http://127.0.0.1:{port}", key, count, process.pid))
+        return asyncio.run(_chats(f"http://127.0.0.1:{port}", key, process.pid))
     finally:
         process.kill()
         process.wait(10)
@@ -130,33 +130,39 @@ def _answers(port: int) -> bool:
         return False
 
 
-async def _chats(url: str, key: str, count: int, pid: int) -> list[int]:
-    done: list[int] = []
+async def _chats(url: str, key: str, pid: int) -> tuple[list[int], list[int]]:
+    """Ten streams that end, then ten that are all in the middle when the service is killed."""
+    ended, begun, broken = list[int](), list[int](), list[int]()
 
     async def one(client: httpx2.AsyncClient, number: int) -> None:
-        headers = {"Authorization": f"Bearer {key}"}
+        headers, text = {"Authorization": f"Bearer {key}"}, b""
         path = f"{url}/v1/chat/completions"
-        try:
-            async with client.stream("POST", path, json=body(number), headers=headers, timeout=30) as answer:
-                async for piece in answer.aiter_raw():
-                    if b"[DONE]" in piece:
-                        done.append(number)
-                        if len(done) == count // 2:
-                            os.kill(pid, signal.SIGKILL)
-        except httpx2.HTTPError:
-            return  # what a caller sees of a service that is killed: an error, and no end
+        async with client.stream("POST", path, json=body(number), headers=headers) as answer:
+            async for piece in answer.aiter_raw():
+                text += piece
+                if b"two" in text and number not in begun:
+                    begun.append(number)
+                    if len(begun) == 20:
+                        os.kill(pid, signal.SIGKILL)
+        assert text.endswith(b"[DONE]\n\n"), "a stream without an end must not look like one"
+        ended.append(number)
 
-    async with httpx2.AsyncClient(timeout=30) as client:
-        for start in range(0, count, 5):
-            await asyncio.gather(*(one(client, number) for number in range(start, start + 5)))
-    return done
+    async def broken_off(client: httpx2.AsyncClient, number: int) -> None:
+        with pytest.raises(httpx2.HTTPError):
+            await one(client, number)
+        broken.append(number)
+
+    async with httpx2.AsyncClient(timeout=60) as client:
+        await asyncio.gather(*(one(client, number) for number in range(10)))
+        await asyncio.gather(*(broken_off(client, number) for number in range(10, 20)))
+    return ended, broken
 
 
 @pytest.mark.system
 @pytest.mark.timeout(180)
-def test_what_was_answered_to_the_end_survives_a_killed_service(tmp_path: Path) -> None:
+def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not_breaks_off(tmp_path: Path) -> None:
     upstream = Upstream()
-    upstream.reply, upstream.delay = WORDS, 0.01
+    upstream.reply, upstream.delay = f"{WORDS} " * 20, 0.05
     with served(upstream.app) as behind:
         config = tmp_path / "retain.toml"
         config.write_text(
@@ -166,12 +172,13 @@ def test_what_was_answered_to_the_end_survives_a_killed_service(tmp_path: Path) 
         )
         with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
             key = memory.create_key(user_id="alice")["key"]
-        done = _killed_after(tmp_path, str(config), key, 10)
-    assert done
+        ended, broken = _killed(tmp_path, str(config), key)
+        until(lambda: upstream.open == 0)
+    assert (sorted(ended), sorted(broken)) == (list(range(10)), list(range(10, 20)))
     with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
-        turns = memory.get_all(user_id="alice", layers=["turn"])["results"]
+        turns = memory.get_all(user_id="alice", layers=["turn"], limit=100)["results"]
         kept = {one["memory"] for one in turns if one["role"] == "user"}
-        assert {f"message {number}" for number in done} <= kept
+        assert kept == {f"message {number}" for number in ended}
         assert memory.flush()["waiting"] == 0
 
 

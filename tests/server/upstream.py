@@ -28,7 +28,7 @@ class Upstream:
     """Answers with ``turns``, then always with ``reply``.
 
     ``seen`` are the requests, ``broken`` the statuses with which the next ones fail, ``open`` the streams under way.
-    With ``cut_after`` a stream breaks off after so many events.
+    With ``cut_after`` a stream breaks off after so many events, with ``stop_after`` it ends there as if that were all.
     """
 
     def __init__(self) -> None:
@@ -39,6 +39,7 @@ class Upstream:
         self.broken: list[int] = []
         self.delay = 0.0
         self.cut_after: int | None = None
+        self.stop_after: int | None = None
         self.open = 0
         self.app = FastAPI()
         self.app.post("/v1/chat/completions")(self._chat)
@@ -122,6 +123,8 @@ class Upstream:
             for number, event in enumerate(events):
                 if self.cut_after is not None and number >= self.cut_after:
                     raise ConnectionError
+                if self.stop_after is not None and number >= self.stop_after:
+                    return
                 yield event
                 await asyncio.sleep(self.delay)
         finally:
@@ -184,15 +187,26 @@ def _items(turn: Turn) -> list[dict[str, Any]]:
 
 
 def _response_events(whole: dict[str, Any]) -> Iterator[str]:
-    number = 0
+    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(whole["output"]):
-        at = {"output_index": index, "sequence_number": (number := number + 1)}
-        yield _named({"type": "response.output_item.added", "item": item, **at})
-        if item["type"] == "message":
-            delta = {"type": "response.output_text.delta", "item_id": "i1", "content_index": 0}
-            text = item["content"][0]["text"]
-            yield _named({**delta, "delta": text, "output_index": index, "sequence_number": (number := number + 1)})
-    yield _named({"type": "response.completed", "response": whole, "sequence_number": number + 1})
+        at = {"output_index": index}
+        is_text = item["type"] == "message"
+        events.append(
+            {"type": "response.output_item.added", "item": {**item, "content": []} if is_text else item, **at}
+        )
+        if is_text:
+            part, at_part = item["content"][0], {**at, "item_id": item["id"], "content_index": 0}
+            events += [
+                {"type": "response.content_part.added", "part": {**part, "text": ""}, **at_part},
+                {"type": "response.output_text.delta", "delta": part["text"], **at_part},
+                {"type": "response.output_text.done", "text": part["text"], **at_part},
+                {"type": "response.content_part.done", "part": part, **at_part},
+            ]
+        events.append({"type": "response.output_item.done", "item": item, **at})
+    events.append({"type": "response.completed", "response": whole})
+    for number, event in enumerate(events):
+        yield _named({**event, "sequence_number": number})
 
 
 def _named(event: dict[str, Any]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from retain.core.capability import SystemRole
 from retain.core.dialects.anthropic_tools import MessageTools
-from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.inject import Position
+
+# Coding agents put notes of their own among the words of the user, in these marks.
+_NOTE: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
 class Messages:
@@ -24,16 +28,12 @@ class Messages:
     def question(self, body: Body) -> str:
         """The words of the last user message; results of tools stand in one too and are not words of the user."""
         at = _last_user(body)
-        return "" if at is None else text_of(body["messages"][at].get("content")).strip()
+        return "" if at is None else text_of(_own(body["messages"][at].get("content"))).strip()
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """The last user message, without the results of tools."""
+        """The last user message, without the results of tools and the notes of an agent."""
         at = _last_user(body)
-        if at is None:
-            return []
-        content = body["messages"][at].get("content")
-        if isinstance(content, list):
-            content = [part for part in content if not (isinstance(part, Mapping) and _is_tool(part))]
+        content = None if at is None else _own(body["messages"][at].get("content"))
         return [{"role": "user", "content": content}] if content else []
 
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
@@ -74,6 +74,22 @@ class Messages:
         """The event at the end of a stream."""
         return name == "message_stop"
 
+    def closes(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
+        """The last changes to the message, and its end."""
+        return name in {"message_delta", "message_stop"}
+
+    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:  # noqa: ARG002 - it says nothing yet
+        """A change to the message that changes nothing else: the upstream's own comes after it, and holds.
+
+        Clients take an event of a name they do not know for a beginning, or drop it.
+        """
+        nothing = {"delta": {"stop_reason": None, "stop_sequence": None}, "usage": {"output_tokens": 0}}
+        return "message_delta", {"type": "message_delta", **nothing, "memories": memories}
+
+    def broken(self, message: str) -> Said:
+        """An error."""
+        return "error", {"type": "error", "error": {"type": "api_error", "message": message}}
+
 
 def _last_user(body: Body) -> int | None:
     given = body.get("messages")
@@ -84,11 +100,24 @@ def _last_user(body: Body) -> int | None:
 
 
 def _speaks(message: Any) -> bool:
-    if not isinstance(message, Mapping) or message.get("role") != "user":
-        return False
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    return any(part and not (isinstance(part, Mapping) and _is_tool(part)) for part in parts)
+    return isinstance(message, Mapping) and message.get("role") == "user" and bool(_own(message.get("content")))
+
+
+def _own(content: Any) -> Any:
+    """What of a user message the user said."""
+    if isinstance(content, str):
+        return _NOTE.sub("", content).strip() if _NOTE.search(content) else content
+    if not isinstance(content, list):
+        return content
+    parts = [part for part in content if part and not (isinstance(part, Mapping) and _is_tool(part))]
+    return [own for part in parts if (own := _own_part(part))]
+
+
+def _own_part(part: Any) -> Any:
+    if not isinstance(part, Mapping) or part.get("type") != "text":
+        return part
+    text = _own(part.get("text"))
+    return {**part, "text": text} if text else None
 
 
 def _is_tool(part: Mapping[str, Any]) -> bool:
@@ -97,13 +126,7 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 
 def _no_system(body: Body, block: Block) -> dict[str, Any]:
     """For a model without a system prompt: what would stand there is the first message of the user."""
-    match block.position:
-        case Position.SYSTEM_FIRST:
-            lead, beside = block.whole, ""
-        case Position.SPLIT:
-            lead, beside = block.stable, block.volatile
-        case _:
-            lead, beside = "", block.whole
+    lead, beside = block.among_the_users()
     changed = _prefixed(body, beside)
     return {**changed, "messages": [{"role": "user", "content": lead}, *changed["messages"]]} if lead else changed
 

@@ -15,6 +15,8 @@ from retain.core.dialects.tooling import Tooling
 from retain.core.inject import Position
 
 Body: TypeAlias = Mapping[str, Any]
+Said: TypeAlias = tuple[str, Body]
+"""An event of our own: its name ('' where events have none) and what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class Block:
     def whole(self) -> str:
         """Both parts in one."""
         return "\n".join(part for part in (self.stable, self.volatile) if part)
+
+    def among_the_users(self) -> tuple[str, str]:
+        """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""
+        match self.position:
+            case Position.SYSTEM_FIRST:
+                return self.whole, ""
+            case Position.SPLIT:
+                return self.stable, self.volatile
+            case _:
+                return "", self.whole
 
 
 @dataclass(slots=True)
@@ -85,6 +97,18 @@ class Dialect(Protocol):
 
     def ends(self, name: str, data: str) -> bool:
         """Whether an event is the last one of a stream."""
+        ...
+
+    def closes(self, name: str, data: str) -> bool:
+        """Whether an event belongs to the end of a stream: something of our own stands before the first such one."""
+        ...
+
+    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:
+        """An event that says what was shown, before the one that closes. Every client has to be able to read on."""
+        ...
+
+    def broken(self, message: str) -> Said:
+        """An event that says that the answer ends here, and why."""
         ...
 
 

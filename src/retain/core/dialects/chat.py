@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retain.core.capability import SystemRole
-from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.dialects.chat_tools import ChatTools
 from retain.core.inject import Position, injected
 
@@ -68,13 +68,21 @@ class Chat:
         """The mark at the end of a stream."""
         return data.strip() == _MARK
 
+    closes = ends
+
+    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:  # noqa: ARG002 - a mark holds nothing
+        """A chunk without choices, as the one that tells the usage."""
+        return "", {"id": "retain", "object": "chat.completion.chunk", "choices": [], "memories": memories}
+
+    def broken(self, message: str) -> Said:
+        """A chunk with an error."""
+        return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut"}}
+
 
 def _placed(messages: list[Any], block: Block) -> list[Any]:
     match block.system:
         case SystemRole.YES:
             return injected(messages, block.stable, block.volatile, block.position)
-        case SystemRole.NO if block.position is Position.SYSTEM_FIRST:
-            return [{"role": "user", "content": block.whole}, *messages]
         case SystemRole.NO:
             return _no_system(messages, block)
         case _:
@@ -82,11 +90,10 @@ def _placed(messages: list[Any], block: Block) -> list[Any]:
 
 
 def _no_system(messages: list[Any], block: Block) -> list[Any]:
-    """What is stable as a first user message, what changes before the words of the last one."""
-    if block.position is not Position.SPLIT:
-        return injected(messages, "", block.whole, Position.PREFIX_LAST_USER)
-    moved = injected(messages, "", block.volatile, Position.PREFIX_LAST_USER) if block.volatile else list(messages)
-    return [{"role": "user", "content": block.stable}, *moved] if block.stable else moved
+    """What would stand in a system message is the first message of the user."""
+    lead, beside = block.among_the_users()
+    moved = injected(messages, "", beside, Position.PREFIX_LAST_USER) if beside else list(messages)
+    return [{"role": "user", "content": lead}, *moved] if lead else moved
 
 
 def _first_only(messages: list[Any], block: Block) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retain.core.capability import SystemRole
-from retain.core.dialects.base import Block, Body, Heard, text_of
+from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.dialects.responses_tools import ResponseTools
 from retain.core.inject import Position
 
@@ -78,16 +78,22 @@ class Responses:
         """The event at the end of a stream."""
         return name in _ENDS
 
+    closes = ends
+
+    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:
+        """An event with a name of our own, and the number of the one it stands before."""
+        number = closing.get("sequence_number", 0)
+        return "retain.memories", {"type": "retain.memories", "sequence_number": number, "memories": memories}
+
+    def broken(self, message: str) -> Said:
+        """An error."""
+        told = {"type": "error", "code": "upstream_cut", "message": message, "param": None, "sequence_number": 0}
+        return "error", told
+
 
 def _no_system(body: Body, block: Block) -> dict[str, Any]:
     """For a model without instructions: what would stand there is the first item of the user."""
-    match block.position:
-        case Position.SYSTEM_FIRST:
-            lead, beside = block.whole, ""
-        case Position.SPLIT:
-            lead, beside = block.stable, block.volatile
-        case _:
-            lead, beside = "", block.whole
+    lead, beside = block.among_the_users()
     given = _prefixed(body.get("input"), beside) if beside else body.get("input")
     if lead:
         items = given if isinstance(given, list) else [{"role": "user", "content": given or ""}]

@@ -13,7 +13,7 @@ from retain.server.access import Caller
 
 OWN_HEADER: Final = "x-retain-user"
 USER_HEADERS: Final = (OWN_HEADER, "x-openwebui-user-id")
-SESSION_HEADERS: Final = ("x-retain-session", "x-session-id", "x-openwebui-chat-id")
+SESSION_HEADERS: Final = ("x-retain-session", "x-session-id", "x-openwebui-chat-id", "x-claude-code-session-id")
 AGENT_HEADERS: Final = ("x-agent-id", "x-retain-agent")
 _KEY: Final = "api_key"
 _NOT_ALLOWED: Final = "this key may not say for whom it asks"

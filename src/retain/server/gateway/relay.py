@@ -11,7 +11,7 @@ import httpx2
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from retain.core.dialects.base import Heard
+from retain.core.dialects.base import Heard, Said
 from retain.errors import BackendUnavailable, RetainError
 from retain.server.gateway.counts import CUT
 from retain.server.gateway.hook import Exchange
@@ -82,21 +82,24 @@ async def whole(
 
 async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:
     """An answer in pieces. Whoever ends it, what was said until then is kept."""
-    heard, ended, by = Heard(), False, "caller"
+    heard, ended, by, told = Heard(), False, "caller", not _wants_memories(exchange)
     events = rounds.stream(response)
     try:
         async for event in events:
             _listen(exchange, heard, event)
+            if not told and exchange.dialect.closes(event.name, event.data):
+                told = True
+                yield _written(exchange.dialect.shown(exchange.memories(), event.json() or {}))
             if exchange.dialect.ends(event.name, event.data):
                 ended = True
                 await exchange.formed(heard.said, tasks)
-                for extra in _extra(exchange):
-                    yield extra
             yield event.raw
         by = "upstream"
+        if not (ended or heard.finished):  # it closed its connection as if that were the end
+            yield _broken(exchange, "no end")
     except (httpx2.HTTPError, RetainError) as error:
         by = "upstream"
-        yield _broken(exchange, error)
+        yield _broken(exchange, type(error).__name__)
     finally:
         await _closed(events)
         if not ended:  # the caller has gone, or the upstream has: nobody waits any more
@@ -116,23 +119,14 @@ def _listen(exchange: Exchange, heard: Heard, event: Event) -> None:
         exchange.dialect.piece(heard, found)
 
 
-def _extra(exchange: Exchange) -> list[bytes]:
-    """A chunk of our own before the end, for those who want to see what was shown."""
-    if not _wants_memories(exchange) or exchange.dialect.path != "/chat/completions":
-        return []
-    chunk = {"id": "retain", "object": "chat.completion.chunk", "choices": [], "memories": exchange.memories()}
-    return [written(json.dumps(chunk, ensure_ascii=False))]
-
-
-def _broken(exchange: Exchange, error: Exception) -> bytes:
+def _broken(exchange: Exchange, how: str) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
-    message = f"the upstream ended its answer early ({type(error).__name__})"
-    if exchange.dialect.path == "/messages":
-        return written(json.dumps({"type": "error", "error": {"type": "api_error", "message": message}}), "error")
-    if exchange.dialect.path == "/responses":
-        told = {"type": "error", "code": "upstream_cut", "message": message, "param": None, "sequence_number": 0}
-        return written(json.dumps(told), "error")
-    return written(json.dumps({"error": {"message": message, "type": "upstream_error", "code": "upstream_cut"}}))
+    return _written(exchange.dialect.broken(f"the upstream ended its answer early ({how})"))
+
+
+def _written(said: Said) -> bytes:
+    name, holds = said
+    return written(json.dumps(holds, ensure_ascii=False), name)
 
 
 def _wants_memories(exchange: Exchange) -> bool:
