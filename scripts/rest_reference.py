@@ -27,14 +27,18 @@ FAMILIES: Final = {
     "memories": "Memories",
     "context": "Context",
     "keys": "Keys",
+    "auth": "Logging in",
+    "accounts": "Accounts",
     "console": "Console",
     "jobs": "Jobs",
-    "feed": "Changes",
+    "events": "Changes",
     "settings": "Settings",
     "transfer": "Export and import",
     "companion": "Companion",
     "agents": "Agents",
     "vectors": "Vectors",
+    "api memory": "Entries, as gateways know them",
+    "api settings": "Settings, as gateways know them",
     "gateway": "Gateway",
     "health": "Health",
     "verbs": "Methods of the library",
@@ -90,12 +94,8 @@ def verbs_table() -> str:
 
 
 def routes(app: FastAPI) -> Iterator[APIRoute]:
-    """Every route that is described, in order; a router that is included keeps its own."""
-    for route in app.routes:
-        inner: Any = getattr(route, "original_router", None)
-        for one in [route] if inner is None else inner.routes:
-            if isinstance(one, APIRoute) and one.include_in_schema:
-                yield one
+    """Every route that is described, in order."""
+    yield from (one for one in app.routes if isinstance(one, APIRoute) and one.include_in_schema)
 
 
 def _rows(route: APIRoute) -> Iterator[str]:

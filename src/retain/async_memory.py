@@ -19,6 +19,7 @@ from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.engine.revise import UNSET, UpdateRequest
+from retain.faces.aio.accounts import Accounts
 from retain.faces.aio.configuring import Configuring
 from retain.faces.aio.consolidating import Consolidating
 from retain.faces.aio.forming import Forming
@@ -47,6 +48,7 @@ class AsyncMemory(
     Keeping,
     Configuring,
     Keyring,
+    Accounts,
     Graphing,
     Tending,
     Managing,

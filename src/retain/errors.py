@@ -15,6 +15,7 @@
     ├─ NotFoundError(KeyError)       no such memory
     ├─ AccessError                   who asks may not
     │  ├─ Unauthenticated            no key, or one that is unknown, expired or revoked
+    │  │  └─ TokenExpired            the token of a session that goes on: refresh it
     │  ├─ Forbidden                  the key does not reach so far
     │  └─ TooManyRequests(retry_after)
     ├─ Conflict                      the same thing is already stored, or changed meanwhile
@@ -148,6 +149,13 @@ class Unauthenticated(AccessError):
 
     code = "unauthenticated"
     default_hint = "send Authorization: Bearer <key>; `retain keys create` makes one"
+
+
+class TokenExpired(Unauthenticated):
+    """The token of somebody who is logged in has expired; the session goes on."""
+
+    code = "token_expired"
+    default_hint = "ask for another one with the refresh token: POST /v1/auth/refresh"
 
 
 class Forbidden(AccessError):

@@ -21,6 +21,7 @@ from retain.engine.read import SearchRequest
 from retain.engine.remember import AddRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
 from retain.engine.revise import UNSET, UpdateRequest
+from retain.faces.accounts import Accounts
 from retain.faces.configuring import Configuring
 from retain.faces.consolidating import Consolidating
 from retain.faces.forming import Forming
@@ -49,6 +50,7 @@ class Memory(
     Keeping,
     Configuring,
     Keyring,
+    Accounts,
     Graphing,
     Tending,
     Managing,

@@ -18,13 +18,26 @@ class RateSettings(Section):
     burst: int = Field(default=0, ge=0)
 
 
+class AccountSettings(Section):
+    """People who log in: how long a token is good for asking, how long for another one, and a session altogether.
+
+    ``failures`` is how often an account's password may be wrong in a row, wherever that comes from; then it is compared
+    once a minute.
+    """
+
+    access_minutes: float = Field(default=15.0, ge=1, le=1_440)
+    refresh_days: float = Field(default=14.0, gt=0, le=365)
+    session_days: float = Field(default=90.0, gt=0, le=3_650)
+    failures: int = Field(default=100, ge=1)
+
+
 class ServerSettings(Section):
     """``retain serve``.
 
     ``open_loopback`` answers callers on this machine without a key, as an administrator of the default tenant.
     ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
     may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
-    large a request may be. ``log`` is ``console`` or ``json``. ``request_log`` is how many requests administrators can
+    large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or ``json``. ``request_log`` is how many requests administrators can
     look at, for ``request_log_hours``. ``backup_folder`` is where backups that are asked for over HTTP are written.
     """
 
@@ -36,6 +49,8 @@ class ServerSettings(Section):
     private_urls: tuple[str, ...] = ()
     body_bytes: int = Field(default=4_194_304, ge=1_024)
     rate: RateSettings = RateSettings()
+    failed_logins: RateSettings = RateSettings(per_minute=10, burst=20)
+    accounts: AccountSettings = AccountSettings()
     log: Literal["console", "json"] = "console"
     tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
     llm_tokens_per_day: int = Field(default=0, ge=0)

@@ -11,6 +11,8 @@ from retain.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 ERASED_TABLES: Final = {
+    "account_sessions",
+    "accounts",
     "calibration",
     "changes",
     "counters",

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from retain.errors import Conflict, InvalidInput, NotFoundError, ScopeError
-from tests.faces.harness import ON_DISK, Opens
+from tests.faces.harness import ON_DISK, Face, Opens
 
 OUTSIDE = {"vector_store": {"provider": "memory"}}
 
@@ -91,3 +96,94 @@ async def test_what_cannot_be_is_said_before_anything_is_written(opens: Opens) -
         await face.unlink_vector(own, user_id="alice")
     assert (await face.delete_vectors([own]))["count"] == 0
     assert await face.listed() == ["I like tea"]
+
+
+def _other(opens: Opens, folder: Path) -> Opens:
+    """Another, empty store of the same kind."""
+    other = Opens(opens.kind, folder / "other.db" if opens.path else None)
+    other._open = opens._open  # closed together
+    return other
+
+
+async def _brought(face: Face) -> None:
+    made = np.random.default_rng(3)
+    items = [
+        {"id": f"v{at}", "values": row.tolist(), "metadata": {"n": at}}
+        for at, row in enumerate(made.normal(size=(40, 8)))
+    ]
+    await face.insert_vectors(items, user_id="alice")
+    await face.insert_vectors(items[:5], user_id="bob")
+    words = {"id": "w", "values": [3.0, 4.0], "metadata": {"content": "The harbour is cold in winter"}}
+    await face.upsert_vectors([{**words, "values": [1.0, 0.0]}], user_id="alice")
+    await face.upsert_vectors([words], user_id="alice")
+    await face.insert_vectors([{"id": "nobody's", "values": [1e20, -1e19]}])
+    await face.delete_vectors(["v39"])
+
+
+async def _seen(face: Face) -> list[Any]:
+    """All that can be known of them."""
+    held = await face.get_vectors([*(f"v{at}" for at in range(40)), "w", "nobody's"])
+    query = np.random.default_rng(4).normal(size=8).tolist()
+    asked = [await face.query_vectors(query, user_id=user, top_k=10, values=True) for user in ("alice", "bob")]
+    assert [len(held["vectors"]), *(len(one["matches"]) for one in asked)] == [41, 10, 5]
+    assert await face.found("harbour in winter") == ["The harbour is cold in winter"]
+    return [held, *asked]
+
+
+@pytest.mark.req("P-26", "X-37", "C-56")
+@pytest.mark.parametrize("config", [{}, OUTSIDE], ids=["local", "store"])
+async def test_an_export_carries_them_and_nothing_is_lost_when_it_is_put_back(
+    opens: Opens, tmp_path: Path, config: dict[str, object]
+) -> None:
+    face, copied = opens(config), _other(opens, tmp_path)(config)
+    await _brought(face)
+    lines = json.loads(json.dumps(await face.export()))
+    await copied.load(lines)
+    assert await _seen(copied) == await _seen(face)
+    assert await copied.export() == lines
+    assert (await copied.load(lines))["memories"] == 0
+    mine = {line["id"] for line in await face.export(user_id="bob") if "vector" in line}
+    assert mine == {f"v{at}" for at in range(5)}
+
+
+@pytest.mark.req("P-26", "N-45")
+async def test_a_backup_holds_them(opens: Opens, tmp_path: Path) -> None:
+    face = opens()
+    await _brought(face)
+    before = await _seen(face)
+    await face.backup(tmp_path / "one.backup")
+    await face.reset()
+    await face.restore_backup(tmp_path / "one.backup")
+    assert await _seen(face) == before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vector": "AAAA"},
+        {"vector": "no base64!"},
+        {"vector": 7},
+        {"vector": base64.b64encode(np.zeros(2, "<f4").tobytes()).decode()},
+        {"vector": base64.b64encode(np.full(2, np.nan, "<f4").tobytes()).decode()},
+        {"data": {"vector": 5}},
+        {"data": {"vector": {"dim": 2**70, "length": 1.0}}},
+        {"data": {"vector": {"dim": 2, "length": "long"}}},
+        {"data": {}},
+    ],
+)
+async def test_a_damaged_vector_in_an_export_is_noticed(opens: Opens, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    face, copied = opens(), _other(opens, tmp_path)()
+    await face.insert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
+    lines = [{**line, **wrong} if line["type"] == "memory" else line for line in await face.export()]
+    with pytest.raises(InvalidInput, match="damaged: the vector of a"):
+        await copied.load(lines)
+    assert (await copied.stats())["memories"] == 0
+
+
+async def test_an_export_without_them_is_put_back_as_before(opens: Opens, tmp_path: Path) -> None:
+    face, copied = opens(), _other(opens, tmp_path)()
+    await face.insert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
+    await copied.load([{name: one for name, one in line.items() if name != "vector"} for line in await face.export()])
+    assert (await copied.get_vectors(["a"]))["vectors"] == [{"id": "a", "values": None, "metadata": {}}]
+    await copied.upsert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
+    assert (await copied.get_vectors(["a"]))["vectors"][0]["values"] == [1.0, 2.0]

@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+import uvicorn
 
+from retain import Memory
 from retain.errors import Corrupted
+from retain.server.app import create_app
+from retain.server.serving import Service
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -64,3 +72,26 @@ def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
     with Memory(store) as memory:
         assert memory.stats()["pending"] == 0
         assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["User lives in Oslo."]
+
+
+def test_a_service_that_ends_does_not_wait_for_those_who_listen_to_its_feed(tmp_path: Path) -> None:
+    config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/h.db"}}
+    with Memory(config) as memory:
+        key = memory.create_key(verbs=["admin"])["key"]
+    app = create_app(config)
+    service = Service(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=600))
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    while not service.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    port = service.servers[0].sockets[0].getsockname()[1]
+    with httpx2.stream(
+        "GET", f"http://127.0.0.1:{port}/v1/events/stream", headers={"X-API-Key": key}, timeout=30
+    ) as feed:
+        lines = feed.iter_lines()
+        assert next(lines) == "retry: 1000"
+        service.should_exit = True
+        assert "".join(lines) == ""
+    thread.join(30)
+    assert not thread.is_alive()

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import HTTPConnection
+from starlette.testclient import TestClient
 
 from retain.async_memory import AsyncMemory
 from retain.errors import LLMError, TooManyRequests
@@ -13,7 +15,7 @@ from retain.ports.llm import Prompt, Reply
 from retain.sections_service import RateSettings
 from retain.server.app import create_app
 from retain.server.governor import SPENT, Governor
-from retain.server.limits import Rate
+from retain.server.limits import Failures, Rate, address_of
 from retain.testing.clock import FakeClock
 from retain.testing.llm import ScriptedLlm
 from tests.server.conftest import CONFIG
@@ -61,6 +63,114 @@ def test_a_key_that_was_refused_gets_in_after_the_time_it_was_told() -> None:
         rate.take("key")
     now += refused.value.retry_after + 1e-6
     rate.take("key")
+
+
+def at(world: World, address: str, token: str) -> TestClient:
+    """Somebody at an address, with some key."""
+    client = TestClient(world.app, headers={"Authorization": f"Bearer {token}"}, client=(address, 50_000))
+    client.portal = world.portal
+    return client
+
+
+def key_of(client: TestClient) -> str:
+    return client.headers["authorization"].removeprefix("Bearer ")
+
+
+@pytest.mark.req("N-42", "R-23")
+def test_who_guesses_keys_is_stopped_and_nobody_elsewhere_notices() -> None:
+    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 6, "burst": 3}}}) as world:
+        token, other = key_of(world.as_key()), key_of(world.as_key())
+        assert at(world, "203.0.113.7", token).get("/v1/me").status_code == 200
+        guesses = [at(world, "203.0.113.7", f"rt_0123456789abcdef_{n}").get("/v1/me") for n in range(5)]
+        assert [one.status_code for one in guesses] == [401, 401, 401, 429, 429]
+        assert 1 <= int(guesses[4].headers["retry-after"]) <= 10
+        assert (guesses[4].json()["code"], guesses[4].json()["retryable"]) == ("too_many_requests", True)
+        assert at(world, "203.0.113.7", token).get("/v1/me").status_code == 200  # it was known before
+        assert at(world, "203.0.113.7", other).get("/v1/me").status_code == 429  # it might as well be a guess
+        assert at(world, "203.0.113.8", other).get("/v1/me").status_code == 200
+        assert at(world, "203.0.113.7", "").get("/healthz").status_code == 200
+        assert at(world, "203.0.113.7", "").get("/v1/me").status_code == 401  # who sends no key guesses none
+
+
+def test_a_key_that_has_ended_is_no_longer_known() -> None:
+    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 6, "burst": 2}}}) as world:
+        made = world.client.post("/v1/keys", json={}).json()
+        client = at(world, "203.0.113.7", made["key"])
+        assert client.get("/v1/me").status_code == 200
+        world.client.delete(f"/v1/keys/{made['id']}")
+        assert [client.get("/v1/me").status_code for _ in range(4)] == [401, 401, 429, 429]
+        assert world.client.get("/v1/me").status_code == 200
+
+
+def test_wrong_keys_are_not_limited_where_that_is_configured() -> None:
+    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 0}}}) as world:
+        assert {at(world, "203.0.113.7", f"wrong{n}").get("/v1/me").status_code for n in range(50)} == {401}
+
+
+def request_from(host: str) -> HTTPConnection:
+    return HTTPConnection({"type": "http", "client": (host, 1)})
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.lists(st.tuples(st.floats(0, 30), st.booleans()), max_size=100))
+def test_no_more_is_tried_than_the_burst_and_what_was_forgiven_since(
+    per_minute: int, burst: int, tries: list[tuple[float, bool]]
+) -> None:
+    now, wrong, waited = 0.0, 0, list[float]()
+    failures = Failures(RateSettings(per_minute=per_minute, burst=burst), lambda: now)
+    for wait, right in tries:
+        now += wait
+        try:
+            failures.check(request_from("203.0.113.7"))
+        except TooManyRequests as refused:
+            waited.append(refused.retry_after)
+            now += refused.retry_after + 1e-6
+            failures.check(request_from("203.0.113.7"))
+        if not right:
+            wrong += 1
+            failures.note(request_from("203.0.113.7"))
+    assert all(0 < seconds <= 60 / per_minute + 1e-6 for seconds in waited)
+    assert wrong <= burst + now * per_minute / 60 + 1e-6
+
+
+def test_many_at_once_run_into_debt_and_only_so_many_addresses_are_held() -> None:
+    now = 0.0
+    failures = Failures(RateSettings(per_minute=60, burst=5), lambda: now)
+    for _ in range(100):
+        failures.note(request_from("203.0.113.7"))
+    with pytest.raises(TooManyRequests) as refused:
+        failures.check(request_from("203.0.113.7"))
+    assert refused.value.retry_after == pytest.approx(6.0)
+    for number in range(10_050):
+        failures.note(request_from(f"10.1.{number // 256}.{number % 256}"))
+    assert len(failures._left) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_network_of_version_6_is_one_address(host: str, address: str) -> None:
+    assert address_of(request_from(host)) == address
+
+
+@pytest.mark.req("N-42")
+def test_a_call_of_a_tool_counts_as_one_request() -> None:
+    with World.of({**CONFIG, "server": {"rate": {"per_minute": 6, "burst": 3}}}) as world:
+        client = world.as_key(user_id="alice")
+        call = {"name": "memory_search", "arguments": {"query": "tea"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        accept = {"accept": "application/json, text/event-stream"}
+        answers = [client.post("/mcp", json=message, headers=accept) for _ in range(4)]
+        assert [one.status_code for one in answers] == [200, 200, 200, 429]
+        assert all(one.json()["result"]["structuredContent"]["success"] for one in answers[:3])
+        lines = world.client.get("/v1/console/requests").json()["results"]
+        assert [line["route"] for line in lines].count("/mcp") == 3
 
 
 @pytest.mark.req("N-42")

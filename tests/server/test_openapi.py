@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,6 +15,7 @@ from tests.server.conftest import CONFIG
 from tests.server.world import World
 
 ENDLESS: Final = frozenset({"/v1/events/stream"})
+WITHOUT_KEY: Final = frozenset({"/healthz", "/readyz", "/v1/auth/login", "/v1/auth/refresh"})
 # That somebody must be named, or that a date must be one, is not said by the schema: 400 tells it with a hint.
 _BEYOND_THE_SCHEMA: Final = [positive_data_acceptance]
 _HOST: Final = "http://testserver"
@@ -110,7 +112,47 @@ def test_every_operation_is_described_and_needs_a_key(stocked: World) -> None:
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             assert operation.get("description") or operation.get("summary"), (method, path)
-            if path in ("/healthz", "/readyz") or path in ENDLESS:
+            if path in WITHOUT_KEY | ENDLESS:
                 continue
             answer = stocked.anonymous().request(method.upper(), path.replace("{", "").replace("}", ""))
             assert answer.status_code == 401, (method, path, answer.status_code)
+
+
+def test_a_problem_is_described_once_and_referred_to_by_every_route(stocked: World) -> None:
+    described = stocked.app.openapi()
+    told = described["components"]["responses"]["Problem400"]["content"]["application/problem+json"]["schema"]
+    assert told == {"$ref": "#/components/schemas/Problem"}
+    assert "request_id" in described["components"]["schemas"]["Problem"]["properties"]
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            assert "422" not in operation["responses"], (method, path)
+            if path not in WITHOUT_KEY:
+                assert operation["responses"]["401"] == {"$ref": "#/components/responses/Problem401"}, (method, path)
+
+
+def test_the_description_that_is_sent_is_that_of_the_routes(stocked: World) -> None:
+    first, second = (stocked.anonymous().get("/openapi.json") for _ in range(2))
+    assert first.json() == stocked.app.openapi()
+    assert first.content == second.content
+    assert first.headers["content-type"] == "application/json"
+
+
+def forms(described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every body that can be sent, as its schema."""
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                schema = content["schema"]
+                schema = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
+                if "$ref" in schema:
+                    schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+                yield f"{method.upper()} {path}", schema
+
+
+def test_every_body_has_an_example_that_fits(stocked: World) -> None:
+    described = stocked.app.openapi()
+    for operation, schema in forms(described):
+        assert schema.get("examples"), f"{operation} shows nobody what to send"
+        whole = {**schema, "components": described["components"]}
+        for example in schema["examples"]:
+            jsonschema.Draft202012Validator(whole).validate(example)

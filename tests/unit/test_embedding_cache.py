@@ -25,28 +25,28 @@ class _Time:
 def test_what_was_put_in_is_found_until_it_is_too_old() -> None:
     time = _Time()
     cache = VectorCache(10, 300.0, time)
-    cache.put("a", Vector(b"1"))
+    cache.set("a", Vector(b"1"))
     time.now = 300.0
     assert cache.get("a") == b"1"
     time.now = 300.1
     assert cache.get("a") is None
-    assert cache.as_dict() == {"size": 1, "hits": 1, "misses": 1}
+    assert cache.stats() == {"size": 0, "max_size": 10, "hits": 1, "misses": 1}
 
 
 @pytest.mark.req("N-3")
 def test_the_oldest_go_when_there_are_too_many() -> None:
     cache = VectorCache(entries=2)
     for key in "abc":
-        cache.put(key, Vector(key.encode()))
+        cache.set(key, Vector(key.encode()))
     assert [cache.get(key) for key in "abc"] == [None, b"b", b"c"]
     cache.clear()
-    assert cache.as_dict()["size"] == 0
+    assert cache.stats()["size"] == 0
 
 
 @pytest.mark.req("N-3")
 def test_a_cache_of_no_size_keeps_nothing() -> None:
     cache = VectorCache(entries=0)
-    cache.put("a", Vector(b"1"))
+    cache.set("a", Vector(b"1"))
     assert cache.get("a") is None
 
 
@@ -55,8 +55,8 @@ def test_the_defaults_are_a_thousand_entries_for_five_minutes() -> None:
     time = _Time()
     cache = VectorCache(now=time)
     for number in range(1001):
-        cache.put(str(number), Vector(b""))
-    assert cache.as_dict()["size"] == 1000
+        cache.set(str(number), Vector(b""))
+    assert cache.stats()["size"] == 1000
     time.now = 299.9
     assert cache.get("1000") is not None
     time.now = 300.1
@@ -88,7 +88,7 @@ def test_a_text_is_embedded_once_and_only_what_is_new_is_asked_for() -> None:
     assert embedder.asked == [["one", "two"], ["three"]]
     assert second[0] == first[1]
     assert second[2] == first[0]
-    assert embedding.cache.as_dict() == {"size": 3, "hits": 2, "misses": 3}
+    assert embedding.cache.stats() == {"size": 3, "max_size": 1000, "hits": 2, "misses": 3}
 
 
 @pytest.mark.req("N-3", "X-20")

@@ -6,6 +6,7 @@ import click
 
 from retain import __version__
 from retain.cli import (
+    accounts,
     backup,
     consolidate,
     copy,
@@ -96,6 +97,7 @@ for command in (
     *masking.COMMANDS,
     *erase.COMMANDS,
     *serve.COMMANDS,
+    *accounts.COMMANDS,
     demo,
 ):
     retain.add_command(command)

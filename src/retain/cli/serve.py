@@ -28,8 +28,7 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     The first start makes a key and shows it once.
     """
     try:
-        import uvicorn
-
+        from retain.server import serving
         from retain.server.app import create_app
         from retain.server.observe import configure
         from retain.server.stored import with_stored
@@ -39,15 +38,7 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     token = _first_key(settings)
     configure(settings.server.log)
     _greet(settings, token)
-    uvicorn.run(
-        create_app(with_stored(settings)),
-        host=settings.server.host,
-        port=settings.server.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=5,
-    )
+    serving.serve(create_app(with_stored(settings)), settings.server)
     return OK
 
 

@@ -56,7 +56,12 @@ async def _one(parts: Parts, item: Mapping[str, Any], given: Mapping[str, Any], 
     except StorageError:  # it is not about this one
         raise
     except RetainError as error:
-        return {"run_id": run, "status": "error", "error": error.as_dict()}
+        return {"run_id": _printable(run), "status": "error", "error": error.as_dict()}
+
+
+def _printable(run: Any) -> Any:
+    """An id as it was given, with a mark in the place of half characters, which no answer can carry."""
+    return run.encode("utf-8", "replace").decode() if isinstance(run, str) else run
 
 
 def _request(item: object, given: Mapping[str, Any], at: int) -> SessionRequest:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
+from retain.engine.cache import Cache
 from retain.errors import (
     AuthenticationFailed,
     BackendError,
@@ -24,48 +22,11 @@ from retain.errors import (
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder, WordEmbedder
 
+_UNIT: Final = 1e-6
+"""As near to one as the squares of a vector of length one add up to in float32."""
 
-@dataclass(slots=True)
-class CacheStats:
-    """How well the cache serves."""
-
-    hits: int = 0
-    misses: int = 0
-
-
-class VectorCache:
-    """Recently embedded texts. Safe to share between threads: each step is one atomic dictionary operation."""
-
-    def __init__(self, entries: int = 1000, seconds: float = 300.0, now: Callable[[], float] = time.monotonic) -> None:
-        self._entries, self._seconds, self._now = entries, seconds, now
-        self._held: OrderedDict[str, tuple[float, Vector]] = OrderedDict()
-        self.stats = CacheStats()
-
-    def get(self, key: str) -> Vector | None:
-        """The vector under a key, unless it is too old."""
-        held = self._held.get(key)
-        if held is None or held[0] < self._now():
-            self.stats.misses += 1
-            return None
-        self.stats.hits += 1
-        return held[1]
-
-    def put(self, key: str, vector: Vector) -> None:
-        """Keep a vector; the oldest go when there are too many."""
-        self._held[key] = (self._now() + self._seconds, vector)
-        while len(self._held) > self._entries:
-            try:
-                self._held.popitem(last=False)
-            except KeyError:
-                return
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._held.clear()
-
-    def as_dict(self) -> dict[str, int]:
-        """Size, hits and misses."""
-        return {"size": len(self._held), "hits": self.stats.hits, "misses": self.stats.misses}
+VectorCache = Cache[Vector]
+"""Recently embedded texts."""
 
 
 class Embedding:
@@ -81,6 +42,11 @@ class Embedding:
     def on(self) -> bool:
         """False when there is no embedder: search is then by text only."""
         return self.embedder is not None
+
+    @property
+    def in_process(self) -> bool:
+        """Whether embedding waits for nothing outside this process."""
+        return self.embedder is None or bool(getattr(self.embedder, "in_process", False))
 
     @property
     def name(self) -> str:
@@ -128,7 +94,7 @@ class Embedding:
             for at, vector in zip(todo, await self._fresh([pairs[at] for at in todo]), strict=True):
                 found[at] = vector
                 if isinstance(vector, Vector):
-                    self.cache.put(keys[at], vector)
+                    self.cache.set(keys[at], vector)
         return [vector for vector in found if vector is not None]
 
     async def _key(self, pair: tuple[str, str]) -> str:
@@ -181,6 +147,8 @@ def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
             f"the embedder gave {rows.shape[1]} dimensions, its signature says {dim}",
             hint="another model needs another signature: see reindex",
         )
+    if all(-_UNIT < one - 1.0 < _UNIT for one in np.vecdot(rows, rows).tolist()):  # as every adapter promises
+        return [Vector(row.tobytes()) for row in rows]
     if not np.isfinite(rows).all():
         raise DimensionMismatch("the embedder gave a vector with NaN or infinity")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -60,7 +60,7 @@ async def _embedding_status(parts: Parts) -> dict[str, Any]:
 
 
 def _cache(parts: Parts) -> dict[str, int]:
-    return parts.embedding.cache.as_dict()
+    return parts.embedding.cache.stats()
 
 
 async def _vector_status(parts: Parts) -> dict[str, Any]:

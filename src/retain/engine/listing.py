@@ -134,4 +134,4 @@ async def stats(parts: Parts) -> dict[str, Any]:
         return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}
 
     forming = {"mode": parts.policy.formation.mode, **parts.workshop.as_dict()}
-    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.as_dict(), "formation": forming}
+    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.stats(), "formation": forming}

@@ -50,7 +50,7 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
         return {"results": [shape.item(found) for found in rows], "stats": stats}
 
     page = await parts.ledger.read(work)
-    total, cache = page["stats"]["total"], parts.embedding.cache.as_dict()
+    total, cache = page["stats"]["total"], parts.embedding.cache.stats()
     page["stats"]["cache"] = {name: cache[name] for name in ("hits", "misses")}
     place = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
     return {**page, **place, "pages": ceil(total / limit)}

@@ -1,6 +1,7 @@
 """``export`` and ``load``: a whole memory as JSON lines, and back, without loss.
 
-A line is a header, a version of a memory with its links, or an event. Vectors are not exported: they are made again.
+A line is a header, a version of a memory with its links, or an event. Vectors are made again, but those that callers
+brought: they are in the line of their version.
 Restoring is repeatable: what is there already is left alone, so an interrupted restore is simply run again.
 """
 
@@ -10,16 +11,17 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from retain.core.visible import within
+from retain.engine.carried import carried, put_carried, read_carried
 from retain.engine.draft import text_doc
 from retain.engine.indexer import fill_missing
 from retain.engine.parts import Parts
 from retain.engine.store import leave
 from retain.errors import Conflict, InvalidInput, RetainError
 from retain.model.event import Event
-from retain.model.memory import INDEXED, Found, Kind, Layer, Link, Record, Status
+from retain.model.memory import INDEXED, Kind, Layer, Link, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx, Work
@@ -52,6 +54,8 @@ _RECORD: Final = _columns(Record, "seq", "tenant_id")
 _EVENT: Final = _columns(Event, "seq", "scope")
 _LINK: Final = _columns(Link, "scope")
 _SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
+_Version: TypeAlias = tuple[Record, list[Link], dict[str, str]]
+_Restored: TypeAlias = tuple[Record, list[Link], bytes | None]
 
 
 async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
@@ -62,27 +66,31 @@ async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict
     yield {"type": "header", "format": FORMAT, "version": VERSION}
     exported: set[str] = set()
     until = await parts.ledger.read(lambda tx: tx.admin.cursor())
-    async for found, links in _versions(parts, scope, until):
-        exported.add(found.record.id)
-        yield {"type": "memory", **_record_line(found.record), "links": [_link_line(link) for link in links]}
+    async for record, links, more in _versions(parts, scope, until):
+        exported.add(record.id)
+        yield {"type": "memory", **_record_line(record), "links": [_link_line(link) for link in links], **more}
     async for event in _events(parts):
         if event.memory_id in exported:
             yield {"type": "event", **_event_line(event)}
 
 
-async def _versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[tuple[Found, list[Link]]]:
+async def _versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[_Version]:
     """What there was when the export began; what is written meanwhile belongs to the next one."""
     after = 0
     while page := await parts.ledger.read(partial(_page, scope=scope, after=after, until=until)):
-        for found, links in page:
-            yield found, links
-        after = page[-1][0].record.seq
+        for version in page:
+            yield version
+        after = page[-1][0].seq
 
 
-async def _page(tx: Tx, *, scope: Scope, after: int, until: int) -> list[tuple[Found, list[Link]]]:
+async def _page(tx: Tx, *, scope: Scope, after: int, until: int) -> list[_Version]:
     where = And((within(scope), Condition("seq", Op.GT, after), Condition("seq", Op.LTE, until)))
     rows = await tx.memories.find(where, limit=_AT_ONCE, oldest_first=True)
-    return [(found, await tx.links.of(scope.tenant_id, found.record.seq)) for found in rows]
+    return [await _version(tx, found.record) for found in rows]
+
+
+async def _version(tx: Tx, record: Record) -> _Version:
+    return record, await tx.links.of(record.tenant_id, record.seq), await carried(tx, record)
 
 
 async def _events(parts: Parts) -> AsyncIterator[Event]:
@@ -127,14 +135,14 @@ def _check_header(line: object) -> None:
         raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Retain")
 
 
-def _read_line(parts: Parts, line: Mapping[str, Any]) -> tuple[Record, list[Link]] | Event:
+def _read_line(parts: Parts, line: Mapping[str, Any]) -> _Restored | Event:
     kind = line.get("type") if isinstance(line, Mapping) else None
     if kind == "memory":
         record = Record(**_values(line, _RECORD), tenant_id=parts.tenant_id)
         links = line.get("links")
         if not isinstance(links, list) or not links:
             raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
-        return record, [_read_link(parts, link) for link in links]
+        return record, [_read_link(parts, link) for link in links], read_carried(record, line)
     if kind == "event":
         return Event(**_values(line, _EVENT), scope=_read_scope(parts, line))
     raise InvalidInput(f"unknown line {kind!r} in the export")
@@ -156,7 +164,7 @@ def _is_clean(text: str) -> bool:
     return "\0" not in text and text.encode("utf-8", "ignore").decode() == text
 
 
-async def _put(tx: Tx, page: list[tuple[Record, list[Link]] | Event]) -> dict[str, int]:
+async def _put(tx: Tx, page: list[_Restored | Event]) -> dict[str, int]:
     counts = {"memories": 0, "events": 0, "already_there": 0}
     for one in page:
         if isinstance(one, Event):
@@ -167,7 +175,7 @@ async def _put(tx: Tx, page: list[tuple[Record, list[Link]] | Event]) -> dict[st
     return counts
 
 
-async def _put_version(tx: Tx, record: Record, links: list[Link]) -> bool:
+async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes | None) -> bool:
     there = await tx.memories.version(record.tenant_id, record.id, record.version)
     if there is not None:
         if there.hash != record.hash:
@@ -179,6 +187,7 @@ async def _put_version(tx: Tx, record: Record, links: list[Link]) -> bool:
     await tx.links.add(record.tenant_id, seq, links)
     if record.valid_to is None and record.status in INDEXED:
         await tx.text.put(seq, text_doc(record, links))
+    await put_carried(tx, record, vector)
     await tx.vectors.touch(record.tenant_id, [seq])
     return True
 

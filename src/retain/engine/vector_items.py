@@ -15,6 +15,7 @@ from retain.engine.store import Space, Vectors
 from retain.errors import Conflict, InvalidInput
 from retain.model.ids import MAX_ID_CHARS
 from retain.model.memory import Record, Status
+from retain.ports.ledger import IndexInfo, Tx
 
 EXTERNAL: Final = "external"
 MOST: Final = 1_000
@@ -103,6 +104,12 @@ def unit(values: object, name: str) -> tuple[Any, float]:
 def space_of(dim: int) -> Space:
     """The space of vectors that callers bring."""
     return Space(f"{EXTERNAL}:{dim}", dim)
+
+
+async def ensure_external(tx: Tx, tenant_id: str, space: Space) -> None:
+    """Register such a space; it is never the active one, for a search by meaning is asked in that of the embedder."""
+    if space.signature not in {info.signature for info in await tx.indexes.all(tenant_id)}:
+        await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, "stale", EXTERNAL))
 
 
 def data_of(one: Brought, space: Space) -> dict[str, Any]:

@@ -27,13 +27,13 @@ from retain.engine.sharing import checked_reason
 from retain.engine.store import Space, Vectors, ensure_space, enter, join, supersede
 from retain.engine.tuning import tuned
 from retain.engine.vector_items import (
-    EXTERNAL,
     VECTOR,
     Brought,
     checked_ids,
     checked_items,
     checked_vector_id,
     data_of,
+    ensure_external,
     is_own,
     is_shown,
     is_silent,
@@ -49,7 +49,7 @@ from retain.model.instant import Instant
 from retain.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
 from retain.model.query import VectorQuery
 from retain.model.scope import Scope
-from retain.ports.ledger import IndexInfo, Tx
+from retain.ports.ledger import Tx
 from retain.ports.preferences import Usage
 
 HOLDER: Final = "vector-service"
@@ -90,9 +90,7 @@ async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites
 
 async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
     tenant, space = parts.tenant_id, batch.space
-    if space.signature not in {info.signature for info in await tx.indexes.all(tenant)}:
-        # Never the active one: a search by words and meaning is asked in the space of the embedder.
-        await tx.indexes.put(tenant, IndexInfo(space.signature, space.dim, "stale", EXTERNAL))
+    await ensure_external(tx, tenant, space)
     for other in {other for one in batch.items for other, _ in one.embedded}:
         await ensure_space(tx, tenant, other)
     for one in batch.items:

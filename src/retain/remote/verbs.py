@@ -49,7 +49,7 @@ class Call:
 
 _READING: Final = """
     agent agents context engine_status entities episodes get get_all get_vectors history identity pending_vectors pinned
-    preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions transcript
+    preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions suggest_instructions transcript
 """
 _READING_OF_ALL: Final = "dashboard events inspect jobs memory_page memory_updates metrics paused"
 _WRITING: Final = """
@@ -72,9 +72,10 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.WRITE, all_needs_admin=True, long=True), "consolidate flush summarize summarize_old"),
     (Call(Verb.ADMIN), "approve delete_agent reject"),
     (Call(Verb.ADMIN, long=True), "rollback"),
-    (Call(Verb.ADMIN, tenant=True, repeatable=True), "health keys scopes stats verify verify_erasure"),
+    (Call(Verb.ADMIN, tenant=True, repeatable=True), "accounts health keys scopes stats verify verify_erasure"),
     (Call(Verb.ADMIN, tenant=True, repeatable=True, operator=True, long=True), "check"),
     (Call(Verb.ADMIN, tenant=True), "create_key refresh_vectors reset revoke_key rotate_key"),
+    (Call(Verb.ADMIN, tenant=True), "create_account remove_account rotate_token_key set_account"),
     (Call(Verb.ADMIN, tenant=True, long=True), "erase reassign redact reindex"),
     (Call(Verb.ADMIN, tenant=True, repeatable=True, long=True), "load"),
 )

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import Depends, Request
 
 from retain.async_memory import AsyncMemory
-from retain.engine import keys
+from retain.core.jwt import looks_like_one
+from retain.engine import accounts_tokens, keys
+from retain.engine.accounts_tokens import Recognised
 from retain.errors import Forbidden, Unauthenticated
 from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from retain.model.scope import DEFAULT_TENANT
@@ -33,6 +35,8 @@ class Caller:
 
     key: ApiKey
     memory: AsyncMemory
+    person: Recognised | None = None
+    """Who is logged in, where a token was shown and not a key."""
 
     @property
     def subjects(self) -> Subjects:
@@ -55,7 +59,8 @@ class Doorkeeper:
 
     def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
         self._memory, self._open = memory, open_loopback
-        self._known: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, ApiKey | Recognised]] = OrderedDict()
+        self._changes = 0
         self._noted: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -68,21 +73,44 @@ class Doorkeeper:
             raise Unauthenticated("no key was sent")
         return self._caller(await self._recognised(token))
 
-    async def _recognised(self, token: str) -> ApiKey:
-        name, now = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest(), time.monotonic()
+    async def _recognised(self, token: str) -> ApiKey | Recognised:
+        name, now = _named(token), time.monotonic()
         held = self._known.get(name)
-        if held is not None and now < held[0]:
+        if held is not None and now < held[0] and self._holds(held[1]):
             return held[1]
-        key = await self._memory._engine.run(keys.authenticate, token)  # noqa: SLF001 - keys are not a verb of the face
-        self._known[name] = now + _SECONDS, key
+        changes = self._changes
+        try:
+            key = await self._looked_up(token)
+        except Unauthenticated:
+            self._known.pop(name, None)
+            raise
+        self._known[name] = now + _SECONDS if changes == self._changes else 0.0, key
+        self._known.move_to_end(name)
         if len(self._known) > _ENTRIES:
             self._known.popitem(last=False)
-        self._note(key, now)
+        if isinstance(key, ApiKey):
+            self._note(key, now)
         return key
 
+    async def _looked_up(self, token: str) -> ApiKey | Recognised:
+        engine = self._memory._engine  # noqa: SLF001 - recognising somebody is not a verb of the face
+        if looks_like_one(token):
+            return await engine.run(accounts_tokens.authenticate, token)
+        return await engine.run(keys.authenticate, token)
+
+    def _holds(self, known: ApiKey | Recognised) -> bool:
+        """Whether a token has not expired meanwhile."""
+        return isinstance(known, ApiKey) or self._memory._engine.parts.now() < known.until  # noqa: SLF001 - its clock
+
+    def knows(self, token: str) -> bool:
+        """Whether a key was recognised before, at whatever time; it may have ended since."""
+        return _named(token) in self._known
+
     def forget(self) -> None:
-        """Look every key up again: one was changed."""
-        self._known.clear()
+        """Look every key up again, also those that are being looked up just now: one was changed."""
+        self._changes += 1
+        for name, (_, key) in self._known.items():
+            self._known[name] = 0.0, key
 
     def _note(self, key: ApiKey, now: float) -> None:
         """Keep when a key was last used, now and then, and not while somebody waits."""
@@ -93,10 +121,16 @@ class Doorkeeper:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _caller(self, key: ApiKey) -> Caller:
+    def _caller(self, known: ApiKey | Recognised) -> Caller:
+        key = known if isinstance(known, ApiKey) else known.key
         who = key.subjects
         memory = self._memory.acting_for(key.tenant_id, user_id=who.user_id or None, agent_id=who.agent_id or None)
-        return Caller(key, memory)
+        return Caller(key, memory, None if isinstance(known, ApiKey) else known)
+
+
+def _named(token: str) -> str:
+    """What a key is remembered by: not by itself."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_of(request: Request) -> str:
@@ -118,9 +152,7 @@ def is_local(request: Request) -> bool:
 async def admitted(request: Request) -> Caller:
     """The caller of a request, within their rate."""
     state: State = request.app.state.retain
-    caller = await state.admit(request)
-    request.state.caller = caller
-    return caller
+    return await state.admit(request)
 
 
 def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:

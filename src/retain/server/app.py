@@ -8,22 +8,25 @@ from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 import retain
 from retain.async_memory import AsyncMemory
 from retain.config import Settings
-from retain.server import errors
+from retain.server import description, errors
 from retain.server.access import Doorkeeper
 from retain.server.gateway.upstream import Upstreams
 from retain.server.governor import Governor, governed
-from retain.server.limits import Rate
+from retain.server.journal import Journal
+from retain.server.limits import Failures, Rate
 from retain.server.mcp.http import McpMount
 from retain.server.metrics import OBSERVED
-from retain.server.middleware import Envelope, Wall
+from retain.server.middleware import Envelope, Wall, sharing
 from retain.server.observe import Watcher, speak_softly
 from retain.server.routes import include_all
 from retain.server.state import State
+from retain.server.urls import Guard
 
 _SHUTDOWN_SECONDS: Final = 5.0
 
@@ -35,7 +38,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
     governor = observed(ours, settings)
-    state = State(settings, ours, doorkeeper, Rate(settings.server.rate), Upstreams(settings.gateway), governor)
+    rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
+    guard = Guard(settings.server.private_urls)
+    state = State(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -55,17 +60,22 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
         description="The memory of AI applications.",
         lifespan=life,
         redirect_slashes=False,
-        docs_url=None,  # the usual pages load their scripts from elsewhere; /openapi.json is the description
+        openapi_url=None,  # see retain.server.description; the usual pages load their scripts from elsewhere
+        docs_url=None,
         redoc_url=None,
     )
     app.state.retain = state
+    app.state.journal = Journal(settings.server.request_log, settings.server.request_log_hours)
     mcp = McpMount(state.admit, settings.server.tool_prefix)
     app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
     errors.install(app)
     include_all(app)
+    description.install(app)
     server = settings.server
+    if server.origins:
+        app.add_middleware(CORSMiddleware, **sharing(server.origins))
     app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, body_bytes=server.body_bytes)
-    app.add_middleware(Watcher)
+    app.add_middleware(Watcher, journal=app.state.journal)
     app.add_middleware(Envelope)
     return app
 

@@ -35,6 +35,9 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
     (errors.AccessError, HTTPStatus.FORBIDDEN),
 )
 
+# What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
+_UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
+
 
 def status_of(error: Exception) -> HTTPStatus:
     """The HTTP status of an error."""
@@ -91,6 +94,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.RetainError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    for kind in _UNHOLDABLE:
+        app.add_exception_handler(kind, _unholdable)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -110,6 +115,12 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     details = [{"field": unsecret(".".join(map(str, one["loc"]))), "message": unsecret(one["msg"])} for one in found]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
     return problem(request, HTTPStatus.BAD_REQUEST, said or "invalid request", code="invalid_input", details=details)
+
+
+async def _unholdable(request: Request, error: Exception) -> JSONResponse:
+    log.info("request.unholdable", kind=type(error).__name__)
+    hint = "nest less deeply; a number has 64 bits at most, and a text whole characters only"
+    return problem(request, HTTPStatus.BAD_REQUEST, "a value cannot be held", code="invalid_input", hint=hint)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

@@ -5,17 +5,11 @@ It is held in memory and bounded in number and age; the log on standard error is
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
-
-from fastapi import FastAPI
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-_FAILED: Final = 500
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +47,7 @@ class Journal:
         self._seconds = hours * 3_600
 
     def note(self, line: Line) -> None:
-        """Keep one."""
+        """Keep one; who watches the requests hands it over."""
         self._lines.append(line)
         while self._lines and self._lines[0].at < line.at - self._seconds:
             self._lines.popleft()
@@ -63,44 +57,3 @@ class Journal:
         for line in reversed(self._lines):
             if line.tenant_id == tenant_id and line.at >= now - self._seconds:
                 yield line
-
-
-class Recorder:
-    """Notes every request that reaches a route with a key."""
-
-    def __init__(self, app: ASGIApp, journal: Journal) -> None:
-        self._app, self._journal = app, journal
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and note how it was answered."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), _FAILED
-
-        async def answered(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, answered)
-        finally:
-            self._note(scope, status, time.perf_counter() - began)
-
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        state = scope.get("state", {})
-        caller = state.get("caller")
-        if caller is None:  # nobody's, so nobody's administrator is shown it
-            return
-        route = getattr(scope.get("route"), "path", "")
-        told = (scope["method"], route, status, round(seconds * 1_000, 3), state.get("request_id", ""))
-        self._journal.note(Line(time.time(), caller.key.tenant_id, caller.key.id, *told))
-
-
-def install(app: FastAPI) -> None:
-    """Let an application keep a journal, as ``app.state.journal``."""
-    server = app.state.retain.settings.server
-    app.state.journal = Journal(server.request_log, server.request_log_hours)
-    app.add_middleware(Recorder, journal=app.state.journal)

@@ -24,6 +24,7 @@ STEPS: Final = Histogram(
 )
 GATE: Final = Counter("retain_gate_decisions", "Where the gate sent a message.", labelnames=("route",))
 REFUSED: Final = Counter("retain_rate_limit_refusals", "Requests that came too often.")
+FAILED_LOGINS: Final = Counter("retain_failed_logins", "Keys and passwords that were wrong.")
 LLM_CALLS: Final = Counter("retain_llm_calls", "Questions to the language model, by outcome.", labelnames=("outcome",))
 LLM_TOKENS: Final = Counter("retain_llm_tokens", "Tokens to and from the language model.", labelnames=("direction",))
 

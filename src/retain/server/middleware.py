@@ -112,6 +112,23 @@ class Wall:
         return f"at most {self._most:,} bytes; server.body_bytes changes that"
 
 
+def sharing(origins: Sequence[str]) -> dict[str, Any]:
+    """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie."""
+    return {
+        "allow_origins": [origin.rstrip("/").lower() for origin in origins],
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": [
+            "authorization",
+            "content-type",
+            "idempotency-key",
+            "last-event-id",
+            "x-api-key",
+            "x-request-id",
+        ],
+        "expose_headers": ["retry-after", "x-request-id"],
+    }
+
+
 class _TooLong(Exception):
     """A body without a declared length went past the limit."""
 

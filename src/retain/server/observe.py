@@ -17,12 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from retain.core.redact import redact, redact_preview
 from retain.errors import RetainError
 from retain.server import metrics
+from retain.server.journal import Journal, Line
 
 log: Final[Any] = structlog.get_logger("retain.server")
 
 # What `logging` puts on every record; the rest of a record is what was said about the event.
 _USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "event"}
-_OUR_KEYS: Final = re.compile(r"\brt_[0-9a-f]{4,}_[A-Za-z0-9_-]+")
+_OUR_KEYS: Final = re.compile(r"\b(?:rt_[0-9a-f]{4,}_[A-Za-z0-9_-]+|rr_[A-Za-z0-9_-]+\.[A-Za-z0-9._-]+)")
 _MASKED: Final = "[redacted:api_key]"
 _FORMAL: Final = frozenset({"timestamp", "level", "trace"})
 _LOGGER: Final = logging.getLogger("retain.server")
@@ -150,10 +151,10 @@ def unsecret(text: str) -> str:
 
 
 class Watcher:
-    """Logs and counts every request: its route as it is declared, never its path, its query or its body."""
+    """Logs, counts and notes every request: its route as it is declared, never its path, its query or its body."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, journal: Journal) -> None:
+        self._app, self._journal = app, journal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and tell how it was answered."""
@@ -172,22 +173,18 @@ class Watcher:
             try:
                 await self._app(scope, receive, answered)
             finally:
-                _tell(scope, status, time.perf_counter() - began)
+                self._tell(scope, status, time.perf_counter() - began)
 
-
-def _tell(scope: Scope, status: int, seconds: float) -> None:
-    route = route_of(scope)
-    method = scope["method"] if scope["method"] in metrics.METHODS else "OTHER"
-    metrics.REQUESTS.labels(method, route, str(status)).observe(seconds)
-    caller = scope.get("state", {}).get("caller")
-    log.info(
-        "request",
-        method=method,
-        route=route,
-        status=status,
-        ms=round(seconds * 1_000, 3),
-        key=caller.key.id if caller is not None else None,
-    )
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        route, ms = route_of(scope), round(seconds * 1_000, 3)
+        method = scope["method"] if scope["method"] in metrics.METHODS else "OTHER"
+        metrics.REQUESTS.labels(method, route, str(status)).observe(seconds)
+        state = scope.get("state", {})
+        key = state["caller"].key if "caller" in state else None
+        log.info("request", method=method, route=route, status=status, ms=ms, key=key.id if key is not None else None)
+        if key is not None:  # what is nobody's, nobody's administrator is shown
+            told = (method, route, status, ms, state.get("request_id", ""))
+            self._journal.note(Line(time.time(), key.tenant_id, key.id, *told))
 
 
 def route_of(scope: Scope) -> str:

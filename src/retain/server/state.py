@@ -8,11 +8,13 @@ from starlette.requests import Request
 
 from retain.async_memory import AsyncMemory
 from retain.config import Settings
-from retain.server.access import Caller, Doorkeeper
+from retain.errors import TokenExpired, Unauthenticated
+from retain.server.access import Caller, Doorkeeper, token_of
 from retain.server.gateway.tasks import Tasks
 from retain.server.gateway.upstream import Upstreams
 from retain.server.governor import Governor
-from retain.server.limits import Rate
+from retain.server.limits import Failures, Rate
+from retain.server.urls import Guard
 
 
 @dataclass(slots=True)
@@ -23,16 +25,33 @@ class State:
     memory: AsyncMemory
     doorkeeper: Doorkeeper
     rate: Rate
+    failures: Failures
     upstreams: Upstreams
     governor: Governor
+    guard: Guard
     tasks: Tasks = field(default_factory=Tasks)
     ready: bool = False
 
     async def admit(self, request: Request) -> Caller:
-        """The caller of a request, within their rate."""
-        caller = await self.doorkeeper.admit(request)
+        """The caller of a request, within their rate; one request counts once, however often it is asked for here."""
+        known: Caller | None = getattr(request.state, "caller", None)
+        if known is not None:
+            return known
+        caller = await self._recognised(request)
         self.rate.take(caller.key.id)
+        request.state.caller = caller
         return caller
+
+    async def _recognised(self, request: Request) -> Caller:
+        token = token_of(request)
+        if token and not self.doorkeeper.knows(token):  # who has been here is let in wherever others guess
+            self.failures.check(request)
+        try:
+            return await self.doorkeeper.admit(request)
+        except Unauthenticated as error:
+            if token and not isinstance(error, TokenExpired):  # that one was right, and will be again
+                self.failures.note(request)
+            raise
 
     async def ask_store(self) -> None:
         """Ask the store something it can always answer; nothing is written."""

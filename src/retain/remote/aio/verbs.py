@@ -5,6 +5,7 @@ Made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
+from retain.remote.aio.accounts import Accounts
 from retain.remote.aio.configuring import Configuring
 from retain.remote.aio.consolidating import Consolidating
 from retain.remote.aio.forming import Forming
@@ -32,6 +33,7 @@ class Verbs(
     Keeping,
     Configuring,
     Keyring,
+    Accounts,
     Graphing,
     Tending,
     Managing,

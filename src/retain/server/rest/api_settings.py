@@ -35,7 +35,7 @@ _LATER: Final = "vectorStore"
 def guard_of(request: Request) -> Guard:
     """Says which addresses a setting may name."""
     state: State = request.app.state.retain
-    return Guard(state.settings.server.private_urls)
+    return state.guard
 
 
 Guarded = Annotated[Guard, Depends(guard_of)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Body, Query, Request
 
 from retain.server.access import Admin, Reader, Writer
 from retain.server.reach import needs_operator, reaching
@@ -39,6 +39,15 @@ from retain.server.schemas.memories import History
 from retain.server.scoping import NamedScope, ScopeId
 from retain.server.shown_settings import shown
 
+_REPORT: Final = {
+    "format": "retain-erasure",
+    "version": 1,
+    "created_at": "2026-05-07T09:30:00Z",
+    "subject": {"user_id": "alice"},
+    "complete": True,
+    "sha256": "0" * 64,
+    "hmac": "0" * 64,
+}
 router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
@@ -200,7 +209,7 @@ async def health(caller: Admin) -> Json:
 
 
 @router.post("/erasures/verify")
-async def verify_erasure(caller: Admin, report: Json) -> Json:
+async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Json:
     """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
     caller.needs_tenant()
     return await caller.memory.verify_erasure(report)

@@ -16,9 +16,8 @@ from retain.server.scoping import NamedScope
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS)
 
-UPLOAD: Final = {
-    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}
-}
+_FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
+UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}
 Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from retain.server.access import Admin
-from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.base import PROBLEMS, shown_as
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS)
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS)
 class NewKey(BaseModel):
     """What a new key is for."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = shown_as(name="app of alice", verbs=["read", "write"], user_id="alice")
 
     name: str = Field(default="", max_length=200)
     verbs: list[str] = Field(default_factory=lambda: ["read", "write"])
@@ -29,7 +29,7 @@ class NewKey(BaseModel):
 class Rotation(BaseModel):
     """How long the old secret is still accepted."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = shown_as(grace_seconds=3_600)
 
     grace_seconds: float = Field(default=3_600.0, ge=0, le=30 * 86_400)
 

@@ -13,6 +13,7 @@ from retain.server.schemas.memories import (
     Added,
     Batched,
     Changes,
+    ChangesBatch,
     Confirmed,
     ContextQuestion,
     Deleted,
@@ -34,6 +35,7 @@ router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
 Limit = Annotated[int, Query(ge=1)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 @router.post("/memories", response_model=Added)
@@ -49,7 +51,7 @@ async def add_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: Ide
 
 
 @router.put("/memories/batch", response_model=Batched)
-async def update_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
+async def update_many(caller: Writer, batch: ChangesBatch, idempotency_key: IdempotencyKey = None) -> Any:
     """Change up to 1,000 memories at once."""
     return await caller.memory.update_many(batch.items, idempotency_key=idempotency_key)
 
@@ -78,7 +80,7 @@ async def get_all(
     caller: Reader,
     named: NamedScope,
     limit: Limit = 100,
-    offset: Annotated[int | None, Query(ge=0)] = None,
+    offset: Offset | None = None,
     page: Annotated[int | None, Query(ge=1)] = None,
     kind: str | None = None,
     q: str | None = None,
@@ -170,9 +172,7 @@ async def flush(caller: Writer, named: NamedScope) -> dict[str, Any]:
 
 
 @router.post("/entities", response_model=Listed)
-async def entities(
-    caller: Reader, named: NamedScope, limit: Limit = 100, offset: Annotated[int, Query(ge=0)] = 0
-) -> Any:
+async def entities(caller: Reader, named: NamedScope, limit: Limit = 100, offset: Offset = 0) -> Any:
     """People, places and things that memories of a scope speak of."""
     return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
 

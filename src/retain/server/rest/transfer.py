@@ -19,7 +19,8 @@ from retain.server.scoping import NamedScope
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS)
 
 MEDIA: Final = "application/x-ndjson"
-_CONTENT: Final = {MEDIA: {"schema": {"type": "string"}}}
+_HEAD: Final = '{"type": "header", "format": "retain-export", "version": 1}\n'
+_CONTENT: Final = {MEDIA: {"schema": {"type": "string", "examples": [_HEAD]}}}
 _LINES: Final[dict[int | str, dict[str, Any]]] = {200: {"description": "one JSON object a line", "content": _CONTENT}}
 _BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 

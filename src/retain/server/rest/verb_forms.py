@@ -48,6 +48,7 @@ ANSWERS: Final[dict[str, Any]] = {
 
 _ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
 _SAMPLES: Final[dict[str, Any]] = {
+    "account": "ada@example.org",
     "agent_id": "planner",
     "answer": "You live in Oslo.",
     "conversations": [{"id": "chat-1", "messages": [{"role": "user", "content": "I live in Oslo"}]}],
@@ -55,8 +56,10 @@ _SAMPLES: Final[dict[str, Any]] = {
     "ids": [_ID],
     "items": [{"messages": "I live in Oslo", "user_id": "alice"}],
     "key_id": "0123456789abcdef",
+    "login": "ada@example.org",
     "memory_id": _ID,
     "messages": "I live in Oslo",
+    "password": "a long sentence of mine",
     "position": 0,
     "query": "Where does she live?",
     "receipt_id": _ID,
@@ -66,6 +69,7 @@ _SAMPLES: Final[dict[str, Any]] = {
     "texts": ["Answer in metric units"],
     "to_scope": {"user_id": "alice.smith"},
     "turns": [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}],
+    "use_case": "a cooking coach for families",
     "useful": True,
     "user_id": "alice",
     "values": {"context.budget": 800},

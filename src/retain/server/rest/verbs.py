@@ -22,14 +22,14 @@ from retain.remote.verbs import VERBS, Call
 from retain.server.access import Admin, Caller, Reader, Writer, admitted
 from retain.server.reach import needs_operator, reaching
 from retain.server.rest.verb_forms import answer_of, form_of, parameters
-from retain.server.schemas.base import PROBLEMS, Answer, Scoped
+from retain.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as
 
 router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS)
 
 NDJSON: Final = "application/x-ndjson"
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 _OWN_ROUTE: Final = frozenset({"export", "reset"})
-_CHANGES_KEYS: Final = frozenset({"revoke_key", "rotate_key"})
+_CHANGES_KEYS: Final = frozenset({"remove_account", "revoke_key", "rotate_key", "rotate_token_key", "set_account"})
 
 
 class Me(Answer):
@@ -94,6 +94,8 @@ for _name, _call in VERBS.items():
 
 class ExportCall(Scoped):
     """Of whom; of everybody when nobody is named."""
+
+    model_config = shown_as(user_id="alice")
 
 
 @router.post("/verbs/export", response_class=StreamingResponse, responses={200: {"content": {NDJSON: {}}}})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,11 @@ class Given(BaseModel):
     """A body that a caller sends: what it does not know is an error, never ignored."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def shown_as(**example: Any) -> ConfigDict:
+    """The configuration of a body, with an example for the description of the service."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
 class Scoped(Given):
@@ -43,19 +48,20 @@ class Problem(Answer):
     request_id: str = ""
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": text, "content": {"application/problem+json": {}}}
-    for status, text in (
-        (400, "the request is wrong; nothing was written"),
-        (401, "no key, or one that is not valid"),
-        (403, "the key does not reach so far"),
-        (404, "there is no such thing"),
-        (409, "it was changed meanwhile, or is there already"),
-        (413, "larger than a limit allows"),
-        (429, "too often; see Retry-After"),
-        (502, "a model or service behind this one failed"),
-        (503, "not now; try again"),
-        (504, "a model or service behind this one took too long"),
-    )
+WRONG: Final = {
+    400: "the request is wrong; nothing was written",
+    401: "no key, or one that is not valid",
+    403: "the key does not reach so far",
+    404: "there is no such thing",
+    409: "it was changed meanwhile, or is there already",
+    413: "larger than a limit allows",
+    429: "too often; see Retry-After",
+    502: "a model or service behind this one failed",
+    503: "not now; try again",
+    504: "a model or service behind this one took too long",
 }
-"""What every route may answer when something is wrong."""
+"""What a route may answer when something is wrong; always a ``Problem``."""
+
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {"default": {"description": "a problem"}}
+"""Given to a router, says that its routes may answer so. ``retain.server.description`` spells it out for each of them:
+a route would build forms of its own, which was most of what starting a service cost."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from retain.server.schemas.base import Answer, Given, Id, Json
+from retain.server.schemas.base import Answer, Given, Id, Json, shown_as
 
 Text = Annotated[str, Field(max_length=1_000_000)]
 
@@ -80,6 +80,8 @@ class Override(Given):
 class Overrides(Given):
     """All that is to be kept in mind."""
 
+    model_config = shown_as(texts=["Call me Al", "Answer in metric units"], user_id="alice")
+
     texts: list[Text] = Field(max_length=1_000)
     user_id: Id | None = None
 
@@ -108,6 +110,8 @@ class TranscriptPage(Answer):
 
 class AgentChanges(Given):
     """What to keep of an agent; what is not given stays as it is."""
+
+    model_config = shown_as(name="Coach", system_prompt="You are a kind coach.")
 
     name: str | None = Field(default=None, max_length=256)
     model: str | None = Field(default=None, max_length=256)

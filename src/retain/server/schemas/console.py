@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from retain.server.schemas.base import Answer, Given, Id, Json, Scoped
+from retain.server.schemas.base import Answer, Given, Id, Json, Scoped, shown_as
 
 Reason = Annotated[str | None, Field(max_length=1_000)]
 
@@ -38,6 +38,8 @@ class Previews(Answer):
 class Because(Given):
     """Why something is done, if anybody wants to say."""
 
+    model_config = shown_as(reason="it is not true any more")
+
     reason: Reason = None
 
 
@@ -50,6 +52,8 @@ class Acted(Answer):
 
 class Version(Given):
     """Which version comes back; the last one when none is named."""
+
+    model_config = shown_as(version=1)
 
     version: int | None = Field(default=None, ge=1, le=2**53)
 
@@ -83,6 +87,8 @@ class Rollback(Scoped):
 
 class ContextPreview(Scoped):
     """A message, to see what a model would be shown for it."""
+
+    model_config = shown_as(query="What should I cook tonight?", user_id="alice")
 
     query: str
     budget: int | None = Field(default=None, ge=0, le=16_000)
@@ -123,6 +129,8 @@ class Judged(Answer):
 class AnswerGiven(Given):
     """What a model answered to a prompt with a context."""
 
+    model_config = shown_as(receipt_id="0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11", answer="You live in Oslo.")
+
     receipt_id: Id
     answer: str = Field(max_length=1_000_000)
 
@@ -146,6 +154,8 @@ class Metrics(Answer):
 
 class SharedWith(Scoped):
     """Who is to hold a memory, or no longer."""
+
+    model_config = shown_as(user_id="bob")
 
     reason: Reason = None
 
@@ -288,6 +298,8 @@ class JobLog(Answer):
 
 class Tidying(Scoped):
     """Whose memory is tidied up; everybody's when nobody is named."""
+
+    model_config = shown_as(user_id="alice", dry_run=True)
 
     dry_run: bool = False
 

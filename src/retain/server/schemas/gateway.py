@@ -16,7 +16,7 @@ class Models(Answer):
 
 def _described(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:
     """What the description of the service says about a route whose body is passed on."""
-    schema = {"type": "object", "required": required, "properties": properties, "example": example}
+    schema = {"type": "object", "required": required, "properties": properties, "examples": [example]}
     answer = {"description": about, "content": {"application/json": {}, "text/event-stream": {}}}
     return {
         "responses": {200: answer},

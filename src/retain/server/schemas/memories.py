@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from retain.server.schemas.base import Answer, Given, Id, Json, Scoped
+from retain.server.schemas.base import Answer, Given, Id, Json, Scoped, shown_as
 
 Messages = str | Json | list[str | Json]
 
@@ -34,11 +34,23 @@ class NewMemories(Scoped):
 class NewMemoriesBatch(Given):
     """Up to 1,000 calls at once."""
 
+    model_config = shown_as(items=[{"messages": "I live in Oslo", "user_id": "alice"}])
+
     items: list[Json]
+
+
+class ChangesBatch(NewMemoriesBatch):
+    """Up to 1,000 changes at once."""
+
+    model_config = shown_as(
+        items=[{"memory_id": "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11", "text": "User lives in Bergen."}]
+    )
 
 
 class Changes(Given):
     """What is different from now on."""
+
+    model_config = shown_as(text="User lives in Bergen.")
 
     text: str | None = None
     metadata: Json | None = None
@@ -50,6 +62,8 @@ class Changes(Given):
 
 class Ids(Given):
     """Which ones."""
+
+    model_config = shown_as(ids=["0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"])
 
     ids: list[Id]
 
@@ -77,6 +91,8 @@ class Question(Scoped):
 class ContextQuestion(Scoped):
     """The message a model is about to answer."""
 
+    model_config = shown_as(query="What should I cook tonight?", user_id="alice", budget=400)
+
     query: str
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: str | None = None
@@ -84,6 +100,8 @@ class ContextQuestion(Scoped):
 
 class Transcript(Scoped):
     """What was said, turn by turn."""
+
+    model_config = shown_as(user_id="alice", turns=[{"role": "user", "content": "I live in Oslo"}])
 
     turns: list[Json]
     metadata: Json | None = None
@@ -94,6 +112,8 @@ class Transcript(Scoped):
 
 class Confirmed(Given):
     """An act that cannot be taken back: ``confirm`` is the name of the tenant."""
+
+    model_config = shown_as(confirm="default")
 
     confirm: str
 

@@ -1,0 +1,74 @@
+"""``/openapi.json``: the description of the service, made when it is first asked for, and kept as bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from retain.server.schemas.base import WRONG, Problem
+
+_JSON: Final = "application/json"
+_SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_ANY: Final = "default"
+_NEVER: Final = "422"  # what a request has wrong is a 400 here, in the same form as every other problem
+_UNUSED: Final = ("HTTPValidationError", "ValidationError")
+
+
+class Description:
+    """What an application can do, in the words of OpenAPI."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._made: dict[str, Any] | None = None
+        self._bytes = b""
+
+    def document(self) -> dict[str, Any]:
+        """The description; every route is there before the first who asks."""
+        if self._made is None:
+            app = self._app
+            made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            self._made = _completed(made)
+        return self._made
+
+    async def answer(self, _: Request) -> Response:
+        """The description as it is sent; others are answered while it is made."""
+        if not self._bytes:
+            self._bytes = await run_in_threadpool(lambda: json.dumps(self.document(), separators=(",", ":")).encode())
+        return Response(self._bytes, media_type=_JSON)
+
+
+def install(app: FastAPI) -> None:
+    """Let an application describe itself."""
+    description = Description(app)
+    app.openapi = description.document  # type: ignore[method-assign]  # the way that FastAPI has for it
+    app.router.routes.append(Route("/openapi.json", description.answer, include_in_schema=False))
+
+
+def _completed(made: dict[str, Any]) -> dict[str, Any]:
+    """With every problem that a route may answer: described once, and referred to."""
+    parts = made["components"]
+    for name in _UNUSED:
+        parts["schemas"].pop(name, None)
+    parts["schemas"]["Problem"] = Problem.model_json_schema()
+    parts["responses"] = {f"Problem{status}": {"description": text, "content": _SAID} for status, text in WRONG.items()}
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            operation["responses"] = _answers(operation["responses"])
+    return made
+
+
+def _answers(given: dict[str, Any]) -> dict[str, Any]:
+    own = {status: answer for status, answer in given.items() if status not in (_ANY, _NEVER)}
+    if _ANY not in given:
+        return own
+    return {
+        **own,
+        **{str(one): {"$ref": f"#/components/responses/Problem{one}"} for one in WRONG if str(one) not in own},
+    }

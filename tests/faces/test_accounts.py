@@ -1,0 +1,424 @@
+"""Accounts and their tokens through both faces, below the service."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retain.core import passwords
+from retain.core.passwords import Cost
+from retain.engine import accounts_login, accounts_tokens, copying
+from retain.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFoundError,
+    ScopeError,
+    TokenExpired,
+    Unauthenticated,
+)
+from retain.model.account import Lifetimes
+from tests.faces.harness import ON_DISK, Face, Opens
+
+SENTENCE = "a long sentence of mine"
+OTHER = "another sentence of mine"
+ADA = "Ada@Example.org"
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords that are quick to try; that is what the usual cost prevents."""
+    monkeypatch.setattr(passwords, "COST", Cost(4, 8, 1))
+
+
+async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
+    """What the service asks of the engine."""
+    return await face.memory._engine.run(verb, *args, **more)
+
+
+async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008
+    return await run(face, accounts_login.login, login, password, life)
+
+
+async def recognised(face: Face, answer: dict[str, Any]) -> Any:
+    return await run(face, accounts_tokens.authenticate, answer["access_token"])
+
+
+async def refreshed(face: Face, token: str) -> Any:
+    return await run(face, accounts_login.refresh, token, Lifetimes())
+
+
+@pytest.mark.req("N-42")
+async def test_an_account_is_made_listed_changed_and_removed(face: Face) -> None:
+    made = await face.create_account(ADA, SENTENCE, name="Ada", role="editor")
+    assert (made["login"], made["role"], made["verbs"]) == ("ada@example.org", "editor", ["read", "write"])
+    assert await face.accounts() == [made]
+    assert "scrypt" not in str(made)
+    changed = await face.set_account("ADA@example.org", name="", role="admin", user_id="alice")
+    assert (changed["name"], changed["role"], changed["user_id"]) == ("", "admin", "alice")
+    assert (await face.set_account(made["id"], user_id="", login="lovelace"))["user_id"] is None
+    assert (await face.remove_account("lovelace"))["removed"]
+    assert await face.accounts() == []
+
+
+@pytest.mark.req("N-42")
+async def test_a_login_is_there_once_however_it_is_written(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    await face.create_account("bob", SENTENCE)
+    for same in ("ada@example.org", " ADA@EXAMPLE.ORG ", "\uff21da@example.org"):
+        with pytest.raises(Conflict):
+            await face.create_account(same, SENTENCE)
+    with pytest.raises(Conflict):
+        await face.set_account("bob", login=ADA)
+    assert len(await face.accounts()) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"login": ""}, InvalidInput),
+        ({"login": "two words"}, InvalidInput),
+        ({"login": "x" * 257}, InvalidInput),
+        ({"login": 7}, InvalidInput),
+        ({"password": "short"}, InvalidInput),
+        ({"password": None}, InvalidInput),
+        ({"role": "emperor"}, InvalidInput),
+        ({"name": "x" * 201}, InvalidInput),
+        ({"user_id": "a b"}, ScopeError),
+    ],
+)
+async def test_an_account_that_makes_no_sense_is_not_made(face: Face, wrong: dict[str, Any], error: type) -> None:
+    with pytest.raises(error):
+        await face.create_account(**{"login": ADA, "password": SENTENCE, **wrong})
+    assert await face.accounts() == []
+
+
+async def test_an_account_that_is_not_there_cannot_be_changed(face: Face) -> None:
+    for verb in (face.set_account, face.remove_account):
+        with pytest.raises(NotFoundError):
+            await verb("nobody")
+
+
+@pytest.mark.req("N-42")
+async def test_who_knows_the_password_gets_tokens_that_say_who_they_are(face: Face) -> None:
+    made = await face.create_account(ADA, SENTENCE, role="editor", agent_id="bot")
+    answer = await logged_in(face, " ADA@example.org")
+    who = await recognised(face, answer)
+    assert (who.account.id, who.key.id, who.key.tenant_id) == (made["id"], made["id"], "default")
+    assert (who.key.verbs, who.key.subjects.agent_id) == (("read", "write"), "bot")
+    assert (await face.accounts())[0]["last_login_at"]
+    assert answer["expires_in"] == 900
+
+
+@pytest.mark.req("N-42")
+@pytest.mark.parametrize(
+    ("login", "password"),
+    [
+        (ADA, OTHER),
+        (ADA, ""),
+        (ADA, SENTENCE + "x"),
+        ("nobody", SENTENCE),
+        ("", ""),
+        ("a b", SENTENCE),
+        (ADA, "x" * 9_999),
+    ],
+)
+async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
+    face: Face, monkeypatch: pytest.MonkeyPatch, login: str, password: str
+) -> None:
+    await face.create_account(ADA, SENTENCE)
+    compared: list[str] = []
+
+    def counted(given: str, stored: str) -> bool:
+        compared.append(stored)
+        return passwords.matches(given, stored)
+
+    monkeypatch.setattr(accounts_login, "matches", counted)
+    with pytest.raises(Unauthenticated) as refused:
+        await logged_in(face, login, password)
+    assert refused.value.message == "the login or the password is wrong"
+    assert [one.rpartition(",p=")[0] for one in compared] == ["$scrypt$ln=4,r=8"], "compared once, at the same cost"
+
+
+@pytest.mark.req("N-42")
+async def test_a_disabled_account_neither_logs_in_nor_stays_logged_in(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    await face.set_account(ADA, disabled=True)
+    for attempt in (logged_in(face), recognised(face, answer), refreshed(face, answer["refresh_token"])):
+        with pytest.raises(Unauthenticated):
+            await attempt
+    await face.set_account(ADA, disabled=False)
+    assert await logged_in(face)
+    with pytest.raises(Unauthenticated):
+        await recognised(face, answer)
+
+
+@pytest.mark.req("N-42")
+async def test_a_token_expires_and_another_one_is_had_for_the_long_one(face: Face, opens: Opens) -> None:
+    await face.create_account(ADA, SENTENCE)
+    first = await logged_in(face)
+    opens.clock.advance(minutes=14, seconds=59)
+    assert await recognised(face, first)
+    opens.clock.advance(seconds=1)
+    with pytest.raises(TokenExpired):
+        await recognised(face, first)
+    second = await refreshed(face, first["refresh_token"])
+    assert await recognised(face, second)
+    opens.clock.advance(days=13)
+    assert await recognised(face, await refreshed(face, second["refresh_token"]))
+
+
+async def test_a_session_ends_when_nobody_refreshes_it_and_after_all_its_days(face: Face, opens: Opens) -> None:
+    await face.create_account(ADA, SENTENCE)
+    left = await logged_in(face)
+    opens.clock.advance(days=14)
+    with pytest.raises(Unauthenticated):
+        await refreshed(face, left["refresh_token"])
+    kept = await logged_in(face)
+    for _ in range(9):
+        opens.clock.advance(days=9)
+        kept = await refreshed(face, kept["refresh_token"])
+    opens.clock.advance(days=9)
+    with pytest.raises(Unauthenticated):
+        await refreshed(face, kept["refresh_token"])
+
+
+@pytest.mark.req("N-42")
+async def test_a_long_token_that_comes_back_ends_the_session_for_both(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    first, elsewhere = await logged_in(face), await logged_in(face)
+    second = await refreshed(face, first["refresh_token"])
+    with pytest.raises(Unauthenticated, match="used before"):
+        await refreshed(face, first["refresh_token"])
+    for attempt in (refreshed(face, second["refresh_token"]), recognised(face, second)):
+        with pytest.raises(Unauthenticated):
+            await attempt
+    assert await recognised(face, elsewhere), "another session goes on"
+
+
+async def test_a_long_token_that_was_never_given_out_ends_nothing(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    tenant, session, family, own = answer["refresh_token"].removeprefix("rr_").split(".")
+    made_up = [
+        f"rr_{tenant}.{session}.{'x' * len(family)}.{own}",
+        f"rr_{tenant}.{'0' * 36}.{family}.{own}",
+        f"rr_b3RoZXI.{session}.{family}.{own}",
+        f"rr_{tenant}.{session}.{family}",
+        f"rr_%%.{session}.{family}.{own}",
+        answer["access_token"],
+        "",
+        "rr_" + "." * 3,
+        "rr_\u00e4.a.a.a",
+        "x" * 9_999,
+    ]
+    for token in made_up:
+        with pytest.raises(Unauthenticated):
+            await refreshed(face, token)
+    assert await refreshed(face, answer["refresh_token"])
+
+
+@pytest.mark.req("N-42")
+async def test_who_logs_out_is_out_here_or_everywhere(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    one, two, three = [await logged_in(face) for _ in range(3)]
+    who = await recognised(face, one)
+    assert await run(face, accounts_login.logout, who.account, who.session_id, everywhere=False) == 1
+    with pytest.raises(Unauthenticated):
+        await recognised(face, one)
+    assert await recognised(face, two)
+    assert await run(face, accounts_login.logout, who.account, who.session_id, everywhere=True) == 2
+    for answer in (two, three):
+        with pytest.raises(Unauthenticated):
+            await recognised(face, answer)
+
+
+@pytest.mark.req("N-42")
+async def test_another_password_ends_every_other_session(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    here, there = await logged_in(face), await logged_in(face)
+    who = await recognised(face, here)
+    with pytest.raises(Unauthenticated):
+        await run(face, accounts_login.change_password, who.account, who.session_id, OTHER, OTHER)
+    for new in ("short", SENTENCE):
+        with pytest.raises(InvalidInput):
+            await run(face, accounts_login.change_password, who.account, who.session_id, SENTENCE, new)
+    changed = await run(face, accounts_login.change_password, who.account, who.session_id, SENTENCE, OTHER)
+    assert changed == {"changed": True, "sessions_ended": 1}
+    assert await recognised(face, here)
+    for attempt in (recognised(face, there), logged_in(face)):
+        with pytest.raises(Unauthenticated):
+            await attempt
+    await face.set_account(ADA, password=SENTENCE)
+    with pytest.raises(Unauthenticated):
+        await recognised(face, here)
+    assert await logged_in(face)
+
+
+async def test_an_account_has_so_many_sessions_and_the_oldest_goes(face: Face, opens: Opens) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answers = []
+    for _ in range(accounts_login.SESSIONS + 2):
+        opens.clock.advance(seconds=1)
+        answers.append(await logged_in(face))
+    for gone in answers[:2]:
+        with pytest.raises(Unauthenticated):
+            await recognised(face, gone)
+    for held in (answers[2], answers[-1]):
+        assert await recognised(face, held)
+
+
+async def test_a_password_that_was_stored_at_another_cost_is_stored_anew(
+    face: Face, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await face.create_account(ADA, SENTENCE)
+
+    async def stored() -> str:
+        parts = face.memory._engine.parts
+        found = await parts.ledger.peek(lambda tx: tx.accounts.find("default", made["id"]))
+        assert found is not None
+        return found.password
+
+    before = await stored()
+    await logged_in(face)
+    assert await stored() == before
+    monkeypatch.setattr(passwords, "COST", Cost(5, 8, 1))
+    await logged_in(face)
+    assert (await stored()).startswith("$scrypt$ln=5,")
+    assert await logged_in(face)
+
+
+@pytest.mark.req("N-42")
+async def test_another_key_to_sign_with_lets_tokens_run_out_or_ends_them(face: Face, opens: Opens) -> None:
+    await face.create_account(ADA, SENTENCE)
+    first = await logged_in(face)
+    opens.clock.advance(seconds=1)
+    await face.rotate_token_key()
+    second = await refreshed(face, first["refresh_token"])
+    assert await recognised(face, first)
+    assert await recognised(face, second)
+    await face.rotate_token_key(grace=False)
+    for answer in (first, second):
+        with pytest.raises(Unauthenticated):
+            await recognised(face, answer)
+    assert await recognised(face, await refreshed(face, second["refresh_token"]))
+
+
+async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Opens) -> None:
+    from retain.core import jwt
+
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    parts = face.memory._engine.parts
+    stolen = await parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
+    await face.rotate_token_key()
+    opens.clock.advance(hours=1)
+    shown = jwt.read(answer["access_token"])
+    assert shown is not None
+    assert stolen is not None
+    at = int(opens.clock.now().timestamp())
+    claims = jwt.Claims(shown.claims.sub, "default", "admin", shown.claims.sid, at, at, at + 900)
+    with pytest.raises(Unauthenticated):
+        await run(face, accounts_tokens.authenticate, jwt.issued(claims, stolen.value))
+
+
+@pytest.mark.req("N-42")
+async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) -> None:
+    other = Face(face.memory.acting_for("acme"))
+    await face.create_account(ADA, SENTENCE)
+    await other.create_account(ADA, OTHER, role="admin")
+    ours, theirs = await logged_in(face), await logged_in(other, ADA, OTHER)
+    assert (await recognised(face, theirs)).key.tenant_id == "acme", "whoever asks, the token tells the tenant"
+    assert (await recognised(other, ours)).key.tenant_id == "default"
+    with pytest.raises(Unauthenticated):
+        await logged_in(other)
+    assert (await refreshed(face, theirs["refresh_token"]))["account"]["tenant_id"] == "acme"
+    assert [one["tenant_id"] for one in await other.accounts()] == ["acme"]
+
+
+@pytest.mark.req("N-42", "R-9")
+async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
+    from retain.core import jwt
+
+    other = Face(face.memory.acting_for("acme"))
+    await face.create_account(ADA, SENTENCE)
+    await other.create_account(ADA, SENTENCE, role="admin")
+    answer, target = await logged_in(face), await logged_in(other)
+    secret = await face.memory._engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
+    shown = jwt.read(target["access_token"])
+    assert shown is not None
+    assert secret is not None
+    assert jwt.read(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
+    with pytest.raises(Unauthenticated):
+        await run(face, accounts_tokens.authenticate, jwt.issued(shown.claims, secret.value))
+
+
+async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    bound = Face(face.memory.acting_for("default", user_id="alice"))
+    for attempt in (bound.accounts(), bound.create_account("eve", SENTENCE), bound.remove_account(ADA)):
+        with pytest.raises(Forbidden):
+            await attempt
+    assert (await bound.suggest_instructions("a cooking coach"))["source"] == "rules"
+
+
+@pytest.mark.req("X-30")
+async def test_who_is_erased_can_no_longer_log_in_and_leaves_no_name(face: Face) -> None:
+    await face.create_account("alice@example.org", SENTENCE, name="Alice", user_id="alice")
+    await face.create_account("bob@example.org", SENTENCE, user_id="bob")
+    answer = await logged_in(face, "alice@example.org")
+    report = await face.erase(user_id="alice")
+    assert report["complete"], report["checks"]
+    assert report["erased"]["accounts"] == 1
+    assert [one["login"] for one in await face.accounts()] == ["bob@example.org"]
+    with pytest.raises(Unauthenticated):
+        await recognised(face, answer)
+
+
+@ON_DISK
+async def test_nothing_that_could_be_used_is_stored(face: Face, opens: Opens) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    stored = str(opens.rows("SELECT * FROM accounts")) + str(opens.rows("SELECT * FROM account_sessions"))
+    secrets = [SENTENCE, answer["access_token"], *answer["refresh_token"].split(".")[2:]]
+    assert not [one for one in secrets if one in stored]
+
+
+@ON_DISK
+@pytest.mark.req("X-30")
+async def test_a_backup_brings_back_accounts_but_not_of_who_was_erased(
+    face: Face, opens: Opens, tmp_path: Path
+) -> None:
+    await face.create_account("alice@example.org", SENTENCE, user_id="alice")
+    await face.create_account(ADA, SENTENCE)
+    known, elsewhere = tmp_path / "known.backup", tmp_path / "elsewhere.backup"
+    await face.backup(known)
+    shutil.copy(known, elsewhere)
+    await face.erase(user_id="alice")
+    await face.remove_account(ADA)
+    assert b"alice@example.org" not in known.read_bytes()
+    assert (await face.restore_backup(elsewhere))["erased_again"] == 1
+    assert [one["login"] for one in await face.accounts()] == ["ada@example.org"]
+    assert await logged_in(face)
+
+
+@ON_DISK
+async def test_a_copy_of_the_store_lets_the_same_people_in(face: Face, opens: Opens, tmp_path: Path) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    other = opens({"store": {"url": f"sqlite:///{tmp_path}/other.db", "durable": False}})
+    await other.accounts()
+    await copying.copy(face.memory._engine.parts.ledger, other.memory._engine.parts.ledger, None, None)
+    assert await recognised(other, answer)
+    assert await refreshed(other, answer["refresh_token"])
+
+
+async def test_a_reset_keeps_accounts_as_it_keeps_keys(face: Face) -> None:
+    await face.create_account(ADA, SENTENCE)
+    answer = await logged_in(face)
+    await face.reset()
+    assert await recognised(face, answer)

@@ -1,0 +1,64 @@
+"""Names, pages and headers: what browsers are kept from, and what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.server.conftest import CONFIG
+from tests.server.world import World
+
+PAGE = "https://app.example.com"
+ELSEWHERE = "https://evil.example.com"
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[World]:
+    """A service that a web page elsewhere may ask."""
+    with World.of({**CONFIG, "server": {"origins": [f"{PAGE}/"], "hosts": ["memory.example.com"]}}) as made:
+        yield made
+
+
+def test_a_name_that_is_not_ours_is_refused(shared: World) -> None:
+    assert shared.client.get("/healthz", headers={"Host": "memory.example.com:8420"}).status_code == 200
+    answer = shared.client.get("/healthz", headers={"Host": "evil.example.com"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unknown_host")
+
+
+def test_without_configured_pages_no_browser_is_told_that_it_may_ask(world: World) -> None:
+    wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
+    for answer in (
+        world.client.options("/v1/memories", headers=wanted),
+        world.client.get("/v1/me", headers={"Origin": PAGE}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (403, "unknown_origin")
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_a_configured_page_may_ask_with_a_key_and_reads_the_answer(shared: World) -> None:
+    wanted = {
+        "Origin": PAGE,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization",
+    }
+    before = shared.anonymous().options("/v1/memories", headers=wanted)
+    assert before.status_code == 200
+    assert before.headers["access-control-allow-origin"] == PAGE
+    assert "authorization" in before.headers["access-control-allow-headers"].lower()
+    for path, status in (("/v1/me", 200), ("/v1/memories/none", 404)):
+        answer = shared.client.get(path, headers={"Origin": PAGE})
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (status, PAGE)
+        assert "access-control-allow-credentials" not in answer.headers
+    refused = shared.client.get("/v1/me", headers={"Origin": ELSEWHERE})
+    assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (403, False)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/nothing-here", "/openapi.json"])
+def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
+    headers = shared.anonymous().get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
