@@ -37,8 +37,9 @@ class ServerSettings(Section):
     ``open_loopback`` answers callers on this machine without a key, as an administrator of the default tenant.
     ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
     may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
-    large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or ``json``. ``request_log`` is how many requests administrators can
-    look at, for ``request_log_hours``. ``backup_folder`` is where backups that are asked for over HTTP are written.
+    large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or
+    ``json``. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
+    ``backup_folder`` is where backups that are asked for over HTTP are written.
     """
 
     host: str = "127.0.0.1"

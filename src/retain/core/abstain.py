@@ -130,7 +130,8 @@ def checked_rate(rate: float) -> float:
 
 def vocabulary(question: str) -> list[str]:
     """The words whose rarity ``familiarity`` wants to know."""
-    return list(dict.fromkeys([*query_terms(question), *(term for name in _names(question) for term in terms(name))]))
+    named = (term for name in names_asked(question) for term in terms(name))
+    return list(dict.fromkeys([*query_terms(question), *named]))
 
 
 def familiarity(question: str, rarity: Mapping[str, float], weights: Weights, *, strangers: bool = True) -> float:
@@ -141,7 +142,7 @@ def familiarity(question: str, rarity: Mapping[str, float], weights: Weights, *,
     """
     unheard = rarity.get(UNHEARD, 0.0)
     told = {word: rarity.get(word, unheard) for word in query_terms(question)}
-    heard = sum(value for value in told.values() if _is_heard(value, unheard))
+    heard = sum(value for value in told.values() if is_heard(value, unheard))
     share = heard / (sum(told.values()) or 1.0)
     return weights.known * share - (weights.stranger if strangers and _only_strangers(question, rarity) else 0.0)
 
@@ -153,18 +154,23 @@ def rows_told(rarity: Mapping[str, float]) -> int:
 
 def _only_strangers(question: str, rarity: Mapping[str, float]) -> bool:
     unheard = rarity.get(UNHEARD, 0.0)
-    words = [term for name in _names(question) for term in terms(name)]
-    return bool(words) and not any(_is_heard(rarity.get(word, unheard), unheard) for word in words)
+    words = [term for name in names_asked(question) for term in terms(name)]
+    return bool(words) and not any(is_heard(rarity.get(word, unheard), unheard) for word in words)
 
 
-def _is_heard(rarity: float, unheard: float) -> bool:
+def is_heard(rarity: float, unheard: float) -> bool:
+    """Whether a word of this rarity has been said at all."""
     return rarity < unheard - _ALMOST
 
 
-def _names(question: str) -> list[str]:
-    """Names in an English question; elsewhere a capital may mean no more than a noun."""
+def is_english(question: str) -> bool:
+    """Whether a question has the little words of English."""
     words = question.lower().split()
-    small = sum(word.strip("?.,!'\"") in STOP_WORDS for word in words)
-    if small < _ENGLISH_SHARE * len(words):
+    return sum(word.strip("?.,!'\"") in STOP_WORDS for word in words) >= _ENGLISH_SHARE * len(words)
+
+
+def names_asked(question: str) -> list[str]:
+    """Names in an English question; elsewhere a capital may mean no more than a noun."""
+    if not is_english(question):
         return []
     return [name for name in names_in(question) if name.casefold() not in _NO_NAMES]

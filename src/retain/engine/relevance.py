@@ -1,7 +1,12 @@
-"""What of a search's hits has to do with the question: all, some, or "nothing relevant"."""
+"""What of a search's hits has to do with the question: all, some, or "nothing relevant".
+
+Of the built-in model's vectors it is judged by fitted weights (``retain.engine.judge``); of others, and without any, by
+what unrelated questions reach in the same store (``retain.engine.calibrate``).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +16,7 @@ from retain.core.abstain import (
     BY_WORDS,
     RATE,
     UNHEARD,
+    WORTH_SHOWING,
     chance,
     checked_rate,
     familiarity,
@@ -18,13 +24,19 @@ from retain.core.abstain import (
     vocabulary,
     worth_showing,
 )
+from retain.core.analyze import terms
+from retain.core.relevance import is_judged
+from retain.engine import judge
 from retain.engine.calibrate import TEXT, closeness, null_for, text_closeness
 from retain.engine.parts import Parts
 from retain.engine.ranking import Hit
 from retain.errors import RetainError
+from retain.model.memory import Origin
 from retain.model.scope import Scope
+from retain.model.vector import Vector
 
 _DEPTH = 4
+_NAMELESS = frozenset({"", *Origin})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +73,72 @@ async def relevance(parts: Parts, scope: Scope, question: str, hits: Sequence[Hi
 
 
 async def _judged(parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float) -> Relevance:
+    has_vectors = any(scored.parts.semantic is not None for _, scored in hits)
+    signature = await parts.embedding.signature() if has_vectors else TEXT
+    if scope.user_id and signature == judge.SIGNATURE and is_judged(question) and not _spoken(hits):
+        return await _by_weights(parts, scope, question, hits, rate)
+    return await _by_comparison(parts, scope, question, hits, rate, signature)
+
+
+def _spoken(hits: Sequence[Hit]) -> bool:
+    """Whether these are turns of people by name: the weights know what is told about one user."""
+    speakers = (str(found.record.data.get("speaker", "")) for found, _ in hits[: judge.LOOKED_AT])
+    return any(speaker not in _NAMELESS for speaker in speakers)
+
+
+# --- by fitted weights ------------------------------------------------------------------------------------------------
+
+
+async def _by_weights(parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float) -> Relevance:
+    """The best hits say whether there is anything; one farther down stays when it is as near as one that stays."""
+    asked, told = await asked_of(parts, scope, question), await told_of(parts, judge.SIGNATURE, hits[: judge.LOOKED_AT])
+    if not told:
+        return Relevance(list(hits), "these have not been compared by meaning yet")
+    found = judge.values(asked, list(told.values()), rows_told(asked.rarity))
+    values = dict(zip(told, found.tolist(), strict=True))
+    odds = judge.chance(max(values.values()))
+    if odds >= rate:
+        return Relevance([], _why(odds, rate), odds)
+    least = min(judge.needed(WORTH_SHOWING), judge.needed(rate))
+    nearest = min((told[seq].cosine for seq, value in values.items() if value >= least), default=math.inf)
+    kept = [hit for hit in hits if values.get(hit[1].seq, least if _cosine(hit) >= nearest else -math.inf) >= least]
+    return Relevance(kept, _why(odds, rate), odds)
+
+
+def _cosine(hit: Hit) -> float:
+    return hit[1].parts.semantic or 0.0
+
+
+async def asked_of(parts: Parts, scope: Scope, question: str) -> judge.Asked:
+    """A question as the weights want it; its vector is at hand from the search."""
+    vector = (await parts.embedding.many([question]))[0]
+    if not isinstance(vector, Vector):
+        raise vector
+    words = parts.embedding.words(question)
+    wanted = {*vocabulary(question), *(term for word in words for term in terms(word)), UNHEARD}
+    around = await parts.texts.around(scope, (), list(wanted))
+    return judge.Asked(question, vector, words, vector.words, around.rarity)
+
+
+async def told_of(parts: Parts, signature: str, hits: Sequence[Hit]) -> dict[int, judge.Told]:
+    """Hits as the weights want them, by number; without those whose words have no vectors."""
+    seqs = [scored.seq for _, scored in hits]
+    rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, seqs))
+    words = {seq: given for seq, given in rows if given}
+    return {
+        hit[1].seq: judge.Told(hit[0].record.text, _cosine(hit), words[hit[1].seq])
+        for hit in hits
+        if hit[1].seq in words
+    }
+
+
+# --- by comparison with unrelated questions ---------------------------------------------------------------------------
+
+
+async def _by_comparison(
+    parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, signature: str
+) -> Relevance:
     cosines = {scored.seq: scored.parts.semantic for _, scored in hits if scored.parts.semantic is not None}
-    signature = await parts.embedding.signature() if cosines else TEXT
     rarity = (await parts.texts.around(scope, (), [*vocabulary(question), UNHEARD])).rarity
     rows = rows_told(rarity)
     null = await null_for(parts, scope, signature, rows)

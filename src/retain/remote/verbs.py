@@ -49,7 +49,8 @@ class Call:
 
 _READING: Final = """
     agent agents context engine_status entities episodes get get_all get_vectors history identity pending_vectors pinned
-    preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions suggest_instructions transcript
+    preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions
+    suggest_instructions transcript
 """
 _READING_OF_ALL: Final = "dashboard events inspect jobs memory_page memory_updates metrics paused"
 _WRITING: Final = """

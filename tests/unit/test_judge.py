@@ -1,0 +1,104 @@
+"""The fitted weights, and what they look at."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retain.core.abstain import UNHEARD
+from retain.core.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
+from retain.engine import judge
+
+HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
+
+
+def words(*directions: int) -> bytes:
+    """Word vectors, each along one direction."""
+    table = np.zeros((len(directions), judge.WIDTH), np.int8)
+    table[range(len(directions)), directions] = 127
+    return table.tobytes()
+
+
+def asked(text: str, *directions: int) -> judge.Asked:
+    vector = np.zeros(len(judge.weights().meaning), "<f4").tobytes()
+    return judge.Asked(text, vector, text.split(), words(*directions), HEARD)
+
+
+@given(st.floats(0.0001, 0.9999))
+def test_the_share_that_exceeds_what_a_rate_needs_is_that_rate(rate: float) -> None:
+    assert judge.chance(judge.needed(rate)) == pytest.approx(rate, rel=0.01, abs=1e-4)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0.001, 1e3))
+def test_a_higher_value_is_less_likely_to_be_chance(value: float, more: float) -> None:
+    assert 0 <= judge.chance(value + more) <= judge.chance(value) <= 1
+
+
+def test_the_weights_fit_what_is_looked_at() -> None:
+    table = judge.table(asked("fiddle where", 3, 4), [judge.Told("The fiddle is in Cork", 0.5, words(3, 7))])
+    by = judge.weights()
+    assert table.shape == (1, len(by.middle)) == (1, 9 + FORMS + ASKED_FOR * FORMS + CUES)
+    assert len(by.linear) == len(by.inner) == len(by.spread)
+    assert by.inner.shape[1] == len(by.outer) == len(by.inner_bias)
+    assert list(by.levels) == sorted(by.levels)
+    assert list(by.shares) == sorted(by.shares, reverse=True)
+
+
+def test_nearer_is_more_relevant_and_a_larger_store_asks_for_more() -> None:
+    question = asked("my fiddle insurance", 0, 3, 4)
+    near, far = judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90, 91))
+    values = judge.values(question, [near, far], 300)
+    assert values[0] > values[1]
+    assert judge.values(question, [near], 3_000)[0] < values[0]
+
+
+def test_each_memory_is_judged_by_itself() -> None:
+    question = asked("my fiddle insurance", 0, 3, 4)
+    told = [judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90))]
+    together = judge.values(question, told, 300)
+    alone = [float(judge.values(question, [one], 300)[0]) for one in told]
+    assert together.tolist() == pytest.approx(alone, abs=1e-4)
+
+
+def test_the_size_of_a_store_counts_within_what_was_learned() -> None:
+    assert judge.size_of(300) == 0
+    assert judge.size_of(0) == judge.size_of(1) == judge.size_of(50) < judge.size_of(100)
+    assert judge.size_of(10_000) == judge.size_of(10_000_000) == 3.5 > judge.size_of(5_000)
+
+
+def test_a_name_that_was_heard_and_one_that_was_not() -> None:
+    assert cues("When did Wren start school?", HEARD)[-2:] == [1.0, 0.0]
+    assert cues("When did Rosalind start school?", HEARD)[-2:] == [0.0, 1.0]
+    assert cues("When did she start school?", HEARD)[-2:] == [0.0, 0.0]
+    assert len(cues("", {})) == CUES
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [("When is the fair?", 0), ("How much is my rent?", 1), ("Who's my vet?", 2), ("Where do I park?", 3)],
+)
+def test_what_is_asked_for(question: str, kind: int) -> None:
+    assert cues(question, HEARD)[:ASKED_FOR][kind] == 1.0
+
+
+def test_what_a_memory_has() -> None:
+    assert forms("I drink tea") == [0.0, 0.0, 0.0]
+    assert forms("My rent of 900 is due on Friday, says Dimitri") == [1.0, 1.0, 1.0]
+
+
+def test_little_words_count_only_where_there_are_no_others() -> None:
+    weights = word_weights(["where", "is", "wren", "?"], HEARD)
+    assert weights == [0.0, 0.0, 0.5, 0.0]
+    assert word_weights(["who", "am", "i"], HEARD) == [0.1] * 3
+    assert not any(
+        math.isnan(value) for value in judge.table(asked("who am i", 1, 2, 3), [judge.Told("", 0.0, words(1))])[0]
+    )
+
+
+def test_only_english_is_judged() -> None:
+    assert is_judged("Where did I leave my umbrella?")
+    assert not is_judged("Wo habe ich meinen Regenschirm gelassen?")
