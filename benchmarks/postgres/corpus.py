@@ -1,12 +1,14 @@
 """Memories for the database, written as rows: many users with a few each, and one user with many.
 
 Vectors lie the way those of sentence models do: in a space of a few dozen directions, spread over many, with some
-noise, around a few thousand things that are talked about.
+noise, around a few thousand things that are talked about. Questions are about the same things. They are drawn by a
+number of their own, so that settings which were found with some questions can be judged by others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +17,7 @@ import psycopg
 
 from retain.adapters.ledger.postgres_types import PgVector, register
 
-SIGNATURE: Final = "bench:made:{dim}"
+SIGNATURE: Final = "callable:Given:{dim}"
 LARGE: Final = "large"
 TENANT: Final = "default"
 _NOW: Final = "2026-01-01T00:00:00.000000Z"
@@ -46,17 +48,21 @@ class Corpus:
 
     size: Size
     users: list[str]
+    words: list[str]
     vectors: Any
     queries: Any
+    asked: list[str]
 
     @classmethod
-    def of(cls, size: Size, queries: int = 64) -> Corpus:
-        """The same for the same size."""
+    def of(cls, size: Size, queries: int, questions: int) -> Corpus:
+        """The same for the same size, and the same ``queries`` for the same number of ``questions``."""
         users = [f"user{number:04}" for number in range(size.users) for _ in range(size.each)] + [LARGE] * size.large
         chance = np.random.default_rng(7)
         order = chance.permutation(len(users))
         space = _Space(size.dim, chance)
-        return cls(size, [users[at] for at in order], space.some(len(users)), space.some(queries))
+        vectors, words = space.some(len(users)), _texts(len(users), 12, chance)
+        space.chance = fresh = np.random.default_rng(questions)
+        return cls(size, [users[at] for at in order], words, vectors, space.some(queries), _texts(queries, 5, fresh))
 
     def seqs(self, user: str) -> Any:
         """The numbers of a user's memories."""
@@ -65,22 +71,23 @@ class Corpus:
 
 class _Space:
     def __init__(self, dim: int, chance: Any) -> None:
-        self._chance, self._dim = chance, dim
+        self.chance, self._dim = chance, dim
         self._topics = chance.normal(size=(_TOPICS, _DIRECTIONS))
         self._spread = chance.normal(size=(_DIRECTIONS, dim)) / np.sqrt(dim)
 
     def some(self, count: int) -> Any:
-        topics = self._topics[self._chance.integers(0, _TOPICS, count)]
-        inner = topics + 0.7 * self._chance.normal(size=topics.shape)
-        noise = 0.05 * self._chance.normal(size=(count, self._dim))
+        topics = self._topics[self.chance.integers(0, _TOPICS, count)]
+        inner = topics + 0.7 * self.chance.normal(size=topics.shape)
+        noise = 0.05 * self.chance.normal(size=(count, self._dim))
         vectors = (inner @ self._spread + noise).astype(np.float32)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def words(number: int, count: int = 12) -> list[str]:
-    """The words of a memory: a few are everywhere, most are rare."""
-    chance = np.random.default_rng(number)
-    return [f"w{int(_WORDS ** chance.random())}" for _ in range(count)]
+def _texts(count: int, words: int, chance: Any) -> list[str]:
+    """Texts of a few words each, of which a few are everywhere and most are rare."""
+    return [
+        " ".join(f"w{word}" for word in row) for row in (_WORDS ** chance.random((count, words))).astype(int).tolist()
+    ]
 
 
 def load(url: str, corpus: Corpus) -> None:
@@ -93,6 +100,10 @@ def load(url: str, corpus: Corpus) -> None:
             with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
+        columns = "vectors (tenant_id, memory_seq, signature, vector)"
+        with connection.cursor().copy(f"COPY {columns} FROM STDIN (FORMAT BINARY)") as copy:
+            for piece in binary(_vectors(corpus)):
+                copy.write(piece)
         info = (TENANT, corpus.size.signature, corpus.size.dim)
         connection.execute("INSERT INTO indexes (tenant_id, signature, dim, state) VALUES (%s, %s, %s, 'active')", info)
         connection.execute("SELECT setval('memories_seq_seq', %s)", (len(corpus.users) + 1,))
@@ -109,25 +120,19 @@ def know_vectors(connection: psycopg.Connection[Any]) -> None:
 
 def _tables(corpus: Corpus) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
     numbered = list(enumerate(corpus.users, start=1))
+    told = list(zip(numbered, corpus.words, strict=True))
     columns = "seq, tenant_id, id, valid_from, origin, layer, kind, text, hash, anchor_at, source, occurred_at"
     yield (
         f"memories ({columns}, created_at, updated_at)",
-        ((seq, TENANT, f"m{seq}", *_memory(seq), _NOW, _NOW) for seq, _ in numbered),
+        ((seq, TENANT, f"m{seq}", *_memory(seq, text), _NOW, _NOW) for (seq, _), text in told),
     )
     yield (
         "links (tenant_id, memory_seq, user_id, created_at)",
         ((TENANT, seq, user, _NOW) for seq, user in numbered),
     )
     yield (
-        "vectors (tenant_id, memory_seq, signature, vector)",
-        (
-            (TENANT, seq, corpus.size.signature, str(vector.tolist()))
-            for (seq, _), vector in zip(numbered, corpus.vectors, strict=True)
-        ),
-    )
-    yield (
         "words (tenant_id, seq, body, scope, terms)",
-        ((TENANT, seq, " ".join(words(seq)), f"u:{user}", " ".join(sorted(set(words(seq))))) for seq, user in numbered),
+        ((TENANT, seq, text, f"u:{user}", " ".join(sorted(set(text.split())))) for (seq, user), text in told),
     )
     yield (
         "changes (tenant_id, user_id, memory_seq)",
@@ -135,9 +140,27 @@ def _tables(corpus: Corpus) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
     )
 
 
-def _memory(seq: int) -> tuple[str, ...]:
-    layer = _LAYERS[seq % len(_LAYERS)]
-    return _NOW, "user", layer, "factual", " ".join(words(seq)), f"h{seq}", _NOW, "facts", _NOW
+def _memory(seq: int, text: str) -> tuple[str, ...]:
+    return _NOW, "user", layer(seq), "factual", text, f"h{seq}", _NOW, "facts", _NOW
+
+
+def layer(seq: int) -> str:
+    """To which layer a memory belongs."""
+    return _LAYERS[seq % len(_LAYERS)]
+
+
+def _vectors(corpus: Corpus) -> Iterator[tuple[bytes, ...]]:
+    tenant, signature = TENANT.encode(), corpus.size.signature.encode()
+    for seq, vector in enumerate(corpus.vectors, start=1):
+        yield tenant, struct.pack(">q", seq), signature, stored(vector).wire()
+
+
+def binary(rows: Iterator[Sequence[bytes]]) -> Iterator[bytes]:
+    """Rows as COPY takes them in binary: vectors as text would be most of the work."""
+    yield b"PGCOPY\n\xff\r\n\0" + bytes(8)
+    for row in rows:
+        yield struct.pack(">h", len(row)) + b"".join(struct.pack(">i", len(one)) + one for one in row)
+    yield struct.pack(">h", -1)
 
 
 def stored(vector: Any) -> PgVector:

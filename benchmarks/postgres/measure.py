@@ -1,10 +1,11 @@
-"""Nearest neighbours through the product and through the same SQL by itself, in turns."""
+"""Nearest neighbours through the product, through the same SQL by itself and through the peer, in turns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ import numpy as np
 import psycopg
 
 from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, know_vectors, stored
+from benchmarks.postgres.peer import Peer
+from retain import Memory
 from retain.adapters.io.blocking import BlockingIo
 from retain.adapters.ledger.postgres import PostgresConfig, PostgresLedger
 from retain.adapters.ledger.postgres_vectors import Graph
@@ -19,7 +22,6 @@ from retain.adapters.vectors.pg import PgConfig, PgVectors
 from retain.drive import drive
 from retain.model.query import VectorQuery
 from retain.model.scope import Scope
-from retain.ports.index import DenseHit
 
 LIMIT: Final = 10
 _LINKED: Final = """
@@ -48,6 +50,11 @@ class Reading:
     server: list[float] = field(default_factory=list)
     recall: list[float] = field(default_factory=list)
 
+    def add(self, times: Sequence[float], recall: float) -> None:
+        """One call more."""
+        for kept, one in zip((self.wall, self.client, self.server, self.recall), (*times, recall), strict=True):
+            kept.append(one)
+
     def median(self, what: str) -> float:
         """Of the wall, client or server times, in milliseconds."""
         return float(np.median(getattr(self, what))) * 1000
@@ -67,6 +74,17 @@ def exact(corpus: Corpus, user: str, query: Any, *, facts: bool) -> set[int]:
     return {int(seq) for seq in seqs[np.argsort(-scores)[:LIMIT]]}
 
 
+class Given:
+    """An embedder that knows the questions."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._known = dict(zip(corpus.asked, corpus.queries, strict=True))
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """One row per text."""
+        return np.stack([self._known[text] for text in texts])
+
+
 class Product:
     """The index over the ledger, as the role that row-level security binds."""
 
@@ -74,32 +92,49 @@ class Product:
         io = BlockingIo()
         self.ledger = PostgresLedger(PostgresConfig(url=url, tenant=TENANT, pool_size=1), io)  # whose time is counted
         self.index = PgVectors(PgConfig(**options), io, self.ledger)
-        self._signature = corpus.size.signature
+        self._corpus, self._signature = corpus, corpus.size.signature
         self.pid = drive(self.ledger.peek(_pid))
 
-    def ask(self, user: str, query: Any, *, facts: bool) -> list[DenseHit]:
+    def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The nearest ten."""
         layers = ("fact",) if facts else ()
-        asked = VectorQuery(self._signature, query, LIMIT, Scope(TENANT, user), layers)
-        return list(drive(self.index.search(asked)))
+        asked = VectorQuery(self._signature, self._corpus.queries[number], LIMIT, Scope(TENANT, user), layers)
+        return {hit.seq for hit in drive(self.index.search(asked))}
+
+
+class Searching:
+    """The whole of ``search``: words and vectors, as the role that row-level security binds."""
+
+    def __init__(self, url: str, corpus: Corpus) -> None:
+        store = {"url": url, "pool_size": 1}
+        self._memory = Memory({"store": store}, embedder=Given(corpus))
+        self._corpus = corpus
+        self.pid = drive(self._memory._engine.parts.ledger.peek(_pid))  # noqa: SLF001 - nobody else needs to know
+
+    def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
+        """The best ten."""
+        layers = ["fact"] if facts else None
+        found = self._memory.search(self._corpus.asked[number], user_id=user, limit=LIMIT, layers=layers)
+        return {int(one["id"][1:]) for one in found["results"]}
 
 
 class Raw:
     """One connection as a role above the wall, one statement, no features."""
 
-    def __init__(self, url: str, corpus: Corpus, graph: Graph | None = None, at_once: int = 200) -> None:
+    def __init__(self, url: str, corpus: Corpus, graph: Graph | None = None, spare: int = 0) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         know_vectors(self._connection)
-        self._size, self._graph = corpus.size, graph
+        self._corpus, self._size, self._graph, self._spare = corpus, corpus.size, graph, spare
         row = self._connection.execute("SELECT pg_backend_pid()").fetchone()
         self.pid = int(row[0]) if row else 0
         if graph is not None:
-            for name, value in {"iterative_scan": "relaxed_order", "ef_search": at_once}.items():
+            for name, value in {"iterative_scan": "relaxed_order", "ef_search": 200}.items():
                 self._connection.execute(f"SET hnsw.{name} = '{value}'")
 
-    def ask(self, user: str, query: Any, *, facts: bool) -> list[Any]:
+    def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The nearest ten."""
-        params = {"asked": stored(query), "tenant": TENANT, "user": user, "limit": LIMIT}
+        asked = stored(self._corpus.queries[number])
+        params = {"asked": asked, "tenant": TENANT, "user": user, "limit": LIMIT + self._spare}
         params["signature"] = self._size.signature
         statement = _LINKED.format(filter=_LAYER if facts else "")
         if self._graph is not None:
@@ -109,31 +144,47 @@ class Raw:
                 half="::halfvec" if self._graph.half else "",
                 filter=_LAYER if facts else "",
             )
-        return self._connection.execute(statement, params, binary=True).fetchall()
+        rows = self._connection.execute(statement, params, binary=True).fetchall()
+        return {int(seq) for seq, _ in sorted(rows, key=lambda row: -row[1])[:LIMIT]}
+
+
+class Asked:
+    """One of the peer's calls."""
+
+    def __init__(self, peer: Peer, call: str) -> None:
+        self._peer, self._call = peer, call
+
+    def timed(self, user: str, number: int, *, facts: bool) -> tuple[list[float], set[int]]:
+        """It takes its own time."""
+        return self._peer.timed(self._call, user, number, facts=facts)
 
 
 def compare(corpus: Corpus, user: str, ways: dict[str, Any], *, facts: bool, calls: int) -> list[Reading]:
-    """Ask all ways the same questions in turns, so that whatever else the machine does meets all of them."""
+    """Ask all ways the same questions in turns, so that whatever else the machine does meets all of them.
+
+    Each begins as often as the others: whoever comes first brings the pages into the server's memory.
+    """
     readings = {name: Reading(name) for name in ways}
-    for number in range(calls):
-        query = corpus.queries[number % len(corpus.queries)]
-        right = exact(corpus, user, query, facts=facts)
-        for name, way in ways.items():
-            _once(readings[name], way, lambda way=way, query=query: way.ask(user, query, facts=facts), right, number)  # type: ignore[misc]
+    for number in range(-_WARM, calls):
+        at = number % len(corpus.queries)
+        right = exact(corpus, user, corpus.queries[at], facts=facts)
+        for name, way in _from(list(ways.items()), number):
+            timed = way.timed if hasattr(way, "timed") else partial(_timed, way)
+            times, found = timed(user, at, facts=facts)
+            if number >= 0:
+                readings[name].add(times, len(found & right) / max(1, len(right)))
     return list(readings.values())
 
 
-def _once(reading: Reading, way: Any, ask: Callable[[], list[Any]], right: set[int], number: int) -> None:
+def _from(ways: list[tuple[str, Any]], number: int) -> list[tuple[str, Any]]:
+    first = number % len(ways)
+    return ways[first:] + ways[:first]
+
+
+def _timed(way: Any, user: str, number: int, *, facts: bool) -> tuple[list[float], set[int]]:
     wall, client, server = time.perf_counter(), time.process_time(), _server_cpu(way.pid)
-    found = ask()
-    times = time.perf_counter() - wall, time.process_time() - client, _server_cpu(way.pid) - server
-    if number < _WARM:
-        return
-    reading.wall.append(times[0])
-    reading.client.append(times[1])
-    reading.server.append(times[2])
-    seqs = {int(hit.seq if isinstance(hit, DenseHit) else hit[0]) for hit in found}
-    reading.recall.append(len(seqs & right) / max(1, len(right)))
+    found = way.ask(user, number, facts=facts)
+    return [time.perf_counter() - wall, time.process_time() - client, _server_cpu(way.pid) - server], found
 
 
 _WARM: Final = 6

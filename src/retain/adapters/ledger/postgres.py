@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from retain.adapters.io.aio import AsyncIo
 from retain.adapters.ledger import postgres_migrate as schema
+from retain.adapters.ledger.postgres_calling import Caller
 from retain.adapters.ledger.postgres_copies import PostgresCopies
 from retain.adapters.ledger.postgres_errors import is_passing, translating
 from retain.adapters.ledger.postgres_notify import Listener, tenant_key
@@ -44,7 +45,9 @@ _FATES: Final = 40
 _NUMBER: Final = "pg_postmaster_start_time()::text, pg_current_xact_id()::text"
 _FATE: Final = "SELECT pg_xact_status($1::text::xid8), pg_postmaster_start_time()::text = $2::text"
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_PEEK: Final = "BEGIN READ ONLY"
+_PEEK: Final = ""
+"""A transaction that the server begins by itself."""
+
 _WRITE: Final = "BEGIN"
 _ASIDE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 """As any other that writes, but for the turn."""
@@ -69,6 +72,7 @@ class _Store:
     config: PostgresConfig
     io: Io
     where: str
+    caller: Caller
     pool: Pool | None = None
     state: schema.State | None = None
     units: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -79,10 +83,11 @@ class PostgresLedger(PostgresCopies):
     """See ``retain.ports.ledger.Ledger``."""
 
     Config = PostgresConfig
+    in_process = False
 
     def __init__(self, config: PostgresConfig, io: Io, store: _Store | None = None) -> None:
         self._config, self._io = config, io
-        self._store = store or _Store(config, io, _where(config.url))
+        self._store = store or _Store(config, io, _where(config.url), Caller(config.url))
         self._beginnings: dict[str, list[Statement]] = {}
 
     @property
@@ -204,6 +209,7 @@ class PostgresLedger(PostgresCopies):
                     await lent.wire.begin(self._beginning(begin))
                     value = await work(lent.tx)
                     if await self._committed(lent):
+                        self._call(lent.tx.called)
                         return value
                 except psycopg.Error as error:
                     if run == _TIMES - 1 or not (lent.wire.lost or is_passing(error)):
@@ -212,6 +218,10 @@ class PostgresLedger(PostgresCopies):
                     await self._back(lent)
                 await self._pause(run)
         raise StorageBusy(f"{self._store.where}: the connection was lost again and again")
+
+    def _call(self, said: list[str]) -> None:
+        if said:
+            self._store.caller.call(said)
 
     async def _committed(self, lent: Lent) -> bool:
         """Commit; when the connection is lost meanwhile, find out what became of it. False: it was rolled back."""
@@ -284,7 +294,9 @@ class PostgresLedger(PostgresCopies):
             settings["role"] = state.acts_as
         if begin in (_WRITE, _ASIDE) and (state.lazy or not self._config.durable):
             settings["synchronous_commit"] = "on" if self._config.durable else "off"
-        made: list[Statement] = [(begin, ()), _set(settings)]
+        if begin == _PEEK:
+            settings["transaction_read_only"] = "on"
+        made: list[Statement] = [*([(begin, ())] if begin else []), _set(settings)]
         if begin == _WRITE:
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
             made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {_NUMBER}", ()))
@@ -325,6 +337,7 @@ class PostgresLedger(PostgresCopies):
             await asyncio.wait(self._store.units, timeout=PATIENCE)
         if self._store.pool is not None:
             await self._store.pool.close()
+        await self._io.run(self._store.caller.close)
 
 
 def _log_unread_error(task: asyncio.Task[Any]) -> None:

@@ -28,6 +28,7 @@ AWAY: Final = frozenset({"57P01", "57P02", "57P03"})
 """The server is shutting down, has crashed, or is starting."""
 
 _BY_STATE: Final[dict[str, tuple[type[RetainError], str]]] = {
+    "22003": (InvalidInput, "whole numbers have at most 64 bits"),
     "23505": (Conflict, ""),
     "25006": (StorageReadOnly, "this is a standby, or the role may only read"),
     "42501": (StorageError, "the role lacks a privilege: `retain migrate --grant ROLE` as the owner gives it"),

@@ -1,8 +1,8 @@
 """Calls between processes, through the database: whoever queues work says when it is due, and workers hear it.
 
-A call is part of the transaction that queues, so it is heard when the work can be seen and not before. It tells the
-time at which something is due and a number that stands for the tenant: anybody who may connect can listen, and nobody
-is to learn names from it.
+A call follows the transaction that queues, so it is heard when the work can be seen and not before. It tells the times
+at which something is due and numbers that stand for tenants: anybody who may connect can listen, and nobody is to learn
+names from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from retain.model.instant import Instant, moment
 from retain.ports.waking import Tenants
 
 CHANNEL: Final = "retain_due"
-NOTIFY: Final = f"SELECT pg_notify('{CHANNEL}', ?)"
+APART: Final = ";"
+"""Stands between what is said in one call."""
+
 _TEST: Final = "test"
 _TEST_SECONDS: Final = 10.0
 """A call to oneself that is not heard within this time never will be: a pooler stands in between."""
@@ -116,7 +118,8 @@ class Listener:
         if connection.pgconn.status != psycopg.pq.ConnStatus.OK:
             raise psycopg.OperationalError("the connection is lost")
         while (notice := connection.pgconn.notifies()) is not None:
-            self._heard(notice.extra.decode())
+            for said in notice.extra.decode().split(APART):
+                self._heard(said)
         now = monotonic()
         due = 0
         while self._timers and self._timers[0] <= now:

@@ -68,7 +68,10 @@ class Wire(Protocol):
         ...
 
     async def alone(self, statements: Sequence[Statement], query: str, params: Params) -> list[Row]:
-        """All rows of a query that is a transaction by itself, in one way to the database and back."""
+        """All rows of a query that is a transaction by itself, in one way to the database and back.
+
+        What is sent together is one transaction, which ends with the last statement: it is neither begun nor committed.
+        """
         ...
 
     async def fetch(self, query: str, params: Params) -> list[Row]:
@@ -121,7 +124,6 @@ class BlockingWire:
             for statement, values in statements:
                 self._connection.execute(statement, values)
             cursor = self._connection.execute(query, params, binary=True)
-            self._connection.execute("COMMIT")
         return cursor.fetchall()
 
     async def fetch(self, query: str, params: Params) -> list[Row]:
@@ -177,7 +179,6 @@ class AsyncWire:
             for statement, values in statements:
                 await self._connection.execute(statement, values)
             cursor = await self._connection.execute(query, params, binary=True)
-            await self._connection.execute("COMMIT")
         return await cursor.fetchall()
 
     async def fetch(self, query: str, params: Params) -> list[Row]:

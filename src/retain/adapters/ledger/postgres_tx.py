@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, record_params
 from retain.adapters.ledger.postgres_fulltext import PostgresFullText
-from retain.adapters.ledger.postgres_notify import NOTIFY, calls
+from retain.adapters.ledger.postgres_notify import calls
 from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_types import PgVector
 from retain.adapters.ledger.postgres_vectors import PostgresVectors
@@ -70,7 +70,7 @@ class PostgresTx(SqlTx):
         self.memories = _Memories(sql)
         self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
         self.vectors = PostgresVectors(sql)
-        self.signals = _Signals(sql)
+        self.signals: _Signals = _Signals(sql)
         self.api_keys = _ApiKeys(sql)
         self.stored = _Stored(sql)
         self.erasure = _Erasure(sql)
@@ -81,6 +81,12 @@ class PostgresTx(SqlTx):
     def begin(self) -> None:
         """Whatever was kept for the transaction before is gone."""
         self.memories.begin()
+        self.signals.called.clear()
+
+    @property
+    def called(self) -> list[str]:
+        """What those who work are to hear of when this is stored."""
+        return self.signals.called
 
 
 class _Memories(MemoriesTable):
@@ -117,6 +123,10 @@ ORDER BY p.seq %s"""
 class _Signals(SignalsTable):
     _sql: PostgresSql
 
+    def __init__(self, sql: PostgresSql) -> None:
+        super().__init__(sql)
+        self.called: list[str] = []
+
     async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
         """Whoever takes work from all tenants has to see whose turn it is, before there is a tenant to speak for."""
         if tenant_id is not None:
@@ -142,11 +152,11 @@ class _Signals(SignalsTable):
         kept = list(signals)
         await super().put(kept)
         for tenant in {one.scope.tenant_id for one in kept}:
-            await self._call(tenant, [one.due_at for one in kept if one.scope.tenant_id == tenant])
+            self._call(tenant, [one.due_at for one in kept if one.scope.tenant_id == tenant])
 
     async def hurry(self, scope: Scope, now: Instant) -> int:
         hurried = await super().hurry(scope, now)
-        await self._call(scope.tenant_id, [now] if hurried else [])
+        self._call(scope.tenant_id, [now] if hurried else [])
         return hurried
 
     async def mark(
@@ -160,11 +170,11 @@ class _Signals(SignalsTable):
         due_at: Instant | None = None,
     ) -> int:
         marked = await super().mark(tenant_id, ids, status, error, counts=counts, due_at=due_at)
-        await self._call(tenant_id, [due_at] if status == "pending" else [])
+        self._call(tenant_id, [due_at] if status == "pending" else [])
         return marked
 
-    async def _call(self, tenant_id: str, due: Iterable[Instant | None]) -> None:
-        await self._sql.many(NOTIFY, [(said,) for said in calls(tenant_id, due)])
+    def _call(self, tenant_id: str, due: Iterable[Instant | None]) -> None:
+        self.called += calls(tenant_id, due)
 
 
 class _ApiKeys(ApiKeysTable):
