@@ -33,7 +33,7 @@ from retain.model.scope import Scope
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "tests" / "data" / "relevance"
 WEIGHTS: Final = ROOT / "src" / "retain" / "core" / "relevance.json"
-PEOPLE: Final = "pqr"
+PEOPLE: Final = "pqrstuv"
 DEPTH, HIDDEN, STEPS, BATCH, NETS = 20, 12, 1_600, 64, 4
 RATE, DECAY, LEFT_OUT, OF_PAIRS, LOUDNESS = 3e-3, 1e-2, 0.2, 0.1, 5.0
 COUNTS: Final = {"answered": 1.0, "unrelated": 1.0, "stranger": 0.3, "probe": 0.5, "taken": 0.3}

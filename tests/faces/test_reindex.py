@@ -187,6 +187,6 @@ async def test_the_cache_of_embeddings_is_counted(face: Face) -> None:
     await face.found("one")
 
     stats = (await face.stats())["embedding_cache"]
-    assert stats == {"size": 1, "hits": 2, "misses": 1}
+    assert stats == {"size": 1, "max_size": 1_000, "hits": 2, "misses": 1}
     await face.reset()
     assert (await face.stats())["embedding_cache"]["size"] == 0

@@ -130,8 +130,8 @@ def _is_near(found: _Link, signal: str, eased: float) -> bool:
 
 def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
     """The memories a change may be about; what only begins shares a kind of which there is one at a time."""
-    kin = _people_named(new, known)
-    said = _predicate(new) if ending else PURPOSE.sub("", _predicate(new))
+    kin = people_named(new, known)
+    said = predicate(new) if ending else PURPOSE.sub("", predicate(new))
     kinds = topics_of(said) if ending else (topics_of(said) & ONE_AT_A_TIME) - {"name"}
     return [
         _link(at, new, kinds, memory, one.cosine)
@@ -145,7 +145,7 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
     ]
 
 
-def _predicate(statement: Statement) -> str:
+def predicate(statement: Statement) -> str:
     """What is said of one of the speaker's people, without who it is: "my wife" is no matter of love there."""
     return statement.said if statement.subject == SELF or _is_who(statement) else _SOMEBODY.sub("", statement.said)
 
@@ -155,7 +155,7 @@ _SOMEBODY: Final = re.compile(
 )
 
 
-def _people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
+def people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
     """Who of the speaker's people a statement names: "Dominic", where it is known that the husband is called so."""
     named = (one.statement.said for one in known if one.statement.names & new.tokens)
     return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
@@ -166,7 +166,7 @@ def _only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) 
     if not new.about or new.subject != memory.subject or _is_who(memory):
         return False
     alike = (new.tokens & memory.tokens) - new.about
-    return not kinds & topics_of(_predicate(memory)) and not any(not is_light(word) for word in alike)
+    return not kinds & topics_of(predicate(memory)) and not any(not is_light(word) for word in alike)
 
 
 def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:
@@ -184,7 +184,7 @@ def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
 
 
 def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
-    shared = kinds & topics_of(_predicate(memory))
+    shared = kinds & topics_of(predicate(memory))
     by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
     nearness = _nearness(new, kinds, memory, cosine)
     return _Link(
@@ -212,7 +212,7 @@ def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: 
         nearness += SAME_NAME
     elif any(not is_light(word) for word in shared):
         nearness += SAME_WORD
-    theirs = topics_of(_predicate(memory))
+    theirs = topics_of(predicate(memory))
     if kinds & theirs:
         return nearness + SAME_KIND
     apart = bool(kinds & ONE_AT_A_TIME and theirs & ONE_AT_A_TIME) and not memory.names & shared

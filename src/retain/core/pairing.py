@@ -31,6 +31,8 @@ class Known:
     cosine: float
     fresh: bool = False
     """Said in the same breath as what it is held against."""
+    told: float | None = None
+    """How near it is to the whole message; None where the vectors are not those of the built-in embedder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from retain.core.analyze import query_terms
+from retain.core.change_judge import FITTED_TO
 from retain.core.curate import Candidate
 from retain.core.reconcile import Known
 from retain.core.rules.named import begins_with, speaker_name
@@ -125,13 +126,18 @@ async def neighbours(tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: s
 
 async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighbour:
     record = found.record
-    cosine = 0.0
+    cosine, told = 0.0, None
     if fact.draft.vector is not None and signature:
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
         if stored is not None:
-            cosine = float(np.frombuffer(stored, "<f4") @ np.frombuffer(fact.draft.vector, "<f4"))
+            cosine = _cosine(stored, fact.draft.vector)
+            told = _cosine(stored, fact.turn.draft.vector or fact.draft.vector) if signature == FITTED_TO else None
     fresh = bool(fact.turn.id) and record.origin_id == fact.turn.id
-    return Neighbour(found, Known(known_statement(record, fact), cosine, fresh))
+    return Neighbour(found, Known(known_statement(record, fact), cosine, fresh, told))
+
+
+def _cosine(one: bytes, other: bytes) -> float:
+    return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
 
 
 def known_statement(record: Record, fact: Fact) -> Statement:

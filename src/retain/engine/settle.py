@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from retain.core.merge import merged_text, refines
-from retain.core.reconcile import Action, Decision, decide
+from retain.core.merge import merged_text
+from retain.core.pairing import Action, Decision
 from retain.core.statement import understand
 from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
@@ -15,7 +15,8 @@ from retain.engine.draft import Draft, dedupe_value, event_of, new_record, owner
 from retain.engine.holders import Replacement, parted, replace_for, retract_for, unlink
 from retain.engine.parts import Parts
 from retain.engine.projects import feed_outcomes, feed_turns
-from retain.engine.relate import Fact, Neighbour, known_statement, neighbours
+from retain.engine.reconcile import decided, guarded, has_changed
+from retain.engine.relate import Fact, known_statement, neighbours
 from retain.engine.store import Space, Vectors, ensure_space, enter, leave, supersede
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome, counted
@@ -25,9 +26,6 @@ from retain.model.memory import MIRROR, Layer, Link, Origin, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
-
-MOST_RETRACTED: Final = 3
-"""One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
 
 
 @dataclass(slots=True)
@@ -137,14 +135,14 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         if fact.turn.said_before and not said_since:  # a person deleted it, and these are the old words again
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
-    if fact.candidate.whole and _has_changed(fact, outcomes):
+    if fact.candidate.whole and has_changed(fact, outcomes):
         return
     near = await neighbours(tx, known_in(parts, plan.scope), fact, plan.cursor, plan.signature, now)
     if fact.candidate.whole:
         near = [one for one in near if not one.known.fresh]
-    for decided in _decided(fact, near):
-        target = near[decided.target].found.record if decided.target is not None else None
-        decision = _guarded(decided, target, fact, outcomes)
+    for one in decided(fact, near):
+        target = near[one.target].found.record if one.target is not None else None
+        decision = guarded(one, target, fact, outcomes)
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is not None:
             outcomes.append(outcome)
@@ -172,12 +170,6 @@ def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
     return list(dict.fromkeys([draft.dedupe, *names]))
 
 
-def _has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
-    """Whether something said in the same turn has changed a memory already."""
-    mine = (one.event for one in before if one.draft.origin_id == fact.draft.origin_id)
-    return any(event in (EventType.UPDATE, EventType.REPLACE, EventType.DELETE) for event in mine)
-
-
 def _evidence(fact: Fact) -> dict[str, Any]:
     """The turn and the words in it; of a turn that is not kept, the words are all there is."""
     one = fact.candidate
@@ -185,80 +177,6 @@ def _evidence(fact: Fact) -> dict[str, Any]:
     if not fact.turn.id:
         return {"turn": None, "start": 0, "end": len(quote), "quote": quote}
     return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
-
-
-def _decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
-    """What is done to which memory: by exact words, else by a model's proposals, else by structure.
-
-    What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
-    structure decides about the fact.
-    """
-    proposed = _proposed(fact, near)
-    is_whole = len(proposed) == len(fact.proposals)
-    main = _by_words(fact, near)
-    if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
-        main = _by_structure(fact, near)
-    if main is None:
-        return proposed
-    changes = (Action.REVISE, Action.RETRACT)
-    return [main, *(one for one in proposed if one.action in changes and one.target != main.target)]
-
-
-def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
-    """The exact ladder: the same words are the same fact; a fuller sentence refines the one it begins with."""
-    for at, one in enumerate(near):
-        if one.found.record.hash == text_hash(fact.draft.text):
-            return Decision(Action.RETRACT if fact.candidate.forget else Action.IGNORE, at, "the same words are known")
-    for at, one in enumerate(near):
-        if refines(one.found.record.text, fact.draft.text):
-            return Decision(Action.REVISE, at, "the same, and more")
-    for at, one in enumerate(near):
-        if refines(fact.draft.text, one.found.record.text) and not fact.candidate.forget:
-            return Decision(Action.IGNORE, at, "less than is known")
-    return None
-
-
-def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
-    decision = decide(understand(fact.draft.text, fact.own, fact.who), [one.known for one in near])
-    if fact.candidate.forget:
-        known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
-        return Decision(Action.RETRACT if known else Action.IGNORE, decision.target, "asked to forget it")
-    if not fact.adds and (decision.action is Action.ADD or not decision.firm):
-        return Decision(Action.IGNORE, None, "says nothing by itself")
-    return decision
-
-
-def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
-    """What a model proposed, as far as the versions it spoke of are still those that hold."""
-    places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
-    places[None] = None
-    held = (one for one in fact.proposals if one.target in places)
-    return [Decision(one.action, places[one.target], one.reason) for one in held]
-
-
-def _guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """What structure decided, unless it is older or less trusted than what it would change."""
-    if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
-        return decision
-    at = decision.target
-    if fact.draft.status != Status.ACTIVE:
-        adds = fact.adds and not fact.candidate.forget
-        return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
-    if reason := _outweighed(fact, target):
-        return Decision(Action.IGNORE, at, reason)
-    if decision.linked and _has_changed(fact, before):
-        return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
-    ended = sum(outcome.event == EventType.DELETE for outcome in before)
-    if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
-        return Decision(Action.IGNORE, at, "too many retractions in one call")
-    return decision
-
-
-def _outweighed(fact: Fact, target: Record) -> str:
-    """Why a fact may not change a memory; '' when it may."""
-    if fact.draft.occurred_at < target.occurred_at:
-        return "what is known was said later"
-    return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""
 
 
 async def _add(
