@@ -1,9 +1,9 @@
 """Fit the weights that tell whether a question is about something in memory.
 
-Reads tests/data/relevance (three invented people with their memories, questions that these answer and questions that
+Reads tests/data/relevance (twelve invented people with their memories, questions that these answer and questions that
 they do not) and the questions of ``retain.core.probes``; writes src/retain/core/relevance.json. Each person is judged
-by weights fitted to the other two and to their questions only: what is printed is about questions the weights have not
-seen. The distribution of unrelated questions is made of their values, each question put to all three people. The
+by weights fitted to the others and to their questions only: what is printed is about questions the weights have not
+seen. The distribution of unrelated questions is made of their values, each question put to all of them. The
 questions of tests/data/gate are not looked at.
 
     python scripts/fit_relevance.py
@@ -33,7 +33,7 @@ from retain.model.scope import Scope
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "tests" / "data" / "relevance"
 WEIGHTS: Final = ROOT / "src" / "retain" / "core" / "relevance.json"
-PEOPLE: Final = "pqrstuv"
+PEOPLE: Final = "abcdepqrstuv"
 DEPTH, HIDDEN, STEPS, BATCH, NETS = 20, 12, 1_600, 64, 4
 RATE, DECAY, LEFT_OUT, OF_PAIRS, LOUDNESS = 3e-3, 1e-2, 0.2, 0.1, 5.0
 COUNTS: Final = {"answered": 1.0, "unrelated": 1.0, "stranger": 0.3, "probe": 0.5, "taken": 0.3}
@@ -89,7 +89,7 @@ def joined(several: Sequence[Questions]) -> Questions:
 
 
 def main() -> None:
-    """Say how well each person is judged by the other two, then write the weights fitted to all."""
+    """Say how well each person is judged by the others, then write the weights fitted to all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--dry", action="store_true", help="only print")
     wanted = parser.parse_args()
@@ -113,7 +113,7 @@ def unrelated(asked: Questions) -> Any:
 def levels_of(unseen: Any, seen_: Any) -> Any:
     """What each share of unrelated questions exceeds, between two estimates.
 
-    Weights fitted to two people judge a third worse than weights fitted to three will; those fitted to a question judge
+    Weights fitted to some people judge another worse than weights fitted to all will; those fitted to a question judge
     it better. The rule of the .632 bootstrap weighs the two.
     """
     quantiles = [np.quantile(values, [1 - share for share in SHARES]) for values in (unseen, seen_)]

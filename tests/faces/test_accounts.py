@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from retain.core import passwords
 from retain.core.passwords import Cost
-from retain.engine import accounts_login, accounts_tokens, copying
+from retain.engine import accounts_login, accounts_tokens
 from retain.errors import (
     Conflict,
-    Forbidden,
     InvalidInput,
     NotFoundError,
     ScopeError,
@@ -21,7 +18,7 @@ from retain.errors import (
     Unauthenticated,
 )
 from retain.model.account import Lifetimes
-from tests.faces.harness import ON_DISK, Face, Opens
+from tests.faces.harness import Face, Opens
 
 SENTENCE = "a long sentence of mine"
 OTHER = "another sentence of mine"
@@ -324,101 +321,3 @@ async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Open
     claims = jwt.Claims(shown.claims.sub, "default", "admin", shown.claims.sid, at, at, at + 900)
     with pytest.raises(Unauthenticated):
         await run(face, accounts_tokens.authenticate, jwt.issued(claims, stolen.value))
-
-
-@pytest.mark.req("N-42")
-async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) -> None:
-    other = Face(face.memory.acting_for("acme"))
-    await face.create_account(ADA, SENTENCE)
-    await other.create_account(ADA, OTHER, role="admin")
-    ours, theirs = await logged_in(face), await logged_in(other, ADA, OTHER)
-    assert (await recognised(face, theirs)).key.tenant_id == "acme", "whoever asks, the token tells the tenant"
-    assert (await recognised(other, ours)).key.tenant_id == "default"
-    with pytest.raises(Unauthenticated):
-        await logged_in(other)
-    assert (await refreshed(face, theirs["refresh_token"]))["account"]["tenant_id"] == "acme"
-    assert [one["tenant_id"] for one in await other.accounts()] == ["acme"]
-
-
-@pytest.mark.req("N-42", "R-9")
-async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
-    from retain.core import jwt
-
-    other = Face(face.memory.acting_for("acme"))
-    await face.create_account(ADA, SENTENCE)
-    await other.create_account(ADA, SENTENCE, role="admin")
-    answer, target = await logged_in(face), await logged_in(other)
-    secret = await face.memory._engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
-    shown = jwt.read(target["access_token"])
-    assert shown is not None
-    assert secret is not None
-    assert jwt.read(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
-    with pytest.raises(Unauthenticated):
-        await run(face, accounts_tokens.authenticate, jwt.issued(shown.claims, secret.value))
-
-
-async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
-    bound = Face(face.memory.acting_for("default", user_id="alice"))
-    for attempt in (bound.accounts(), bound.create_account("eve", SENTENCE), bound.remove_account(ADA)):
-        with pytest.raises(Forbidden):
-            await attempt
-    assert (await bound.suggest_instructions("a cooking coach"))["source"] == "rules"
-
-
-@pytest.mark.req("X-30")
-async def test_who_is_erased_can_no_longer_log_in_and_leaves_no_name(face: Face) -> None:
-    await face.create_account("alice@example.org", SENTENCE, name="Alice", user_id="alice")
-    await face.create_account("bob@example.org", SENTENCE, user_id="bob")
-    answer = await logged_in(face, "alice@example.org")
-    report = await face.erase(user_id="alice")
-    assert report["complete"], report["checks"]
-    assert report["erased"]["accounts"] == 1
-    assert [one["login"] for one in await face.accounts()] == ["bob@example.org"]
-    with pytest.raises(Unauthenticated):
-        await recognised(face, answer)
-
-
-@ON_DISK
-async def test_nothing_that_could_be_used_is_stored(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
-    answer = await logged_in(face)
-    stored = str(opens.rows("SELECT * FROM accounts")) + str(opens.rows("SELECT * FROM account_sessions"))
-    secrets = [SENTENCE, answer["access_token"], *answer["refresh_token"].split(".")[2:]]
-    assert not [one for one in secrets if one in stored]
-
-
-@ON_DISK
-@pytest.mark.req("X-30")
-async def test_a_backup_brings_back_accounts_but_not_of_who_was_erased(
-    face: Face, opens: Opens, tmp_path: Path
-) -> None:
-    await face.create_account("alice@example.org", SENTENCE, user_id="alice")
-    await face.create_account(ADA, SENTENCE)
-    known, elsewhere = tmp_path / "known.backup", tmp_path / "elsewhere.backup"
-    await face.backup(known)
-    shutil.copy(known, elsewhere)
-    await face.erase(user_id="alice")
-    await face.remove_account(ADA)
-    assert b"alice@example.org" not in known.read_bytes()
-    assert (await face.restore_backup(elsewhere))["erased_again"] == 1
-    assert [one["login"] for one in await face.accounts()] == ["ada@example.org"]
-    assert await logged_in(face)
-
-
-@ON_DISK
-async def test_a_copy_of_the_store_lets_the_same_people_in(face: Face, opens: Opens, tmp_path: Path) -> None:
-    await face.create_account(ADA, SENTENCE)
-    answer = await logged_in(face)
-    other = opens({"store": {"url": f"sqlite:///{tmp_path}/other.db", "durable": False}})
-    await other.accounts()
-    await copying.copy(face.memory._engine.parts.ledger, other.memory._engine.parts.ledger, None, None)
-    assert await recognised(other, answer)
-    assert await refreshed(other, answer["refresh_token"])
-
-
-async def test_a_reset_keeps_accounts_as_it_keeps_keys(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
-    answer = await logged_in(face)
-    await face.reset()
-    assert await recognised(face, answer)
