@@ -73,7 +73,7 @@ def markdown(measured: list[Group], commit: str) -> str:
 def commit_name() -> str:
     """The commit that is checked out, and whether files differ from it."""
     sha = _git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return f"{sha} with local changes" if _git("status", "--porcelain") else sha
+    return f"{sha} with local changes" if _git("status", "--porcelain", "--", ".", ":!benchmarks/results") else sha
 
 
 def _git(*arguments: str) -> str:

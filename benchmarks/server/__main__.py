@@ -92,7 +92,9 @@ def commit() -> str:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)  # noqa: S603, S607
         return done.stdout.strip()
 
-    return (git("rev-parse", "--short", "HEAD") or "uncommitted") + ("-dirty" if git("status", "--porcelain") else "")
+    return (git("rev-parse", "--short", "HEAD") or "uncommitted") + (
+        "-dirty" if git("status", "--porcelain", "--", ".", ":!benchmarks/results") else ""
+    )
 
 
 if __name__ == "__main__":
