@@ -128,7 +128,7 @@ class Raw:
         row = self._connection.execute("SELECT pg_backend_pid()").fetchone()
         self.pid = int(row[0]) if row else 0
         if graph is not None:
-            for name, value in {"iterative_scan": "relaxed_order", "ef_search": 200}.items():
+            for name, value in {"iterative_scan": "relaxed_order", "ef_search": PgConfig().ef_search}.items():
                 self._connection.execute(f"SET hnsw.{name} = '{value}'")
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
