@@ -4,46 +4,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from retain.core import passwords
-from retain.core.passwords import Cost
-from retain.engine import accounts_login, accounts_tokens, copying
+from retain.engine import accounts_tokens, copying
 from retain.errors import (
     Forbidden,
     Unauthenticated,
 )
-from retain.model.account import Lifetimes
+from tests.faces.account_steps import ADA, OTHER, SENTENCE, cheap, logged_in, recognised, refreshed, run
 from tests.faces.harness import ON_DISK, Face, Opens
 
-SENTENCE = "a long sentence of mine"
-OTHER = "another sentence of mine"
-ADA = "Ada@Example.org"
-
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passwords that are quick to try; that is what the usual cost prevents."""
-    monkeypatch.setattr(passwords, "COST", Cost(4, 8, 1))
-
-
-async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
-    """What the service asks of the engine."""
-    return await face.memory._engine.run(verb, *args, **more)
-
-
-async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008
-    return await run(face, accounts_login.login, login, password, life)
-
-
-async def recognised(face: Face, answer: dict[str, Any]) -> Any:
-    return await run(face, accounts_tokens.authenticate, answer["access_token"])
-
-
-async def refreshed(face: Face, token: str) -> Any:
-    return await run(face, accounts_login.refresh, token, Lifetimes())
+__all__ = ["cheap"]  # a fixture
 
 
 @pytest.mark.req("N-42")

@@ -1,0 +1,40 @@
+"""What the tests of accounts share: passwords that are quick to try, and what the service asks of the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retain.core import passwords
+from retain.core.passwords import Cost
+from retain.engine import accounts_login, accounts_tokens
+from retain.model.account import Lifetimes
+from tests.faces.harness import Face
+
+SENTENCE = "a long sentence of mine"
+OTHER = "another sentence of mine"
+ADA = "Ada@Example.org"
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords that are quick to try; that is what the usual cost prevents."""
+    monkeypatch.setattr(passwords, "COST", Cost(4, 8, 1))
+
+
+async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
+    """What the service asks of the engine."""
+    return await face.memory._engine.run(verb, *args, **more)
+
+
+async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008
+    return await run(face, accounts_login.login, login, password, life)
+
+
+async def recognised(face: Face, answer: dict[str, Any]) -> Any:
+    return await run(face, accounts_tokens.authenticate, answer["access_token"])
+
+
+async def refreshed(face: Face, token: str) -> Any:
+    return await run(face, accounts_login.refresh, token, Lifetimes())
