@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retain.engine import accounts_tokens, copying
+from retain.engine import accounts_tokens, copying, keys
 from retain.errors import (
     Forbidden,
     Unauthenticated,
@@ -96,6 +96,31 @@ async def test_a_backup_brings_back_accounts_but_not_of_who_was_erased(
     assert (await face.restore_backup(elsewhere))["erased_again"] == 1
     assert [one["login"] for one in await face.accounts()] == ["ada@example.org"]
     assert await logged_in(face)
+
+
+async def test_an_older_backup_lets_nobody_in_who_was_shut_out_since(face: Face, tmp_path: Path) -> None:
+    await face.create_account(ADA, SENTENCE)
+    revoked, rotated = await face.create_key("revoked"), await face.create_key("rotated")
+    logged = await logged_in(face)
+    await face.backup(tmp_path / "older.backup")
+
+    await face.revoke_key(revoked["id"])
+    fresh = await face.rotate_key(rotated["id"], grace_seconds=0)
+    await face.set_account(ADA, password=OTHER)
+    await face.rotate_token_key(grace=False)
+    await face.restore_backup(tmp_path / "older.backup")
+
+    for token in (revoked["key"], rotated["key"]):
+        with pytest.raises(Unauthenticated):
+            await run(face, keys.authenticate, token)
+    assert (await run(face, keys.authenticate, fresh["key"])).id == rotated["id"]
+    with pytest.raises(Unauthenticated):
+        await logged_in(face)
+    with pytest.raises(Unauthenticated):
+        await recognised(face, logged)
+    with pytest.raises(Unauthenticated):
+        await refreshed(face, logged["refresh_token"])
+    assert await logged_in(face, ADA, OTHER)
 
 
 @ON_DISK

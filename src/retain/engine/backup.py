@@ -1,7 +1,8 @@
 """``backup``, ``verify_backup``, ``restore_backup``: the whole store as one file, and back.
 
 What was erased stays erased: a store remembers its erasures without telling whose they were, and carries out again on
-an older backup those that came after it.
+an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay as
+they are now, and everybody has to log in again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from retain.engine.parts import Parts
 from retain.engine.requests import Progress
 from retain.engine.traces import Pieces, pieces_of
 from retain.errors import Forbidden, InvalidInput, StorageReadOnly
+from retain.model.access import ApiKey
+from retain.model.account import Account, StoredSecret
 from retain.model.instant import Instant
 from retain.model.scope import Scope
 from retain.ports.backups import Copying, Look, copying
@@ -59,8 +62,8 @@ async def restore(parts: Parts, path: str | os.PathLike[str], progress: Progress
     async def prepare(tx: Tx) -> bool:
         nonlocal again
         missing = await _missing(tx, live.erasures)
-        await tx.vault.put_keys(live.keys, now)
         await tx.vault.note_copies(WHOLE_STORE, live.copies)
+        await _keep_access(tx, live)
         again = sum(one.rows > 0 for one in await _reapplied(tx, missing, live.keys, now))
         return bool(again)
 
@@ -97,15 +100,33 @@ def _target(path: Path, now: Instant) -> Path:
 
 @dataclass(slots=True)
 class _State:
-    """The keys, erasures and copies of a store at one moment."""
+    """The keys, erasures and copies of a store at one moment, and who has access to it."""
 
     keys: Mapping[str, bytes]
     erasures: list[Erased]
     copies: list[KnownCopy]
+    secrets: list[tuple[str, str, StoredSecret]]
+    callers: list[ApiKey]
+    accounts: list[Account]
 
 
 async def _state(tx: Tx) -> _State:
-    return _State(await tx.vault.keys(), await tx.vault.erasures(), await tx.vault.copies(WHOLE_STORE))
+    vault = tx.vault
+    known = (await vault.keys(), await vault.erasures(), await vault.copies(WHOLE_STORE))
+    return _State(*known, await vault.secrets(), await tx.api_keys.every(), await tx.accounts.every())
+
+
+async def _keep_access(tx: Tx, live: _State) -> None:
+    """An older backup does not know which keys were revoked or replaced and which passwords changed since."""
+    await tx.vault.put_secrets(live.secrets)
+    for key in live.callers:
+        await tx.api_keys.put(key)
+    for account in live.accounts:
+        namesake = await tx.accounts.named(account.tenant_id, account.login)
+        if namesake is not None and namesake.id != account.id:
+            await tx.accounts.remove(namesake.tenant_id, namesake.id)
+        await tx.accounts.put(account)
+    await tx.accounts.end_every()
 
 
 async def _begun(parts: Parts, target: Path, now: Instant) -> _State:

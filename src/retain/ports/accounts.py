@@ -27,6 +27,10 @@ class Accounts(Protocol):
         """The accounts of a tenant, oldest first."""
         ...
 
+    async def every(self) -> list[Account]:
+        """The accounts of all tenants."""
+        ...
+
     async def remove(self, tenant_id: str, account_id: str) -> bool:
         """Remove an account with its sessions; gives whether it was there."""
         ...
@@ -49,6 +53,10 @@ class Accounts(Protocol):
 
     async def end_all(self, tenant_id: str, account_id: str, but: str = "") -> int:
         """Remove the sessions of an account, but one; gives how many."""
+        ...
+
+    async def end_every(self) -> None:
+        """Remove the sessions of all accounts of all tenants."""
         ...
 
     async def tidy(self, tenant_id: str, account_id: str, now: Instant, keep: int) -> None:

@@ -143,8 +143,12 @@ class Vault(Protocol):
         """The keys of all tenants that have one."""
         ...
 
-    async def put_keys(self, keys: Mapping[str, bytes], at: Instant) -> None:
-        """Put these in the place of others."""
+    async def secrets(self) -> list[tuple[str, str, StoredSecret]]:
+        """Every secret of all tenants, the keys among them: tenant, name and what it is."""
+        ...
+
+    async def put_secrets(self, secrets: Sequence[tuple[str, str, StoredSecret]]) -> None:
+        """Put these in the place of all that their tenants have."""
         ...
 
     async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:

@@ -23,6 +23,10 @@ class ApiKeys(Protocol):
         """The keys of a tenant, oldest first."""
         ...
 
+    async def every(self) -> list[ApiKey]:
+        """The keys of all tenants."""
+        ...
+
     async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
         """Note that a key was used."""
         ...

@@ -45,6 +45,9 @@ class AccountsTable:
         query = f"SELECT {_COLUMNS} FROM accounts WHERE tenant_id = ? ORDER BY created_at, id"
         return [_account(row) for row in await self._sql.rows(query, (tenant_id,))]
 
+    async def every(self) -> list[Account]:
+        return [_account(row) for row in await self._sql.rows(f"SELECT {_COLUMNS} FROM accounts")]
+
     async def remove(self, tenant_id: str, account_id: str) -> bool:
         return bool(await self._sql.run(f"DELETE FROM accounts WHERE {_ONE}", (tenant_id, account_id)))
 
@@ -66,6 +69,9 @@ class AccountsTable:
     async def end_all(self, tenant_id: str, account_id: str, but: str = "") -> int:
         query = "DELETE FROM account_sessions WHERE tenant_id = ? AND account_id = ? AND id <> ?"
         return await self._sql.run(query, (tenant_id, account_id, but))
+
+    async def end_every(self) -> None:
+        await self._sql.run("DELETE FROM account_sessions")
 
     async def tidy(self, tenant_id: str, account_id: str, now: Instant, keep: int) -> None:
         whose = "tenant_id = ? AND account_id = ?"

@@ -41,6 +41,9 @@ class ApiKeysTable:
         query = f"SELECT {_COLUMNS} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, id"
         return [_key(row) for row in await self._sql.rows(query, (tenant_id,))]
 
+    async def every(self) -> list[ApiKey]:
+        return [_key(row) for row in await self._sql.rows(f"SELECT {_COLUMNS} FROM api_keys")]
+
     async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
         query = "UPDATE api_keys SET last_used_at = ? WHERE tenant_id = ? AND id = ?"
         await self._sql.run(query, (at, tenant_id, key_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from retain.adapters.ledger.seam import Sql
@@ -37,9 +37,15 @@ class VaultTable:
         rows = await self._sql.rows("SELECT tenant_id, value FROM secrets WHERE name = ?", (_KEY,))
         return {str(tenant): bytes.fromhex(value) for tenant, value in rows}
 
-    async def put_keys(self, keys: Mapping[str, bytes], at: Instant) -> None:
-        query = f"{_PUT_KEY}ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value"
-        await self._sql.many(query, ((tenant, _KEY, key.hex(), at) for tenant, key in keys.items()))
+    async def secrets(self) -> list[tuple[str, str, StoredSecret]]:
+        rows = await self._sql.rows("SELECT tenant_id, name, value, created_at FROM secrets")
+        return [(tenant, name, StoredSecret(bytes.fromhex(value), at)) for tenant, name, value, at in rows]
+
+    async def put_secrets(self, secrets: Sequence[tuple[str, str, StoredSecret]]) -> None:
+        for tenant in {tenant for tenant, _, _ in secrets}:
+            await self._sql.run("DELETE FROM secrets WHERE tenant_id = ?", (tenant,))
+        rows = ((tenant, name, one.value.hex(), one.created_at) for tenant, name, one in secrets)
+        await self._sql.many(_PUT_KEY, rows)
 
     async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
         query = "SELECT value, created_at FROM secrets WHERE tenant_id = ? AND name = ?"
