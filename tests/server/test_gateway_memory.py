@@ -65,16 +65,29 @@ def test_ten_turns_that_repeat_what_was_shown_add_nothing(gate: Gate, *, stream:
     assert gate.facts("alice") == before
 
 
+@pytest.mark.req("O-3")
+def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> None:
+    client = gate.openai(user_id="alice")
+    gate.memory.add("I live in Oslo", user_id="alice")
+    chat = "USER: Where do I live? I am allergic to nuts\nASSISTANT: In Oslo"
+    ask(client, f"### Task:\nFind a short title.\n<chat_history>\n{chat}\n</chat_history>")
+    assert "User lives in Oslo" not in gate.sent
+    until(lambda: gate.tasks == 0)
+    assert gate.facts("alice") == ["User lives in Oslo."]
+    kept = gate.memory.get_all(user_id="alice", layers=["turn"])["results"]
+    assert not [one for one in kept if "title" in one["memory"]]
+
+
 @pytest.mark.req("O-5")
 @pytest.mark.parametrize("failure", ["slow", "busy", "bug", "settings"])
 def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     settings = gate.app.state.retain.settings.gateway
-    object.__setattr__(settings, "recall_ms", 150.0)
+    object.__setattr__(settings, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
 
     async def broken(self: Any, *_: Any, **__: Any) -> Any:
         if failure == "slow":
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         raise StorageBusy("no") if failure == "busy" else ValueError("no")
 
     before, reason = skipped("deadline"), {"slow": "deadline", "busy": "storage_busy"}.get(failure, "ValueError")

@@ -6,9 +6,10 @@ whole or in pieces. It never changes what it is given.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from retain.core.capability import SystemRole
 from retain.core.dialects.tooling import Tooling
@@ -17,6 +18,8 @@ from retain.core.inject import Position
 Body: TypeAlias = Mapping[str, Any]
 Said: TypeAlias = tuple[str, Body]
 """An event of our own: its name ('' where events have none) and what it holds."""
+
+_QUOTED_CHAT: Final = re.compile(r"<chat_history>.*</chat_history>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,14 @@ class Dialect(Protocol):
     def broken(self, message: str) -> Said:
         """An event that says that the answer ends here, and why."""
         ...
+
+
+def is_chore(text: str) -> bool:
+    """Whether an application asks on its own account, for a title, tags or a next question to a chat that it quotes.
+
+    Open WebUI sends such requests under the user's name after every chat.
+    """
+    return _QUOTED_CHAT.search(text) is not None
 
 
 def text_of(content: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retain.core.capability import SystemRole
-from retain.core.dialects.base import Block, Body, Heard, Said, text_of
+from retain.core.dialects.base import Block, Body, Heard, Said, is_chore, text_of
 from retain.core.dialects.chat_tools import ChatTools
 from retain.core.inject import Position, injected
 
@@ -29,7 +29,7 @@ class Chat:
         return "" if last is None else text_of(last.get("content")).strip()
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """The last user message, if nothing but tools and the assistant spoke after it."""
+        """The last user message, if it is not a chore of the application."""
         last = self._last(body)
         if last is None or not last.get("content"):
             return []
@@ -40,7 +40,8 @@ class Chat:
         if not isinstance(given, list):
             return None
         users = (one for one in reversed(given) if isinstance(one, Mapping) and one.get("role") == "user")
-        return next(users, None)
+        last = next(users, None)
+        return None if last is None or is_chore(text_of(last.get("content"))) else last
 
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
         """The messages with the block in its place, as far as the model takes system messages."""
