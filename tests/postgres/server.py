@@ -36,7 +36,10 @@ END $$"""
 
 
 class Server:
-    """One server with one database that has the schema; ``database`` makes others."""
+    """One server with one database that has the schema; ``database`` makes others.
+
+    ``pattern`` has the schema too and nobody works in it: a database can only be copied while nobody is connected.
+    """
 
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
@@ -51,11 +54,12 @@ class Server:
                 connection.execute(f"ALTER SYSTEM SET {name} = {value}")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute(f"CREATE ROLE {APP} LOGIN")
-        self.name = self.database()
-        with self.superuser(self.name) as connection:
+        self.pattern = self.database()
+        with self.superuser(self.pattern) as connection:
             postgres_migrate.migrate(connection)
             postgres_migrate.grant(connection, APP)
             connection.execute(_WIPE)
+        self.name = self.database(self.pattern)
 
     def url(self, name: str = "postgres", role: str = "postgres") -> str:
         """Where a database is, for a role."""
@@ -76,8 +80,7 @@ class Server:
         return self.url(self.name, APP)
 
     def database(self, template: str = "template0") -> str:
-        """A new database. Nobody may be connected to the one it is made from."""
-        self._rest()
+        """A new database: an empty one, or a copy of ``pattern``."""
         self._made += 1
         name = f"retain_{self._made}"
         with self.superuser() as connection:

@@ -42,7 +42,7 @@ def test_whoever_may_not_migrate_is_told_what_to_do(postgres: Server) -> None:
 
 
 def test_a_newer_schema_is_refused(postgres: Server) -> None:
-    name = postgres.database(template=postgres.name)
+    name = postgres.database(postgres.pattern)
     with postgres.superuser(name) as connection:
         connection.execute("INSERT INTO retain.schema_version (number, name) VALUES (9999, '9999_future.sql')")
 
@@ -74,7 +74,7 @@ def test_the_product_does_not_work_as_the_role_that_owns_the_tables(postgres: Se
 
 
 def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
-    name = postgres.database(template=postgres.name)
+    name = postgres.database(postgres.pattern)
     with postgres.superuser(name) as connection:
         connection.execute("DROP ROLE IF EXISTS above")
         connection.execute("CREATE ROLE above LOGIN BYPASSRLS")

@@ -30,7 +30,8 @@ _Key: TypeAlias = tuple[str, str]
 
 _PAGE: Final = 256
 _FEW: Final = 1000
-_TRIES: Final = 5
+_TRIES: Final = 16
+"""A search begins again for every time that its collection was dropped under it, and gives up only after many."""
 _POINTS: Final = UUID("7d3b6f0e-3f0c-5a53-9a55-2f6f4d1c8e21")
 
 
