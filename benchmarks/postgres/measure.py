@@ -134,7 +134,8 @@ class Raw:
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The nearest ten."""
         asked = stored(self._corpus.queries[number])
-        params = {"asked": asked, "tenant": TENANT, "user": user, "limit": LIMIT + self._spare}
+        wanted = LIMIT + self._spare * (3 if facts else 1)  # as many as the product takes
+        params = {"asked": asked, "tenant": TENANT, "user": user, "limit": wanted}
         params["signature"] = self._size.signature
         statement = _LINKED.format(filter=_LAYER if facts else "")
         if self._graph is not None:

@@ -212,7 +212,12 @@ def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
 
 
 def _wanted(query: VectorQuery) -> int:
-    """An index gives its rows nearly in order: a few more are taken, and the best of them kept."""
+    """An index gives its rows nearly in order: a few more are taken, and the best of them kept.
+
+    With a filter it is read in several rounds, and the rows are further out of order: more are taken.
+    """
+    if query.layers or query.among is not None:
+        return query.limit + max(30, query.limit // 2)
     return query.limit + max(10, query.limit // 4)
 
 
