@@ -154,9 +154,10 @@ def threads(opens: Opens, job: Mapping[str, Any]) -> Answer:
     system = opens(Path(job["directory"]), vectors)
     measure.warm_up(system.search, _first_of_each_user(asked), budget=float(job["budget"]))
     rates: dict[int, list[float]] = {1: [], 8: []}
-    for _ in range(3):
+    seconds = float(job["budget"]) / 3
+    for _ in range(5):  # in turn, so that whatever else the machine does meets both
         for count, seen in rates.items():
-            seen.append(measure.calls_per_second(system.search, asked, threads=count, seconds=float(job["budget"]) / 3))
+            seen.append(measure.calls_per_second(system.search, asked, threads=count, seconds=seconds))
     system.close()
     one, eight = median(rates[1]), median(rates[8])
     return {"one": one, "eight": eight, "eight_to_one": eight / one}

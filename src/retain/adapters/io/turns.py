@@ -14,19 +14,19 @@ from contextlib import AbstractAsyncContextManager
 from time import perf_counter, thread_time
 from typing import Final
 
-_SLICE: Final = 0.02
+_SLICE: Final = 0.06
 """How long a thread that comes back at once may keep the turn while others wait."""
 
 _AT_ONCE: Final = 0.0005
 """Who comes back within this time comes back at once; of its own time, where another had the turn meanwhile."""
 
-_MEANWHILE: Final = 0.25
+_MEANWHILE: Final = 1.0
 """Longer than this nobody waits for others alone."""
 
 _HABIT: Final = 4
 """Who came back at once so many times in a row is expected back."""
 
-_PATIENCE: Final = 0.025
+_PATIENCE: Final = 0.075
 """After this time the first in line looks whether whoever was expected back has stayed away."""
 
 _MOMENT: Final = 0.002
