@@ -1,45 +1,47 @@
-"""Fit the weights that tell whether a question is about something in memory.
+"""Fit the weights that judge whether a question is about something in memory.
 
 Reads tests/data/relevance (twelve invented people with their memories, questions that these answer and questions that
-they do not) and the questions of ``retain.core.probes``; writes src/retain/core/relevance.json. Each person is judged
-by weights fitted to the others and to their questions only: what is printed is about questions the weights have not
-seen. The distribution of unrelated questions is made of their values, each question put to all of them. The
-questions of tests/data/gate are not looked at.
+they do not) and the questions of ``retain.core.probes``; writes src/retain/core/relevance.json. Four people at a time
+are judged by weights fitted to the others and to their questions only: what is printed is about questions the weights
+have not seen. The distribution of unrelated questions is made of their values, each put to the memories it was written
+for: that nothing in those answers it was seen to, and among those of others there may be something. The questions of
+tests/data/gate are not looked at.
 
-    python scripts/fit_relevance.py
+What the search finds for each question is kept in a file, because that takes longest. ``--readers`` is where
+``scripts/fit_pairs.py`` has left the readers fitted without each four people; it comes first.
+
+    python -m scripts.fit_relevance --kept build/relevance.npz --readers build/readers
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from retain import Memory
-from retain.core.probes import PROBES
-from retain.drive import drive
+from retain.adapters.embed.local import MODEL_SHA256, _checked, _installed_model
+from retain.adapters.embed.minilm import Network
+from retain.adapters.embed.pairs import PairModel, deltas_in
+from retain.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
+from retain.adapters.embed.wordpiece import WordPiece
 from retain.engine import judge
-from retain.engine.parts import Parts
-from retain.engine.ranking import Hit
-from retain.engine.read import SearchRequest, check, hits_of
-from retain.engine.relevance import asked_of, told_of
-from retain.model.scope import Scope
+from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-DATA: Final = ROOT / "tests" / "data" / "relevance"
 WEIGHTS: Final = ROOT / "src" / "retain" / "core" / "relevance.json"
-PEOPLE: Final = "abcdepqrstuv"
-DEPTH, HIDDEN, STEPS, BATCH, NETS = 20, 12, 1_600, 64, 4
+HIDDEN, STEPS, BATCH, NETS = 12, 5_000, 64, 4
 RATE, DECAY, LEFT_OUT, OF_PAIRS, LOUDNESS = 3e-3, 1e-2, 0.2, 0.1, 5.0
 COUNTS: Final = {"answered": 1.0, "unrelated": 1.0, "stranger": 0.3, "probe": 0.5, "taken": 0.3}
 """How much each kind of question counts. ``stranger``: an unrelated one that was written for somebody else; ``taken``:
 one whose answers were taken out of the store."""
 UNSEEN: Final = 0.632
+SHARE, DOUBT, ENOUGH, GUESS = 0.75, (-4.0, 1.5), 0.0, (0.2, 1.25)
+"""How much counts what is read; between which values of the best hit it is, because beyond hardly a judgement changes;
+with which value no other need be; and what reading gives on average for a value, start and slope."""
 STORES: Final = ((0.5, 1.0), (0.25, 0.5), (0.25, 0.25))
 """How often a question is put to which share of the memories, so that the size of a store can be learned."""
 SHARES: Final = (
@@ -65,59 +67,102 @@ SHARES: Final = (
 )
 
 
-@dataclass(slots=True)
-class Questions:
-    """What the network sees of many questions: a row for each, and in it one for each of the best hits."""
-
-    kind: Any
-    author: Any
-    person: Any
-    table: Any
-    there: Any
-    right: Any
-    vector: Any
-    rows: Any
-
-    def __getitem__(self, which: Any) -> Questions:
-        """Some of them."""
-        return Questions(*(getattr(self, name)[which] for name in self.__slots__))
-
-
-def joined(several: Sequence[Questions]) -> Questions:
-    """All of them, one after another."""
-    return Questions(*(np.concatenate([getattr(one, name) for one in several]) for name in Questions.__slots__))
-
-
 def main() -> None:
-    """Say how well each person is judged by the others, then write the weights fitted to all."""
+    """Say how well people are judged by weights that do not know them, then write the weights fitted to all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--kept", type=Path, required=True, help="what the search finds; written when it is not there")
+    parser.add_argument("--readers", type=Path, required=True, help="where scripts/fit_pairs.py has left its readers")
     parser.add_argument("--dry", action="store_true", help="only print")
     wanted = parser.parse_args()
-    every = joined([seen(name) for name in PEOPLE])
-    unseen = []
-    for name in PEOPLE:
-        values = best(theirs := every[every.author == name], fitted(without(every, name)))
-        report(name, values, theirs)
-        unseen.append(values[unrelated(theirs)])
+    every = everything(wanted.kept)
+    judged = [_Judged.without(every, fold, wanted.readers / f"without_{fold}.npz") for fold in FOLDS]
+    for one in judged:
+        one.report()
     by = fitted(every)
-    levels = levels_of(np.concatenate(unseen), best(every, by)[unrelated(every)])
+    levels = levels_of([one.alone() for one in judged], by, every)
+    read = np.quantile(np.concatenate([one.read()[unrelated(one.asked)] for one in judged]), [1 - at for at in SHARES])
     if not wanted.dry:
-        write(replace(by, shares=np.array(SHARES), levels=levels))
+        write(replace(by, shares=np.array(SHARES), levels=levels, levels_read=read))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The questions of some people, judged by weights and a reader that know neither them nor these."""
+
+    asked: Questions
+    by: judge.Weights
+    found: Any
+    of_read: Any
+
+    @classmethod
+    def without(cls, every: Questions, fold: str, deltas: Path) -> _Judged:
+        """Fit to all but these, and read what is doubtful."""
+        others = every
+        for name in fold:
+            others = without(others, name)
+        by, asked = fitted(others), every[np.isin(every.author, list(fold))]
+        found = values(asked, by)
+        return cls(asked, by, found, _read(asked, found, by, deltas))
+
+    def alone(self) -> Any:
+        """The value of each question without reading."""
+        return self.found.max(axis=1)
+
+    def read(self) -> Any:
+        """The same with it."""
+        known = (dict(_known(row)) for row in self.of_read)
+        return np.array(
+            [judge.with_read(row, some, self.by).max() for row, some in zip(self.found, known, strict=True)]
+        )
+
+    def report(self) -> None:
+        """Print what is kept of the answers that were found, for each of these people."""
+        alone, read = self.alone(), self.read()
+        for name in sorted(set(self.asked.author.tolist())):
+            own = self.asked.author == name
+            print(f"{name}: {kept_of(alone[own], self.asked[own])}; reading: {kept_of(read[own], self.asked[own])}")
+
+
+def _read(asked: Questions, found: Any, by: judge.Weights, deltas: Path) -> Any:
+    """What a reader says about each hit that is read; not a number for the others."""
+    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
+    tokenizer = WordPiece.from_text((DATA_OF_MODEL / "vocab.txt").read_text("utf-8"))
+    reader = PairModel(network, deltas_in(deltas.read_bytes()), tokenizer, threads=2)
+    told = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
+    result = np.full(found.shape, np.nan)
+    while where := list(_to_read(found, result, by)):
+        pairs = [(str(asked.text[row]), told[str(asked.person[row])][asked.hits[row, place]]) for row, place in where]
+        result[tuple(np.array(where).T)] = reader.read(pairs)[:, 0]
+    return result
+
+
+def _to_read(found: Any, read: Any, by: judge.Weights) -> Iterator[tuple[int, int]]:
+    """Of each question the hit that comes next."""
+    for row, (some, known) in enumerate(zip(found, map(_known, read), strict=True)):
+        place = judge.to_read(some, known, by)
+        if place is not None:
+            yield row, place
+
+
+def _known(row: Any) -> dict[int, float]:
+    return {place: float(value) for place, value in enumerate(row) if not np.isnan(value)}
 
 
 def unrelated(asked: Questions) -> Any:
-    """Which of them nothing answers, whoever they were written for."""
-    return np.isin(asked.kind, ["unrelated", "stranger"])
+    """Which of them nothing answers, as far as their authors could see."""
+    return asked.kind == "unrelated"
 
 
-def levels_of(unseen: Any, seen_: Any) -> Any:
-    """What each share of unrelated questions exceeds, between two estimates.
+def levels_of(unseen: Sequence[Any], by: judge.Weights, every: Questions) -> Any:
+    """What each share of unrelated questions exceeds without reading, between two estimates.
 
     Weights fitted to some people judge another worse than weights fitted to all will; those fitted to a question judge
-    it better. The rule of the .632 bootstrap weighs the two.
+    it better. The rule of the .632 bootstrap weighs the two. A reader learns by heart what it is fitted to, so for
+    reading there is only the first.
     """
-    quantiles = [np.quantile(values, [1 - share for share in SHARES]) for values in (unseen, seen_)]
-    return UNSEEN * quantiles[0] + (1 - UNSEEN) * quantiles[1]
+    before = np.concatenate(unseen)[unrelated(joined([every[np.isin(every.author, list(fold))] for fold in FOLDS]))]
+    both = [np.quantile(found, [1 - at for at in SHARES]) for found in (before, best(every, by)[unrelated(every)])]
+    return UNSEEN * both[0] + (1 - UNSEEN) * both[1]
 
 
 def without(every: Questions, name: str) -> Questions:
@@ -125,81 +170,12 @@ def without(every: Questions, name: str) -> Questions:
     return every[(every.author != name) & (every.person != name)]
 
 
-def report(name: str, values: Any, asked: Questions) -> None:
-    """Print what is kept of the answers that were found."""
-    found = asked.right[:, : judge.LOOKED_AT].any(axis=1)
+def kept_of(values: Any, asked: Questions) -> str:
+    """What is kept of the answers that were found."""
+    found = (asked.kind == "answered") & asked.right[:, : judge.LOOKED_AT].any(axis=1)
     nothing, answered = values[asked.kind == "unrelated"], values[found]
-    kept = [f"{(answered > np.quantile(nothing, 1 - rate)).mean():.3f} at {rate:.0%}" for rate in (0.02, 0.05, 0.1)]
-    print(f"{name}: kept {', '.join(kept)}")
-
-
-# --- what there is to learn from --------------------------------------------------------------------------------------
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    """A file of the data."""
-    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def seen(person: str) -> Questions:
-    """All questions, put to the memories of one person."""
-    memories = lines(f"memories_{person}")
-    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "local"}}) as memory:
-        items = [{"messages": one["text"], "user_id": "u", "infer": False} for one in memories]
-        stored = memory.add_many(items)["results"]
-        names = {one["results"][0]["id"]: row["id"] for one, row in zip(stored, memories, strict=True)}
-        view = _View(memory._engine.parts, names, person)  # noqa: SLF001 - there is no public call for it
-        found = [row for one in lines(f"answerable_{person}") for row in view.of_answered(one["text"], one["answers"])]
-        found += [
-            view.of(one["text"], "unrelated" if author == person else "stranger", author)
-            for author in PEOPLE
-            for one in lines(f"unrelated_{author}")
-        ]
-        found += [view.of(text, "probe", "") for text in PROBES]
-    return Questions(*(np.stack(column) for column in zip(*found, strict=True)))
-
-
-@dataclass(slots=True)
-class _View:
-    """What the network sees in the store of one person."""
-
-    parts: Parts
-    names: dict[str, str]
-    person: str
-
-    def of(self, text: str, kind: str, author: str) -> tuple[Any, ...]:
-        """A question that nothing answers."""
-        return self._row(text, self._hits(text), (), kind, author)
-
-    def of_answered(self, text: str, answers: Sequence[str]) -> list[tuple[Any, ...]]:
-        """A question with its answers, and without them."""
-        hits = self._hits(text)
-        fewer = [hit for hit in hits if self.names[hit[0].record.id] not in answers]
-        found = [(hits, "answered"), (fewer, "taken")]
-        return [self._row(text, some, answers, kind, self.person) for some, kind in found]
-
-    def _hits(self, text: str) -> list[Hit]:
-        return drive(hits_of(self.parts, check(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))).found
-
-    def _row(self, text: str, hits: list[Hit], answers: Sequence[str], kind: str, author: str) -> tuple[Any, ...]:
-        hits = hits[:DEPTH]
-        asked = drive(asked_of(self.parts, Scope(self.parts.tenant_id, "u"), text))
-        told = drive(told_of(self.parts, judge.SIGNATURE, hits))
-        rows = judge.table(asked, [told[scored.seq] for _, scored in hits])
-        table, there, right = np.zeros((DEPTH, rows.shape[1]), np.float32), np.zeros(DEPTH, bool), np.zeros(DEPTH, bool)
-        table[: len(rows)], there[: len(rows)] = rows, True
-        right[: len(rows)] = [self.names[found.record.id] in answers for found, _ in hits]
-        vector = np.frombuffer(asked.vector, "<f4")
-        return kind, author, self.person, table, there, right, vector, len(self.names)
-
-
-def with_fewer(asked: Questions, share: float, chance: np.random.Generator) -> Questions:
-    """The same questions where only a share of the memories is left; an answer always is."""
-    kept = asked.there & (chance.random(asked.there.shape) < share) | asked.right
-    order = np.argsort(~kept, axis=1, kind="stable")
-    table = np.take_along_axis(asked.table, order[..., None], axis=1)
-    there, right = (np.take_along_axis(one, order, axis=1) for one in (kept, asked.right))
-    return replace(asked, table=table, there=there, right=right, rows=np.maximum(1, asked.rows * share))
+    rates = (0.01, 0.02, 0.05, 0.1)
+    return ", ".join(f"{(answered > np.quantile(nothing, 1 - rate)).mean():.3f} at {rate:.0%}" for rate in rates)
 
 
 # --- the network ------------------------------------------------------------------------------------------------------
@@ -207,11 +183,16 @@ def with_fewer(asked: Questions, share: float, chance: np.random.Generator) -> Q
 
 def best(asked: Questions, by: judge.Weights) -> Any:
     """The value of each question: that of its best hit."""
+    return values(asked, by).max(axis=1)
+
+
+def values(asked: Questions, by: judge.Weights) -> Any:
+    """The value of each hit."""
     given = (asked.table[:, : judge.LOOKED_AT] - by.middle) / by.spread
     hidden = np.maximum(given @ by.inner + by.inner_bias, 0)
     own = asked.vector @ by.meaning + by.bias + by.size * sizes(asked)
-    values = given @ by.linear + hidden @ by.outer + own[:, None]
-    return np.where(asked.there[:, : judge.LOOKED_AT], values, -np.inf).max(axis=1)
+    found = given @ by.linear + hidden @ by.outer + own[:, None]
+    return np.where(asked.there[:, : judge.LOOKED_AT], found, -30.0)
 
 
 def sizes(asked: Questions) -> Any:
@@ -237,6 +218,11 @@ def fitted(every: Questions) -> judge.Weights:
         size=float(mean["size"]),
         shares=None,
         levels=None,
+        levels_read=None,
+        share=SHARE,
+        guess=GUESS,
+        doubt=DOUBT,
+        enough=ENOUGH,
     )
 
 

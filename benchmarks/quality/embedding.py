@@ -8,6 +8,7 @@ from typing import Any
 from retain.compose import build
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder
+from retain.ports.reader import PairReader
 from retain.registry import adapter
 
 
@@ -47,3 +48,11 @@ class KeptEmbedder:
     def words(self, text: str) -> list[str]:
         """The words of a text, each as often as it has a vector."""
         return list(self._inner.words(text))
+
+    def reads(self, task: str) -> bool:
+        """Whether the model reads two texts together for this; see ``retain.ports.reader``."""
+        return isinstance(self._inner, PairReader) and self._inner.reads(task)
+
+    async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
+        """A row of numbers for each pair."""
+        return await self._inner.read(pairs, task)

@@ -4,6 +4,9 @@ A small network looks at the question (its vector and how it is put) and at each
 near its words are to those of the question, and whether it has what is asked for. Its value says how likely the hit
 belongs to the question; against how it is distributed for unrelated questions, it becomes a rate of error.
 
+Where these values leave it open, the best of the hits are read together with the question (``retain.ports.reader``),
+and what comes of it is added to their values.
+
 The weights belong to the vectors of the built-in model and to English. Everything else is judged by comparing with
 unrelated questions (``retain.engine.calibrate``).
 """
@@ -27,6 +30,12 @@ SIGNATURE: Final = "local:all-minilm-l6-v2-int8:384"
 
 LOOKED_AT: Final = 10
 """How many of the best hits are judged."""
+
+TASK: Final = "relevance"
+"""What a reader is asked for: one number, the more the likelier the second text answers the first."""
+
+READ: Final = 3
+"""How many hits are read at most, one after another."""
 
 WIDTH: Final = 128
 _ONE: Final = 127.0**2
@@ -60,7 +69,10 @@ class Told:
 class Weights:
     """The network: what is subtracted and divided first, a linear part, a hidden layer, and the question's vector.
 
-    ``levels`` holds, for shares of unrelated questions from large to small, the value that this share of them exceeds.
+    ``levels`` holds, for shares of unrelated questions from large to small, the value that this share of them exceeds;
+    ``levels_read`` the same where hits are read. Of what was read ``share`` counts; what was not read is taken for
+    ``guess``, a start and a slope over its value. Between the two values of ``doubt`` hits are read, until one of them
+    has ``enough``.
     """
 
     middle: Any
@@ -74,6 +86,11 @@ class Weights:
     size: float
     shares: Any
     levels: Any
+    levels_read: Any
+    share: float
+    guess: Any
+    doubt: Any
+    enough: float
 
 
 @cache
@@ -100,31 +117,53 @@ def size_of(rows: int) -> float:
     return min(_MOST_SIZE, max(_LEAST_SIZE, math.log(max(1, rows) / _USUAL_ROWS)))
 
 
-def chance(value: float, by: Weights | None = None) -> float:
+def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> int | None:
+    """The place of the hit to be read next, the best first; None where the values, or what was read, are clear."""
+    by = by or weights()
+    low, high = by.doubt
+    if len(read) == min(READ, len(found)) or not low <= found.max() <= high:
+        return None
+    if any(found[place] + by.share * value > by.enough for place, value in read.items()):
+        return None
+    return int(np.argsort(-found, kind="stable")[len(read)])
+
+
+def with_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> Any:
+    """The values of hits with what came of reading some of them."""
+    by = by or weights()
+    start, slope = by.guess
+    told = start + slope * found
+    for place, value in read.items():
+        told[place] = value
+    return found + by.share * told
+
+
+def chance(value: float, levels: Any = None) -> float:
     """The share of unrelated questions that have something of at least this value."""
-    by = by or weights()
-    return _share(float(np.interp(value, by.levels, _odds(by.shares))) + _beyond(value, by))
+    levels = weights().levels if levels is None else levels
+    odds = float(np.interp(value, levels, _odds(weights().shares)))
+    return _share(odds + _beyond(value, levels))
 
 
-def needed(rate: float, by: Weights | None = None) -> float:
+def needed(rate: float, levels: Any = None) -> float:
     """The value that this share of unrelated questions exceed."""
-    by = by or weights()
+    levels = weights().levels if levels is None else levels
     odds = math.log(rate / (1 - rate))
-    known = _odds(by.shares)
+    known = _odds(weights().shares)
     if odds < known[-1]:
-        return float(by.levels[-1] + (known[-1] - odds))
+        return float(levels[-1] + (known[-1] - odds))
     if odds > known[0]:
-        return float(by.levels[0] - (odds - known[0]))
-    return float(np.interp(-odds, -known, by.levels))
+        return float(levels[0] - (odds - known[0]))
+    return float(np.interp(-odds, -known, levels))
 
 
 def _odds(shares: Any) -> Any:
     return np.log(shares / (1 - shares))
 
 
-def _beyond(value: float, by: Weights) -> float:
+def _beyond(value: float, levels: Any) -> float:
     """Outside of what was seen, a value more is taken for as much less in the logarithm of the odds."""
-    return max(0.0, float(by.levels[0]) - value) - max(0.0, value - float(by.levels[-1]))
+    return max(0.0, float(levels[0]) - value) - max(0.0, value - float(levels[-1]))
 
 
 def _share(odds: float) -> float:

@@ -25,6 +25,7 @@ from retain.ports.index import VectorIndex
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger
 from retain.ports.llm import Llm, SharedLlm
+from retain.ports.reader import PairReader
 from retain.ports.reranker import Reranker
 from retain.ports.texts import TextIndex
 
@@ -64,11 +65,21 @@ class Parts:
         """Whether what is held waits for nothing outside this process."""
         return self.ledger.in_process and self.index.in_process
 
+    @property
+    def alone(self) -> bool:
+        """Whether reading and embedding wait for nothing outside this process."""
+        return self.at_hand and self.embedding.in_process and self.reranker is None
+
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What a coroutine that only reads and embeds gives: as one unit, where nothing of that leaves this process."""
-        alone = self.at_hand and self.embedding.in_process and self.reranker is None
         with one_look():
-            return await (self.io.together(work) if alone else work())
+            return await (self.io.together(work) if self.alone else work())
+
+    @property
+    def reader(self) -> PairReader | None:
+        """What reads two texts together: the embedder, where its model was fitted to it."""
+        embedder = self.embedding.embedder
+        return embedder if isinstance(embedder, PairReader) else None
 
     @property
     def zone(self) -> tzinfo:

@@ -94,15 +94,30 @@ async def _by_weights(parts: Parts, scope: Scope, question: str, hits: Sequence[
     asked, told = await asked_of(parts, scope, question), await told_of(parts, judge.SIGNATURE, hits[: judge.LOOKED_AT])
     if not told:
         return Relevance(list(hits), "these have not been compared by meaning yet")
-    found = judge.values(asked, list(told.values()), rows_told(asked.rarity))
+    found, levels = await _with_read(parts, asked, list(told.values()))
     values = dict(zip(told, found.tolist(), strict=True))
-    odds = judge.chance(max(values.values()))
+    odds = judge.chance(max(values.values()), levels)
     if odds >= rate:
         return Relevance([], _why(odds, rate), odds)
-    least = min(judge.needed(WORTH_SHOWING), judge.needed(rate))
+    least = min(judge.needed(WORTH_SHOWING, levels), judge.needed(rate, levels))
     nearest = min((told[seq].cosine for seq, value in values.items() if value >= least), default=math.inf)
     kept = [hit for hit in hits if values.get(hit[1].seq, least if _cosine(hit) >= nearest else -math.inf) >= least]
     return Relevance(kept, _why(odds, rate), odds)
+
+
+async def _with_read(parts: Parts, asked: judge.Asked, told: Sequence[judge.Told]) -> tuple[Any, Any]:
+    """The value of each hit and the levels they belong to; the best hits are read where that can decide."""
+    found, reader = judge.values(asked, told, rows_told(asked.rarity)), parts.reader
+    if reader is None or not reader.reads(judge.TASK):
+        return found, judge.weights().levels
+    read: dict[int, float] = {}
+    try:
+        while (place := judge.to_read(found, read)) is not None:
+            rows = await reader.read([(asked.text, told[place].text)], judge.TASK)
+            read[place] = float(rows[0][0])
+    except RetainError:
+        return found, judge.weights().levels
+    return judge.with_read(found, read), judge.weights().levels_read
 
 
 def _cosine(hit: Hit) -> float:

@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from retain.adapters.embed.minilm import rewritten
+from retain.adapters.embed.lists import ListModel
+from retain.adapters.embed.lists import file_of as list_file_of
+from retain.adapters.embed.minilm import Network, rewritten
 from retain.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
+from retain.adapters.embed.pairs import PairModel, deltas_in, file_of
 from retain.adapters.embed.wordpiece import DATA, WordPiece
 from retain.adapters.embed.words import packed
 from retain.errors import ConfigError, MissingExtra
@@ -110,6 +113,22 @@ class LocalEmbedder:
         """Only of the built-in model are the directions known in which words can be stored."""
         return self._config.model_dir is None
 
+    def reads(self, task: str) -> bool:
+        """Whether the built-in model was fitted to read two texts together for this."""
+        return self._config.model_dir is None and file_of(task).is_file()
+
+    async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> npt.NDArray[np.float32]:
+        """A row of numbers for each pair of texts, as a 2-d float32 array."""
+        return await self._io.run(lambda: _shared_reader(self._config, task).read(pairs))
+
+    def reads_lists(self, task: str) -> bool:
+        """Whether the built-in model was fitted to read a text together with several others for this."""
+        return self._config.model_dir is None and list_file_of(task).is_file()
+
+    async def read_list(self, text: str, others: Sequence[str], task: str) -> npt.NDArray[np.float32]:
+        """A row of numbers for each of the others, as a 2-d float32 array."""
+        return await self._io.run(lambda: _shared_list_reader(task).read(text, others))
+
 
 def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_size: int) -> list[Vector]:
     readings = model.read(pairs, batch_size=batch_size)
@@ -119,9 +138,11 @@ def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_
 class _Shared(NamedTuple):
     lock: threading.Lock
     models: dict[tuple[object, ...], OnnxSentenceModel]
+    readers: dict[tuple[str, int], PairModel]
+    lists: dict[str, ListModel]
 
 
-_shared = _Shared(threading.Lock(), {})
+_shared = _Shared(threading.Lock(), {}, {}, {})
 
 
 def _start_afresh_in_child() -> None:
@@ -131,8 +152,9 @@ def _start_afresh_in_child() -> None:
     and the child would hang.
     """
     global _shared  # noqa: PLW0603 - one model a process is the point
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_shared.models))
-    _shared = _Shared(threading.Lock(), {})
+    for held in (_shared.models, _shared.readers, _shared.lists):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+    _shared = _Shared(threading.Lock(), {}, {}, {})
 
 
 if hasattr(os, "register_at_fork"):
@@ -142,12 +164,45 @@ if hasattr(os, "register_at_fork"):
 def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
     """The one this process has loaded for such a config; loaded now if it is the first."""
     key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
-    lock, models = _shared
+    lock, models, *_ = _shared
     if key not in models:
         with lock:
             if key not in models:
                 models[key] = _load(config)
     return models[key]
+
+
+def _shared_reader(config: LocalConfig, task: str) -> PairModel:
+    """The same for reading two texts together."""
+    key = (task, config.threads)
+    lock, readers = _shared.lock, _shared.readers
+    if key not in readers:
+        with lock:
+            if key not in readers:
+                readers[key] = _load_reader(config, task)
+    return readers[key]
+
+
+def _shared_list_reader(task: str) -> ListModel:
+    """The same for reading a text together with several others."""
+    lock, lists = _shared.lock, _shared.lists
+    if task not in lists:
+        with lock:
+            if task not in lists:
+                lists[task] = _load_list_reader(task)
+    return lists[task]
+
+
+def _load_list_reader(task: str) -> ListModel:
+    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
+    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
+    return ListModel(network, deltas_in(_checked(list_file_of(task), None).content), tokenizer)
+
+
+def _load_reader(config: LocalConfig, task: str) -> PairModel:
+    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
+    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
+    return PairModel(network, deltas_in(_checked(file_of(task), None).content), tokenizer, threads=config.threads)
 
 
 def _load(config: LocalConfig) -> OnnxSentenceModel:

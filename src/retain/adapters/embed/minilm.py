@@ -9,7 +9,7 @@ text's vector depends on what else is computed with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retain.adapters.embed.onnx_wire import MICROSOFT, Graph, weights
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
-    Weights = dict[str, npt.NDArray[Any]]
 
 _LAYERS: Final = 6
 _HEADS: Final = 12
@@ -30,6 +29,15 @@ _ZERO: Final = 64
 _ROUNDING: Final = 1.001  # the ranges are worked out in 32 bits
 _GELU_BELOW: Final = 0.17  # what is above zero it lets pass, of what is below no more than this
 _EMBEDDINGS: Final = "inner.embeddings."
+PARTS: Final = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+"""The products of a layer, in their order."""
 
 
 class Linear(NamedTuple):
@@ -75,49 +83,108 @@ class Norm(NamedTuple):
         return float((middle - spread).min()) * _ROUNDING, float((middle + spread).max()) * _ROUNDING
 
 
+class Network:
+    """The weights of the built-in model by their place in it, out of its file given byte for byte."""
+
+    layers = _LAYERS
+
+    def __init__(self, content: bytes) -> None:
+        self._known = weights(content)
+        # The products have no speaking names, but stand in the order of the network.
+        self._products = [name[:-2] for name in self._known if name.startswith("val_") and name.endswith("_q")]
+
+    def words(self) -> tuple[npt.NDArray[np.int8], Floats]:
+        """A row for each token, in 8 bits, and what each row is multiplied with."""
+        table = f"{_EMBEDDINGS}word_embeddings.weight_"
+        return self._known[table + "q"], self._known[table + "scale"]
+
+    def places(self) -> Floats:
+        """What is added to the first token, the second, and so on."""
+        table = f"{_EMBEDDINGS}position_embeddings.weight_"
+        rows: Floats = self._known[table + "q"] * self._known[table + "scale"]
+        return rows
+
+    def types(self) -> Floats:
+        """What is added to the tokens of a first text, and to those of a second."""
+        return self._known[_EMBEDDINGS + "token_type_embeddings.weight"]
+
+    def first_norm(self) -> Norm:
+        """The norm before the first layer."""
+        return self._norm(_EMBEDDINGS + "LayerNorm")
+
+    def norms(self, layer: int) -> tuple[Norm, Norm]:
+        """Those of a layer: after the attention, and after all."""
+        name = f"inner.encoder.layer.{layer}."
+        return self._norm(name + "attention.output.LayerNorm"), self._norm(name + "output.LayerNorm")
+
+    def linear(self, layer: int, place: int) -> Linear:
+        """The weights of a layer at a place of ``PARTS``."""
+        product = self._products[layer * len(PARTS) + place]
+        scale = self._known[product + "_scale"].reshape(-1)
+        bias = self._known[f"inner.encoder.layer.{layer}.{PARTS[place]}.bias"]
+        return Linear(self._known[product + "_q"], scale, bias)
+
+    def _norm(self, name: str) -> Norm:
+        return Norm(self._known[name + ".weight"], self._known[name + ".bias"])
+
+
 def rewritten(content: bytes) -> bytes:
     """The built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
-    return _Network(weights(content)).model()
+    return _Writer(Network(content)).of_ids()
 
 
-class _Network:
-    def __init__(self, known: Weights) -> None:
-        self._known = known
-        # The products have no speaking names, but stand in the order of the network.
-        self._products = [name[:-2] for name in known if name.startswith("val_") and name.endswith("_q")]
+def of_rows(network: Network, *, once: bool = False) -> bytes:
+    """A model that is given the rows of all tokens, before the first norm, and not their ids.
+
+    Multiplying ``once`` takes half the time. What is multiplied is then one number of seven bits, of a range that every
+    token has for itself: coarser, but again no text depends on what else is computed with it.
+    """
+    return _Writer(network, once=once).of_rows()
+
+
+class _Writer:
+    def __init__(self, network: Network, *, once: bool = False) -> None:
+        self._network, self._once = network, once
+        self._width = len(network.first_norm().gain)
         self._graph = Graph()
 
-    def model(self) -> bytes:
+    def of_ids(self) -> bytes:
+        self._graph.node("Shape", ["input_ids"], "shape")
+        self._layers(self._embedded())
+        return self._graph.model(
+            {"input_ids": ["texts", "tokens"], "attention_mask": ["texts", "tokens"]},
+            {"last_hidden_state": ["texts", "tokens", self._width]},
+        )
+
+    def of_rows(self) -> bytes:
+        self._graph.node("Shape", ["rows"], "shape", start=0, end=2)
+        self._layers(self._flat("first", "rows"))
+        every: list[str | int] = ["texts", "tokens", self._width]
+        return self._graph.model({"attention_mask": every[:2]}, {"last_hidden_state": every}, numbers={"rows": every})
+
+    def _layers(self, embedded: str) -> None:
         import numpy as np
 
-        graph = self._graph
-        graph.node("Shape", ["input_ids"], "shape")
-        graph.node("Cast", ["attention_mask"], "mask", to=6)
-        graph.constant("zero", np.array(_ZERO, dtype=np.uint8))
-        norm = self._norm(_EMBEDDINGS + "LayerNorm")
-        rows = self._normed("embedded", self._embedded(), norm)
-        for number in range(_LAYERS):
+        self._graph.node("Cast", ["attention_mask"], "mask", to=6)
+        self._graph.constant("zero", np.array(_ZERO, dtype=np.uint8))
+        norm = self._network.first_norm()
+        rows = self._normed("embedded", embedded, norm)
+        for number in range(self._network.layers):
             rows, norm = self._layer(number, rows, norm)
-        self._shaped("last_hidden_state", rows, len(norm.gain))
-        return graph.model(
-            {"input_ids": ["texts", "tokens"], "attention_mask": ["texts", "tokens"]},
-            {"last_hidden_state": ["texts", "tokens", len(norm.gain)]},
-        )
+        self._shaped("last_hidden_state", rows, self._width)
 
     def _embedded(self) -> str:
         """The rows of all tokens, one below the other. Only the words that occur are expanded."""
         import numpy as np
 
-        graph, known = self._graph, self._known
-        for part in ("q", "scale"):
-            table = graph.constant(f"words_{part}", known[f"{_EMBEDDINGS}word_embeddings.weight_{part}"])
-            graph.node("Gather", [table, "input_ids"], f"word_{part}", axis=0)
+        graph = self._graph
+        words, scales = self._network.words()
+        graph.node("Gather", [graph.constant("words_q", words), "input_ids"], "word_q", axis=0)
+        graph.node("Gather", [graph.constant("words_scale", scales), "input_ids"], "word_scale", axis=0)
         graph.node("Cast", ["word_q"], "word_f", to=1)
         graph.node("Mul", ["word_f", "word_scale"], "word")
-        places = f"{_EMBEDDINGS}position_embeddings.weight_"
         # Every text is one of a single part, the first.
-        fixed = known[places + "q"] * known[places + "scale"] + known[_EMBEDDINGS + "token_type_embeddings.weight"][0]
-        graph.constant("places", fixed)
+        graph.constant("places", self._network.places() + self._network.types()[0])
         graph.constant("start", np.array([0], dtype=np.int64))
         graph.node("Shape", ["input_ids"], "tokens", start=1, end=2)
         graph.node("Slice", ["places", "start", "tokens", "start"], "place")
@@ -125,19 +192,16 @@ class _Network:
         return self._flat("rows", "placed")
 
     def _layer(self, number: int, rows: str, norm: Norm) -> tuple[str, Norm]:
-        name = f"inner.encoder.layer.{number}."
         at = f"layer{number}."
-        query, key, value, merge, widen, narrow = (self._linear(name, number, place) for place in range(6))
+        query, key, value, merge, widen, narrow = (self._network.linear(number, place) for place in range(len(PARTS)))
+        middle, last = self._network.norms(number)
         heads = self._heads(at, rows, norm.reach(), query.beside(key).beside(value))
         attended = self._added(at + "merged", heads, max(map(abs, norm.range_through(value))), merge, rows)
-        middle = self._norm(name + "attention.output.LayerNorm")
         between = self._normed(at + "between", attended, middle)
-        coarse, fine = self._product(at + "wide", between, middle.reach(), widen)
-        wide = self._graph.node("Add", [coarse, fine], at + "wide")
+        wide = self._product(at + "wide", between, middle.reach(), widen)
         active = self._graph.node(f"{MICROSOFT}:Gelu", [wide], at + "active")
         _, highest = middle.range_through(widen)
         narrowed = self._added(at + "narrow", active, max(highest, _GELU_BELOW), narrow, between)
-        last = self._norm(name + "output.LayerNorm")
         return self._normed(at + "rows", narrowed, last), last
 
     def _heads(self, at: str, rows: str, reach: float, layer: Linear) -> str:
@@ -146,9 +210,7 @@ class _Network:
 
         graph = self._graph
         width = layer.weights.shape[0]
-        coarse, fine = self._product(at + "asked", rows, reach, layer)
-        graph.node("Add", [coarse, fine], at + "asked")
-        by_text = self._shaped(at + "by_text", at + "asked", 3 * width)
+        by_text = self._shaped(at + "by_text", self._product(at + "asked", rows, reach, layer), 3 * width)
         thirds = graph.constant("thirds", np.array([width] * 3, dtype=np.int64))
         split = [at + part for part in ("query", "key", "value")]
         graph.node("Split", [by_text, thirds], *split, axis=2)
@@ -158,11 +220,32 @@ class _Network:
 
     def _added(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
         """What leaves the layer, and what was there before it."""
-        coarse, fine = self._product(at, rows, reach, layer)
-        self._graph.node("Add", [coarse, fine], at + ".both")
-        return self._graph.node("Add", [at + ".both", before], at)
+        return self._graph.node("Add", [self._product(at + ".out", rows, reach, layer), before], at)
 
-    def _product(self, at: str, rows: str, reach: float, layer: Linear) -> tuple[str, str]:
+    def _product(self, at: str, rows: str, reach: float, layer: Linear) -> str:
+        """What leaves the layer."""
+        if self._once:
+            return self._product_once(at, rows, layer)
+        return self._graph.node("Add", self._both_products(at, rows, reach, layer), at)
+
+    def _product_once(self, at: str, rows: str, layer: Linear) -> str:
+        import numpy as np
+
+        graph = self._graph
+        one = graph.constant("one", np.array(1, np.float32))
+        steps = graph.constant("steps", np.array(1 / _STEPS, np.float32))
+        graph.node("Abs", [rows], at + ".size")
+        graph.node("ReduceMax", [at + ".size"], at + ".most", axes=[-1], keepdims=1)
+        graph.node("Mul", [at + ".most", steps], at + ".step")
+        graph.node("Div", [rows, at + ".step"], at + ".even")
+        graph.node("QuantizeLinear", [at + ".even", one, "zero"], at + ".coarse")
+        matrix, scale = graph.constant(at + ".weights", layer.weights), graph.constant(at + ".scale", layer.scale)
+        multiply = f"{MICROSOFT}:MatMulIntegerToFloat"
+        graph.node(multiply, [at + ".coarse", matrix, one, scale, "zero"], at + ".first")
+        graph.node("Mul", [at + ".first", at + ".step"], at + ".sized")
+        return graph.node("Add", [at + ".sized", graph.constant(at + ".bias", layer.bias)], at)
+
+    def _both_products(self, at: str, rows: str, reach: float, layer: Linear) -> tuple[str, str]:
         """Two parts of what leaves the layer; it is their sum."""
         import numpy as np
 
@@ -186,10 +269,8 @@ class _Network:
     def _flat(self, at: str, by_text: str) -> str:
         import numpy as np
 
-        width = self._known[_EMBEDDINGS + "LayerNorm.bias"].size
-        return self._graph.node(
-            "Reshape", [by_text, self._graph.constant("flat", np.array([-1, width], dtype=np.int64))], at
-        )
+        shape = self._graph.constant("flat", np.array([-1, self._width], dtype=np.int64))
+        return self._graph.node("Reshape", [by_text, shape], at)
 
     def _shaped(self, at: str, rows: str, width: int) -> str:
         import numpy as np
@@ -197,21 +278,3 @@ class _Network:
         self._graph.constant(f"width{width}", np.array([width], dtype=np.int64))
         shape = self._graph.node("Concat", ["shape", f"width{width}"], at + ".shape", axis=0)
         return self._graph.node("Reshape", [rows, shape], at)
-
-    def _norm(self, name: str) -> Norm:
-        return Norm(self._known[name + ".weight"], self._known[name + ".bias"])
-
-    def _linear(self, layer: str, number: int, place: int) -> Linear:
-        product = self._products[number * len(_PARTS) + place]
-        scale = self._known[product + "_scale"].reshape(-1)
-        return Linear(self._known[product + "_q"], scale, self._known[f"{layer}{_PARTS[place]}.bias"])
-
-
-_PARTS: Final = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)

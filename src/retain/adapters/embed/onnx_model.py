@@ -51,9 +51,9 @@ class OnnxSentenceModel:
     """
 
     def __init__(self, content: bytes, tokenizer: WordPiece, *, threads: int, as_it_is: bool = False) -> None:
-        self._session = _session(content, as_it_is=as_it_is)
+        self._session = session(content, as_it_is=as_it_is)
         self._tokenizer = tokenizer
-        self._crew = Crew(min(threads, _usable_cpus()))
+        self._crew = Crew(min(threads, usable_cpus()))
         self._inputs = [node.name for node in self._session.get_inputs()]
         self._output = self._session.get_outputs()[0]
         if "input_ids" not in self._inputs or not _INPUTS.issuperset(self._inputs):
@@ -75,7 +75,7 @@ class OnnxSentenceModel:
         encoded = [self._tokenizer.encode(text) for text in texts]
         # Texts of like length together, so that little work goes into padding.
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place]))
-        batches = [[encoded[place] for place in batch] for batch in _batches(order, encoded, batch_size)]
+        batches = [[encoded[place] for place in batch] for batch in runs_of(order, encoded, batch_size)]
         rows = np.concatenate(self._crew.map(self._run, batches))
         vectors = np.empty_like(rows)
         vectors[order] = rows
@@ -91,7 +91,7 @@ class OnnxSentenceModel:
         encoded = [self._in_context(*pair) for pair in pairs]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
         batches = [
-            [encoded[place] for place in batch] for batch in _batches(order, [ids for ids, _ in encoded], batch_size)
+            [encoded[place] for place in batch] for batch in runs_of(order, [ids for ids, _ in encoded], batch_size)
         ]
         readings = [reading for batch in self._crew.map(self._read, batches) for reading in batch]
         return [reading for _, reading in sorted(zip(order, readings, strict=True), key=itemgetter(0))]
@@ -117,15 +117,21 @@ class OnnxSentenceModel:
         return _unit(_mean(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
 
     def _output_of(self, feed: dict[str, Numbers]) -> Floats:
-        try:
-            (output,) = self._session.run([self._output.name], {name: feed[name] for name in self._inputs})
-        except Exception as error:  # onnxruntime's errors have no base of their own
-            raise EmbeddingError(f"the embedding model failed: {error}") from error
-        given: Floats = output
-        return given
+        return run(self._session, self._output.name, {name: feed[name] for name in self._inputs})
 
 
-def _session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
+def run(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
+    """What a model gives by that name."""
+    try:
+        (found,) = ready.run([output], feed)
+    except Exception as error:  # onnxruntime's errors have no base of their own
+        raise EmbeddingError(f"the embedding model failed: {error}") from error
+    given: Floats = found
+    return given
+
+
+def session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
+    """A model made ready to run, on one thread."""
     ort = _onnxruntime()
     options = ort.SessionOptions()
     # Several runs at once make more of several processors than several threads in one run.
@@ -155,11 +161,12 @@ def _onnxruntime() -> Any:
     return ort
 
 
-def _usable_cpus() -> int:
+def usable_cpus() -> int:
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _batches(order: list[int], encoded: list[list[int]], batch_size: int) -> Iterator[list[int]]:
+def runs_of(order: list[int], encoded: list[list[int]], batch_size: int) -> Iterator[list[int]]:
     """Runs of texts, shortest first, that stay within both limits."""
     batch: list[int] = []
     for place in order:

@@ -24,6 +24,7 @@ _NUMBERS: Final = {code: number for number, code in _TYPES.items()}
 
 Piece = bytes | memoryview
 Pieces = list[Piece]  # joined once, at the very end: weights are large
+Shapes = dict[str, list[str | int]]
 
 
 def weights(content: bytes) -> dict[str, Array]:
@@ -91,7 +92,7 @@ class Graph:
             self._constants[name] = [*shape, *kind, *_counted(8, name), *_counted(9, numbers)]
         return name
 
-    def node(self, operator: str, inputs: Sequence[str], *outputs: str, **attributes: float) -> str:
+    def node(self, operator: str, inputs: Sequence[str], *outputs: str, **attributes: float | list[int]) -> str:
         """One step; its first output. An operator of onnxruntime's own is written with its domain before a colon."""
         domain, _, operation = operator.rpartition(":")
         message = [
@@ -105,13 +106,14 @@ class Graph:
         self._nodes += _message(1, message)
         return outputs[0]
 
-    def model(self, inputs: dict[str, list[str | int]], outputs: dict[str, list[str | int]]) -> bytes:
-        """The file: whole numbers of the given shapes in, floating-point numbers out."""
+    def model(self, inputs: Shapes, outputs: Shapes, *, numbers: Shapes | None = None) -> bytes:
+        """The file: whole numbers of the given shapes in, ``numbers`` beside them with a point; such numbers out."""
+        given = [("<i8", *one) for one in inputs.items()] + [("<f4", *one) for one in (numbers or {}).items()]
         graph = [
             *self._nodes,
             *_counted(2, "graph"),
             *(piece for tensor in self._constants.values() for piece in _message(5, tensor)),
-            *(piece for name, shape in inputs.items() for piece in _message(11, _value(name, "<i8", shape))),
+            *(piece for code, name, shape in given for piece in _message(11, _value(name, code, shape))),
             *(piece for name, shape in outputs.items() for piece in _message(12, _value(name, "<f4", shape))),
         ]
         opsets = ([*_counted(1, domain), *_number(2, version)] for domain, version in OPSETS.items())
@@ -119,7 +121,9 @@ class Graph:
         return b"".join([*_number(1, _IR_VERSION), *_message(7, graph), *imported])
 
 
-def _attribute(name: str, value: float) -> Pieces:
+def _attribute(name: str, value: float | list[int]) -> Pieces:
+    if isinstance(value, list):
+        return [*_counted(1, name), *(piece for one in value for piece in _number(8, one)), *_number(20, 7)]
     if isinstance(value, int):
         return [*_counted(1, name), *_number(3, value), *_number(20, 2)]
     return [*_counted(1, name), _varint(2 << 3 | _FOUR_BYTES), struct.pack("<f", value), *_number(20, 1)]

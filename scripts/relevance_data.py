@@ -1,0 +1,133 @@
+"""Questions put to memories, as what judges relevance is fitted to them: see ``fit_relevance.py``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from retain import Memory
+from retain.core.probes import PROBES
+from retain.drive import drive
+from retain.engine import judge
+from retain.engine.parts import Parts
+from retain.engine.ranking import Hit
+from retain.engine.read import SearchRequest, check, hits_of
+from retain.engine.relevance import asked_of, told_of
+from retain.model.scope import Scope
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+DATA: Final = ROOT / "tests" / "data" / "relevance"
+PEOPLE: Final = "abcdepqrstuv"
+FOLDS: Final = ("adqu", "bprv", "cest")
+"""Who is left out together."""
+
+DEPTH: Final = 20
+
+
+@dataclass(slots=True)
+class Questions:
+    """What the network sees of many questions: a row for each, and in it one for each of the best hits."""
+
+    kind: Any
+    author: Any
+    person: Any
+    table: Any
+    there: Any
+    right: Any
+    vector: Any
+    rows: Any
+    text: Any
+    hits: Any
+
+    def __getitem__(self, which: Any) -> Questions:
+        """Some of them."""
+        return Questions(*(getattr(self, name)[which] for name in self.__slots__))
+
+
+def joined(several: Sequence[Questions]) -> Questions:
+    """All of them, one after another."""
+    return Questions(*(np.concatenate([getattr(one, name) for one in several]) for name in Questions.__slots__))
+
+
+def everything(kept: Path) -> Questions:
+    """All questions put to everybody's memories."""
+    if not kept.exists():
+        found = joined([seen(name) for name in PEOPLE])
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(kept, **{name: getattr(found, name) for name in Questions.__slots__})
+    with np.load(kept) as held:
+        return Questions(*(held[name] for name in Questions.__slots__))
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """A file of the data."""
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def seen(person: str) -> Questions:
+    """All questions, put to the memories of one person."""
+    memories = lines(f"memories_{person}")
+    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "local"}}) as memory:
+        items = [{"messages": one["text"], "user_id": "u", "infer": False} for one in memories]
+        stored = memory.add_many(items)["results"]
+        names = {one["results"][0]["id"]: row["id"] for one, row in zip(stored, memories, strict=True)}
+        places = {row["id"]: place for place, row in enumerate(memories)}
+        view = _View(memory._engine.parts, names, places, person)  # noqa: SLF001 - there is no public call for it
+        found = [row for one in lines(f"answerable_{person}") for row in view.of_answered(one["text"], one["answers"])]
+        found += [
+            view.of(one["text"], "unrelated" if author == person else "stranger", author)
+            for author in PEOPLE
+            for one in lines(f"unrelated_{author}")
+        ]
+        found += [view.of(text, "probe", "") for text in PROBES]
+    return Questions(*(np.stack(column) for column in zip(*found, strict=True)))
+
+
+@dataclass(slots=True)
+class _View:
+    """What the network sees in the store of one person."""
+
+    parts: Parts
+    names: dict[str, str]
+    places: dict[str, int]
+    person: str
+
+    def of(self, text: str, kind: str, author: str) -> tuple[Any, ...]:
+        """A question that nothing answers."""
+        return self._row(text, self._hits(text), (), kind, author)
+
+    def of_answered(self, text: str, answers: Sequence[str]) -> list[tuple[Any, ...]]:
+        """A question with its answers, and without them."""
+        hits = self._hits(text)
+        fewer = [hit for hit in hits if self.names[hit[0].record.id] not in answers]
+        found = [(hits, "answered"), (fewer, "taken")]
+        return [self._row(text, some, answers, kind, self.person) for some, kind in found]
+
+    def _hits(self, text: str) -> list[Hit]:
+        return drive(hits_of(self.parts, check(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))).found
+
+    def _row(self, text: str, hits: list[Hit], answers: Sequence[str], kind: str, author: str) -> tuple[Any, ...]:
+        hits = hits[:DEPTH]
+        asked = drive(asked_of(self.parts, Scope(self.parts.tenant_id, "u"), text))
+        told = drive(told_of(self.parts, judge.SIGNATURE, hits))
+        rows = judge.table(asked, [told[scored.seq] for _, scored in hits])
+        table, there, right = np.zeros((DEPTH, rows.shape[1]), np.float32), np.zeros(DEPTH, bool), np.zeros(DEPTH, bool)
+        table[: len(rows)], there[: len(rows)] = rows, True
+        right[: len(rows)] = [self.names[found.record.id] in answers for found, _ in hits]
+        vector, places = np.frombuffer(asked.vector, "<f4"), np.zeros(DEPTH, np.int16)
+        places[: len(rows)] = [self.places[self.names[found.record.id]] for found, _ in hits]
+        return kind, author, self.person, table, there, right, vector, len(self.names), text, places
+
+
+def with_fewer(asked: Questions, share: float, chance: np.random.Generator) -> Questions:
+    """The same questions where only a share of the memories is left; an answer always is."""
+    kept = asked.there & (chance.random(asked.there.shape) < share) | asked.right
+    order = np.argsort(~kept, axis=1, kind="stable")
+    table = np.take_along_axis(asked.table, order[..., None], axis=1)
+    there, right = (np.take_along_axis(one, order, axis=1) for one in (kept, asked.right))
+    return replace(asked, table=table, there=there, right=right, rows=np.maximum(1, asked.rows * share))

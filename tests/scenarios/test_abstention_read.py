@@ -1,0 +1,101 @@
+"""Where its vectors leave it open whether a question is about a memory, the two are read together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pytest
+
+from retain import Memory
+from retain.drive import drive
+from retain.engine import judge
+from retain.engine.asking import SearchRequest, check
+from retain.engine.read import hits_of
+from retain.engine.relevance import Relevance, relevance
+from retain.errors import EmbeddingError
+
+LIFE: Final = (
+    "User's daughter Wren is eight and plays the cello",
+    "I take oat milk in my coffee",
+    "My car is a green Forester from 2014",
+    "User is allergic to cashews",
+    "Our rent of 1,575 dollars is due on the first",
+)
+OPEN: Final = ("What do I take with my coffee?", "What am I not allowed to eat?", "How old is the kid?")
+CLEAR: Final = ("How do submarines make fresh water?", "Translate the bridge is closed into Finnish.")
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "local"}}) as memory:
+        memory.add_many([{"messages": text, "user_id": "u", "infer": False} for text in LIFE])
+        yield memory
+
+
+def judged(memory: Memory, question: str) -> Relevance:
+    parts = memory._engine.parts
+    wanted = check(parts, SearchRequest(query=question, user_id="u", limit=10))
+    return drive(relevance(parts, wanted.scope, question, drive(hits_of(parts, wanted)).found))
+
+
+@pytest.fixture
+def calls(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[tuple[str, str]]]:
+    """What is read, call by call."""
+    noted: list[Sequence[tuple[str, str]]] = []
+    embedder: Any = memory._engine.parts.embedding.embedder
+    own = embedder.read
+
+    async def read(pairs: Sequence[tuple[str, str]], task: str) -> Any:
+        noted.append(pairs)
+        return await own(pairs, task)
+
+    monkeypatch.setattr(embedder, "read", read)
+    return noted
+
+
+def test_the_best_hits_are_read_with_a_question_that_is_open(
+    memory: Memory, calls: list[Sequence[tuple[str, str]]]
+) -> None:
+    for question in CLEAR:
+        assert judged(memory, question).nothing
+    assert not calls
+    for question in OPEN:
+        judged(memory, question)
+    assert calls
+    assert all(len(pairs) == 1 for pairs in calls)
+    assert max(Counter(question for pairs in calls for question, _ in pairs).values()) <= judge.READ
+    assert all(question in OPEN and text in LIFE for pairs in calls for question, text in pairs)
+
+
+def test_what_is_read_decides(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "to_read", lambda found, read: len(read) if len(read) < len(found) else None)
+    outcomes = []
+    for value in (-40.0, 40.0):
+
+        async def read(pairs: Sequence[tuple[str, str]], _task: str, value: float = value) -> Any:
+            return [[value]] * len(pairs)
+
+        monkeypatch.setattr(memory._engine.parts.embedding.embedder, "read", read)
+        outcomes.append(judged(memory, OPEN[0]))
+    assert outcomes[0].nothing
+    assert len(outcomes[1].kept) == len(LIFE)
+
+
+def test_a_reader_that_fails_leaves_it_to_the_weights(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_pairs: object, _task: str) -> Any:
+        raise EmbeddingError("out of memory")
+
+    monkeypatch.setattr(judge, "to_read", lambda _found, _read: 0)
+    embedder: Any = memory._engine.parts.embedding.embedder
+    monkeypatch.setattr(embedder, "read", fail)
+    failed = [judged(memory, question) for question in (*OPEN, *CLEAR)]
+    monkeypatch.setattr(embedder, "reads", lambda _task: False)
+    assert failed == [judged(memory, question) for question in (*OPEN, *CLEAR)]
+    assert all(one.note is None and one.chance is not None for one in failed)
+
+
+def test_every_embedder_but_the_built_in_one_does_without() -> None:
+    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as memory:
+        assert memory._engine.parts.reader is None
