@@ -13,6 +13,7 @@ from retain.testing.clock import FakeClock
 from tests.scenarios.test_changes import DATA
 
 NAME: Final = "Maya"
+ENDS: Final = {"UPDATE": "ENDED", "DELETE": "ENDED"}
 MOST_DIFFERENT: Final = 1
 """An embedding knows the name and may be a little nearer or farther; nothing else may make a difference."""
 
@@ -23,13 +24,18 @@ def message(text: str, name: str) -> dict[str, str]:
 
 
 def happened(memory: Memory, case: dict[str, Any], user: str, name: str) -> list[tuple[str, str]]:
-    """What a statement changed, and which memory of a case; what is known already changes nothing."""
+    """What a statement changed, and which memory of a case; what is known already changes nothing.
+
+    A memory ends in two ways, with words that take its place or without: what no rule can put into words of its own is
+    not told of somebody by name.
+    """
     ids: dict[str, str] = {}
     for known in case["existing"]:
         (stored,) = memory.add(message(known["text"], name), user_id=user, infer=False)["results"]
         ids[stored["id"]] = known["id"]
     results = memory.add(message(case["new"], name), user_id=user, infer=True)["results"]
-    return sorted((one["event"], ids.get(one["id"], "")) for one in results if one["event"] != "NONE")
+    events = [(ENDS.get(one["event"], one["event"]), ids.get(one["id"], "")) for one in results]
+    return sorted(one for one in events if one[0] != "NONE")
 
 
 @pytest.mark.slow

@@ -19,14 +19,16 @@ from retain.engine.graph_llm import extract_with_llm
 from retain.engine.hearing import said_before
 from retain.engine.parts import Parts
 from retain.engine.propose import propose
+from retain.engine.reading import read_changes
+from retain.engine.recognition import recognise
 from retain.engine.relate import Fact, relate
-from retain.engine.settle import NeedsVectors, Plan, known_in, recognise, settle
+from retain.engine.settle import NeedsVectors, Plan, known_in, settle
 from retain.engine.store import Space
 from retain.engine.tuning import tuned
 from retain.engine.turns import Turn, origin_of
 from retain.engine.write import Outcome, current_space
 from retain.errors import RetainError
-from retain.model.event import Signal
+from retain.model.event import EventType, Signal
 from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.memory import Layer
@@ -62,6 +64,11 @@ class Learned:
     error: RetainError | None = None
     partial: bool = False
     degraded: list[dict[str, object]] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
+    """What was asked to be forgotten, and nothing that is known says it."""
+
+    left_out: int = 0
+    """How much of it is as it was left before: deleted by a person, or changed since it was said first."""
 
 
 Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
@@ -91,6 +98,7 @@ async def converse(
     with parts.watch.step("learn.relate"):
         cursor = await relate(parts, known_in(parts, said.scope), ready, space.signature if space else "")
         undecided = await _proposals(parts, known_in(parts, said.scope), ready, space)
+        await read_changes(parts, known_in(parts, said.scope), ready, space.signature if space else "")
     if parts.policy.graph_llm:
         for fact in ready:
             fact.draft.named = await extract_with_llm(parts, fact.draft.text)
@@ -107,9 +115,16 @@ async def converse(
         failed = await _settled(parts, unit)
     if failed is not None:
         return await _put_off(parts, said, failed, keep=keep)
+    learned.unmet, learned.left_out = _unmet(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
     _tell(said, found, learned)
     return learned
+
+
+def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
+    """What was asked to be forgotten without effect."""
+    ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
+    return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
 async def _extracted(parts: Parts, said: Conversation) -> Extracted:
@@ -128,10 +143,12 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
 
 async def recognised(tx: Tx, *, said: Conversation) -> None:
     """Find the turns that are stored already: what is sent again is the question that was asked before."""
-    for turn in said.turns:
+    for at, turn in enumerate(said.turns):
         last = turn is said.turns[-1]
-        if not await recognise(tx, turn, said.scope, last=last) and not said.keep_turns:
-            turn.said_before = not last  # nobody can tell, so only the newest words count as new
+        known = await recognise(tx, turn, said.scope, last=last, before=said.turns[:at])
+        if not known and not said.keep_turns:
+            turn.said_before = not (last or turn.answered)  # nobody can tell, so only the newest words count as new
+    said.turns = [turn for turn in said.turns if not turn.deleted]
 
 
 async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: Space | None) -> RetainError | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key
+from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key, whole_message
 from retain.core.llm_facts import LlmFact, Side, extraction_prompt, parse_extraction
 from retain.core.poison import disarmed
 from retain.core.rules.assistant import restated
@@ -20,6 +20,7 @@ from retain.core.visible import within
 from retain.engine.ask import ask
 from retain.engine.draft import TRUST, Draft, dedupe_value
 from retain.engine.parts import Parts
+from retain.engine.reading import reader_of
 from retain.engine.relate import Fact
 from retain.engine.turns import Turn, as_heard
 from retain.errors import LlmBudgetSpent, RetainError, StorageError
@@ -87,6 +88,8 @@ def _by_rules(parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[
             continue
         told = _of_user(parts, turn, topic) if is_user else _of_assistant(parts, turn, speaker)
         found += [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
+        if is_user and reader_of(parts) is not None and (whole := _as_a_whole(turn, told)) is not None:
+            found.append(replace(_fact(parts, scope, turn, whole, metadata, PATTERN, speaker), only_read=True))
         if is_user:
             topic = next((one.category for one in reversed(told) if one.category != EFFECT), topic)
     return found
@@ -106,6 +109,14 @@ def _of_user(parts: Parts, turn: Turn, topic: str) -> list[Candidate]:
     skipped = len(turn.text) - len(said)
     found = candidates(said, speaker=turn.message.name, rules=rules, topic=topic)
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
+
+
+def _as_a_whole(turn: Turn, told: Sequence[Candidate]) -> Candidate | None:
+    """A message in which no rule sees a fact, to be held against what is known; it may change it all the same."""
+    if turn.message.name or any(one.category != EFFECT or one.forget for one in told):
+        return None
+    said = without_prefix(turn.text, turn.message.speaker)
+    return whole_message(said, speaker=turn.message.name, skipped=len(turn.text) - len(said))
 
 
 def _of_assistant(parts: Parts, turn: Turn, speaker: str) -> list[Candidate]:

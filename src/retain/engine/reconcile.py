@@ -7,6 +7,7 @@ from typing import Final
 
 from retain.core.change_features import Said
 from retain.core.change_judge import judge
+from retain.core.change_reader import of_a_message, verdict
 from retain.core.merge import refines
 from retain.core.pairing import Action, Decision
 from retain.core.reconcile import decide
@@ -62,8 +63,12 @@ def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
 def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     statement, known = understand(fact.draft.text, fact.own, fact.who), [one.known for one in near]
     decision = decide(statement, known)
-    if known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
+    if fact.read is not None:
+        decision = verdict(decision, fact.read, [one.found.record.seq for one in near], fact.takes)
+    elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
         decision = judge(Said(statement, fact.turn.text.lower(), decision, fact.adds), known)
+    if fact.only_read:
+        return of_a_message(decision, fact.read, fact.takes)
     if fact.candidate.forget:
         is_known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
         return Decision(Action.RETRACT if is_known else Action.IGNORE, decision.target, "asked to forget it")
@@ -88,7 +93,7 @@ def guarded(decision: Decision, target: Record | None, fact: Fact, before: Seque
     if fact.draft.status != Status.ACTIVE:
         adds = fact.adds and not fact.candidate.forget
         return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
-    if reason := _outweighed(fact, target):
+    if reason := _outweighed(fact, target, before):
         return Decision(Action.IGNORE, at, reason)
     if decision.linked and has_changed(fact, before):
         return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
@@ -98,8 +103,13 @@ def guarded(decision: Decision, target: Record | None, fact: Fact, before: Seque
     return decision
 
 
-def _outweighed(fact: Fact, target: Record) -> str:
+def _outweighed(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
     """Why a fact may not change a memory; '' when it may."""
-    if fact.draft.occurred_at < target.occurred_at:
+    resent = fact.turn.said_before and not fact.turn.retold
+    # What somebody wrote themselves counts from then on; and so does all that came of a conversation, when it is sent
+    # again: what is known of the same moment was settled after it, unless it is learned only now.
+    since = target.valid_from if resent or "evidence" not in target.data else target.occurred_at
+    is_new = any(one.record is not None and one.record.seq == target.seq for one in before)
+    if fact.draft.occurred_at < since or (resent and fact.draft.occurred_at == since and not is_new):
         return "what is known was said later"
     return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from retain.core.analyze import query_terms
 from retain.core.change_judge import FITTED_TO
+from retain.core.change_reader import Read
 from retain.core.curate import Candidate
 from retain.core.reconcile import Known
 from retain.core.rules.named import begins_with, speaker_name
@@ -52,6 +53,15 @@ class Fact:
 
     proposals: list[Proposal] = field(default_factory=list)
     """What a model would do, at most one thing to each memory; nothing when structure has to decide."""
+
+    read: Read | None = None
+    """What a reading of its message together with the memories near it brought."""
+
+    takes: int | None = None
+    """The version it takes the place of, by that reading."""
+
+    only_read: bool = False
+    """A message in which no rule sees a fact: it counts where it surely takes the place of a memory, and else not."""
 
 
 @dataclass(frozen=True, slots=True)
