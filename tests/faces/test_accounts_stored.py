@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from retain.engine import accounts_tokens, copying, keys
+from retain.engine.parts import Parts
 from retain.errors import (
     Forbidden,
     Unauthenticated,
@@ -91,11 +92,43 @@ async def test_a_backup_brings_back_accounts_but_not_of_who_was_erased(
     await face.backup(known)
     shutil.copy(known, elsewhere)
     await face.erase(user_id="alice")
-    await face.remove_account(ADA)
     assert b"alice@example.org" not in known.read_bytes()
     assert (await face.restore_backup(elsewhere))["erased_again"] == 1
     assert [one["login"] for one in await face.accounts()] == ["ada@example.org"]
     assert await logged_in(face)
+    other = opens({"store": {"url": f"sqlite:///{tmp_path / 'other.db'}", "durable": False}})
+    await other.restore_backup(known)
+    assert await logged_in(other), "a store that knows nothing takes what the backup has"
+
+
+async def test_an_account_that_was_removed_does_not_come_back_with_an_older_backup(
+    face: Face, opens: Opens, tmp_path: Path
+) -> None:
+    gone = await face.create_account(ADA, SENTENCE, role="admin")
+    await face.create_account("bob@example.org", SENTENCE)
+    await face.backup(tmp_path / "older.backup")
+    await face.remove_account(ADA)
+    notes = await run(face, _notes)
+    assert notes == [("default", f"removed:{gone['id']}", b"")], "a number, and nothing about anybody"
+
+    for _ in range(2):  # the note outlives the restore, too
+        await face.restore_backup(tmp_path / "older.backup")
+        assert [one["login"] for one in await face.accounts()] == ["bob@example.org"]
+        with pytest.raises(Unauthenticated):
+            await logged_in(face)
+
+    again = await face.create_account(ADA, OTHER)
+    assert again["id"] != gone["id"]
+    await face.restore_backup(tmp_path / "older.backup")
+    assert await logged_in(face, ADA, OTHER), "who was let in again stays in"
+    await face.create_account("alice@example.org", SENTENCE, user_id="alice")
+    await face.remove_account("alice@example.org")
+    assert (await face.verify_erasure(await face.erase(user_id="alice")))["ok"], "a note is in nobody's way"
+
+
+async def _notes(parts: Parts) -> list[tuple[str, str, bytes]]:
+    found = await parts.ledger.read(lambda tx: tx.vault.secrets())
+    return [(tenant, name, one.value) for tenant, name, one in found if name.startswith("removed:")]
 
 
 async def test_an_older_backup_lets_nobody_in_who_was_shut_out_since(face: Face, tmp_path: Path) -> None:

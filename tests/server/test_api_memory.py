@@ -156,7 +156,8 @@ def test_without_a_key_there_is_nothing_and_a_reader_does_not_write(world: World
     assert world.anonymous().get("/api/memory").status_code == 401
     reader = world.as_key(verbs=["read"])
     assert reader.post("/api/memory", json=CITY).status_code == 403
-    assert reader.get("/api/memory").status_code == 200
+    assert reader.get("/api/memory").status_code == 403, "everybody's are an administrator's"
+    assert reader.get("/api/memory", params={"apiKeyId": "alice"}).status_code == 200
     assert reader.get("/api/settings/memory").status_code == 403
 
 

@@ -13,8 +13,6 @@ import pytest
 from retain.async_memory import AsyncMemory
 from retain.core import jwt, passwords
 from retain.core.passwords import Cost
-from retain.errors import TooManyRequests
-from retain.server.accounts import Guesses
 from retain.server.app import create_app
 from retain.server.observe import clean
 from retain.testing.clock import FakeClock
@@ -265,56 +263,6 @@ def test_wrong_logins_and_wrong_passwords_are_told_alike(world: World) -> None:
     told = [{name: value for name, value in one.json().items() if name != "request_id"} for one in answers]
     assert {one.status_code for one in answers} == {401}
     assert told[0] == told[1] == told[2]
-
-
-@pytest.mark.req("N-42")
-def test_who_guesses_has_to_wait_and_others_do_not(world: World) -> None:
-    account(world)
-    ada, _ = logged_in(world)
-    assert ada.get(LIST).status_code == 200
-    codes = [login(world, password=f"guess number {number}").status_code for number in range(100)]
-    assert codes[0] == 401
-    assert codes.count(401) <= 25
-    assert codes[-1] == 429
-    waits = login(world)
-    assert (waits.status_code, waits.json()["code"]) == (429, "too_many_requests"), "even with the right one"
-    assert int(waits.headers["retry-after"]) >= 1
-    assert ada.get(LIST).status_code == 200
-
-
-def test_an_account_is_not_guessed_from_many_places() -> None:
-    now, who = 0.0, ("default", ADA)
-    guesses = Guesses(3, lambda: now)
-    for _ in range(3):
-        guesses.check(who)
-        guesses.note(who, right=False)
-    with pytest.raises(TooManyRequests) as refused:
-        guesses.check(who)
-    guesses.check(("default", "bob"))
-    now += refused.value.retry_after + 0.001
-    guesses.check(who)
-    guesses.note(who, right=False)
-    with pytest.raises(TooManyRequests):
-        guesses.check(who)
-    now += 61
-    guesses.note(who, right=True)
-    guesses.check(who)
-
-
-def test_a_login_is_one_login_however_it_is_written(world: World) -> None:
-    account(world)
-    for written in (ADA.upper(), f" {ADA}", "\uff21da@example.org"):
-        assert login(world, written, OTHER).status_code == 401
-    assert list(world.app.state.reception._guesses._wrong) == [("default", ADA)]
-    assert login(world).status_code == 200
-    assert not world.app.state.reception._guesses._wrong
-
-
-def test_passwords_are_compared_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    account(world)
-    monkeypatch.setattr("retain.server.accounts._WAITING", 0)
-    crowded = login(world)
-    assert (crowded.status_code, crowded.headers["retry-after"]) == (429, "1")
 
 
 @pytest.mark.req("N-42", "R-38")

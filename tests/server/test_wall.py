@@ -26,6 +26,19 @@ def test_a_name_that_is_not_ours_is_refused(shared: World) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "unknown_host")
 
 
+@pytest.mark.parametrize("hosts", [[], ["*"]])
+def test_what_can_be_no_name_is_refused_and_breaks_nothing(hosts: list[str]) -> None:
+    with World.of({**CONFIG, "server": {"hosts": hosts}}) as world:
+        for header, status in (
+            ({"Host": "["}, 400),
+            ({"Host": "[::1"}, 400),
+            ({"Origin": "http://["}, 403),
+            ({"Content-Length": "9" * 5_000}, 413),
+            ({"Content-Length": "-1"}, 413),
+        ):
+            assert world.client.get("/healthz", headers=header).status_code == status, header
+
+
 def test_without_configured_pages_no_browser_is_told_that_it_may_ask(world: World) -> None:
     wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
     for answer in (

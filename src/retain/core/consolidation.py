@@ -92,6 +92,7 @@ def absorbed(kept: Record, dropped: Record) -> Record:
     times = sorted({*times_of(kept), *times_of(dropped)})[-_TIMES:]
     lists = {name: [*dict.fromkeys([*_listed(kept, name), *_listed(dropped, name)])] for name in ("facts", "turns")}
     told = {name: values for name, values in lists.items() if values}
+    told["merged"] = [*dict.fromkeys([*_listed(kept, "merged"), *_listed(dropped, "merged"), dropped.id])]
     return replace(
         kept,
         source_count=kept.source_count + dropped.source_count,

@@ -11,9 +11,12 @@ from typing import Any, Final
 from retain.core.passwords import SALT_BYTES, checked_password, hashed
 from retain.engine.parts import Parts
 from retain.errors import Conflict, InvalidInput, NotFoundError
-from retain.model.account import ROLES, Account, Role
+from retain.model.account import ROLES, Account, Role, StoredSecret
 from retain.model.ids import clean_id, new_id
 from retain.ports.ledger import Tx
+
+REMOVED: Final = "removed:"
+"""Under this name and its id it is noted that an account was removed; nothing else about it is kept."""
 
 _NAME_CHARS: Final = 200
 _LOGIN_CHARS: Final = 256
@@ -73,11 +76,16 @@ async def set_account(parts: Parts, account: str, wanted: Changes) -> dict[str, 
 
 
 async def remove_account(parts: Parts, account: str) -> dict[str, Any]:
-    """Remove an account; its sessions end."""
+    """Remove an account; its sessions end.
+
+    That there was one of its number is noted, so that an older backup does not bring it back.
+    """
+    now = parts.now()
 
     async def work(tx: Tx) -> Account:
         gone = await found(parts, tx, account)
         await tx.accounts.remove(gone.tenant_id, gone.id)
+        await tx.vault.put_secret(gone.tenant_id, REMOVED + gone.id, StoredSecret(b"", now))
         return gone
 
     return {**shown(await parts.ledger.write(work)), "removed": True}

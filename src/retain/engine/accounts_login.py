@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,7 +24,7 @@ SESSIONS: Final = 50
 _WRONG: Final = "the login or the password is wrong"
 _HINT: Final = "ask an administrator for another password"
 
-Told: TypeAlias = "dict[str, Any] | Literal['invalid', 'reused']"
+Told: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused']"
 
 
 async def login(parts: Parts, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
@@ -71,16 +71,22 @@ async def _opened(parts: Parts, account: Account, stored: str, lifetimes: Lifeti
         key = await signing_key(tx, account.tenant_id, instant(now))
         return _answer(replace(found, last_login_at=instant(now)), begun, token, key, now, lifetimes)
 
-    return await _told(parts.ledger.write, work, _WRONG)
+    return _told(await parts.ledger.write(work), _WRONG)
 
 
-async def refresh(parts: Parts, token: str, lifetimes: Lifetimes) -> dict[str, Any]:
+async def refresh(
+    parts: Parts, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
+) -> dict[str, Any]:
     """Another pair of tokens for a long one, which is used up by that.
 
-    One that was used up before is in two hands: whoever it is that comes second, the session ends.
+    One that was used up before is in two hands: whoever it is that comes second, the session ends. ``ended`` is called
+    when a session has ended by it.
     """
     given, now = read_long(token), parts.clock.now()
     home = parts.of(given.tenant_id)
+    known = await home.ledger.peek(lambda tx: tx.accounts.session(given.tenant_id, given.session_id))
+    if known is None or not given.belongs_to(known):  # whoever only guesses does not hold up those who write
+        raise Unauthenticated(INVALID, hint="log in again")
 
     async def work(tx: Tx) -> Told:
         session = await tx.accounts.session(given.tenant_id, given.session_id)
@@ -95,11 +101,14 @@ async def refresh(parts: Parts, token: str, lifetimes: Lifetimes) -> dict[str, A
         fresh = not over and given.is_current(session) and await tx.accounts.turn(session, turned)
         if account is None or not fresh:
             await tx.accounts.end(session.tenant_id, session.id)
-            return "invalid" if over else "reused"
+            return "over" if over else "reused"
         key = await signing_key(tx, account.tenant_id, instant(now))
         return _answer(account, turned, new, key, now, lifetimes)
 
-    return await _told(home.ledger.write, work, INVALID)
+    answer = await home.ledger.write(work)
+    if answer in ("over", "reused") and ended is not None:
+        ended()
+    return _told(answer, INVALID)
 
 
 async def logout(parts: Parts, account: Account, session_id: str, *, everywhere: bool) -> int:
@@ -128,11 +137,8 @@ async def change_password(parts: Parts, account: Account, session_id: str, old: 
     return {"changed": True, "sessions_ended": await parts.ledger.write(work)}
 
 
-async def _told(
-    write: Callable[[Callable[[Tx], Any]], Awaitable[Told]], work: Callable[[Tx], Any], wrong: str
-) -> dict[str, Any]:
-    """The answer; what is wrong is said only once what had to end has ended."""
-    answer = await write(work)
+def _told(answer: Told, wrong: str) -> dict[str, Any]:
+    """The answer of a transaction; what is wrong is said only once what had to end has ended."""
     if answer == "reused":
         raise Unauthenticated("this token was used before", hint="log in again: the session was ended")
     if isinstance(answer, str):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from retain.core.check import checked_text
 from retain.core.settings.lenient import AGENT
 from retain.core.settings.resolve import scope_key
-from retain.core.settings.translate import native, tenant_only
+from retain.core.settings.translate import native, operators, refuse_operators, tenant_only
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.lifecycle import delete_all
 from retain.engine.parts import Parts
@@ -67,6 +67,8 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     wanted, now = _id(parts, change.id), parts.now()
     made = None if change.settings is None else native(change.settings)
     tenant_only(made or ())
+    if parts.bounds is not None:
+        refuse_operators(made or ())
     _check(change, parts.policy.limits.text_chars)
 
     async def work(tx: Tx) -> dict[str, Any]:
@@ -123,7 +125,8 @@ async def _met(parts: Parts, agent_id: Any) -> None:
 async def _set(tx: Tx, tenant_id: str, agent_id: str, made: Mapping[str, Any], now: Instant) -> None:
     key = scope_key("agent", agent_id)
     before = (await tx.preferences.of(tenant_id, [key])).get(key, {})
-    gone = [name for name in before if name not in made and name != PAUSED]
+    kept = {PAUSED, *operators(before)}  # neither is taken away by not being named: see resume and unset_settings
+    gone = [name for name in before if name not in made and name not in kept]
     if gone:
         await tx.preferences.drop(tenant_id, key, gone, now)
     await tx.preferences.put(tenant_id, key, {name: json.dumps(value) for name, value in made.items()}, now)

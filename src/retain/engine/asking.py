@@ -130,7 +130,7 @@ def _of_breadth(scope: Scope, breadth: str | None) -> Scope:
     if breadth is not None and breadth not in SCOPES:
         raise InvalidInput(f"unknown scope {breadth!r}", hint="one of " + ", ".join(SCOPES))
     if breadth == "session" and not scope.run_id:
-        raise InvalidInput("a search in a session needs its run_id")
+        raise InvalidInput("a search in a session needs its run_id", hint="give run_id, or scope='owner'")
     return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope
 
 
@@ -170,14 +170,15 @@ def checked_layers(layers: Sequence[str] | None) -> tuple[str, ...]:
 def checked_limit(limit: int, most: int) -> int:
     """A limit between 1 and the largest page."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {limit!r}")
+        hint = "take several pages, with offset; limits.page is the largest one"
+        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=hint)
     return limit
 
 
 def checked_offset(offset: int) -> int:
     """How many are left out before the first."""
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}")
+        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}", hint="0 is the first one")
     return offset
 
 
@@ -189,5 +190,6 @@ def _strategy(value: str) -> str:
 
 def _min_score(value: float | None) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
-        raise InvalidInput(f"min_score must be a number from 0 to 1, not {value!r}")
+        hint = "leave it out to have all, best first"
+        raise InvalidInput(f"min_score must be a number from 0 to 1, not {value!r}", hint=hint)
     return value

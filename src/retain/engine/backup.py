@@ -1,8 +1,8 @@
 """``backup``, ``verify_backup``, ``restore_backup``: the whole store as one file, and back.
 
 What was erased stays erased: a store remembers its erasures without telling whose they were, and carries out again on
-an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay as
-they are now, and everybody has to log in again.
+an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay
+as they are now, and everybody has to log in again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from retain.engine.accounts import REMOVED
 from retain.engine.erase_rows import Removed, remove
 from retain.engine.erasure_report import digest
 from retain.engine.parts import Parts
@@ -117,8 +118,11 @@ async def _state(tx: Tx) -> _State:
 
 
 async def _keep_access(tx: Tx, live: _State) -> None:
-    """An older backup does not know which keys were revoked or replaced and which passwords changed since."""
+    """An older backup does not know which keys were revoked, which passwords changed and which accounts went since."""
     await tx.vault.put_secrets(live.secrets)
+    for tenant, name, _ in live.secrets:
+        if name.startswith(REMOVED):
+            await tx.accounts.remove(tenant, name.removeprefix(REMOVED))
     for key in live.callers:
         await tx.api_keys.put(key)
     for account in live.accounts:

@@ -36,7 +36,7 @@ class Batch:
             raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")
         if key is None:
             return cls("", "")
-        return cls(checked_text(key, "idempotency_key", 256), _digest(verb, items))
+        return cls(_whose(parts) + checked_text(key, "idempotency_key", 256), _digest(verb, items))
 
 
 async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant) -> dict[str, Any]:
@@ -61,6 +61,14 @@ async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
         return None
     known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
     return None if known is None else _replayed(batch, *known)
+
+
+def _whose(parts: Parts) -> str:
+    """What tells the keys of callers apart who do not reach the same: an answer is only for whoever got it before."""
+    bounds = parts.bounds
+    if bounds is None:
+        return ""
+    return hashlib.sha256(json.dumps([bounds.user_id, bounds.agent_id, bounds.run_id]).encode()).hexdigest() + ":"
 
 
 def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from retain.model.scope import Scope
 Key: TypeAlias = tuple[object, ...]
 """Everything a block depends on: whose it is, the whole question, the policy, the day, and the state of the store."""
 
+Whose: TypeAlias = tuple[Scope, Scope | None]
+"""A scope, and the bounds of whoever asks about it: who reaches less finds less."""
+
 _ENTRIES: Final = 256
 _SCOPES: Final = 1_024
 
@@ -22,7 +25,7 @@ class BlockCache:
 
     def __init__(self) -> None:
         self._held: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
-        self._known: OrderedDict[tuple[str, Scope], tuple[int, frozenset[str]]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
 
     def get(self, key: Key, now: Instant) -> ContextPack | None:
         """The block under a key, if this is its time."""
@@ -39,14 +42,14 @@ class BlockCache:
             except KeyError:
                 return
 
-    def known(self, what: str, scope: Scope, stamp: int) -> frozenset[str] | None:
+    def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
         """What was found out about a scope, unless the user's memories have changed since."""
-        held = self._known.get((what, scope))
+        held = self._known.get((what, whose))
         return held[1] if held is not None and held[0] == stamp else None
 
-    def learn(self, what: str, scope: Scope, stamp: int, found: frozenset[str]) -> None:
+    def learn(self, what: str, whose: Whose, stamp: int, found: frozenset[str]) -> None:
         """Keep what was found out, with the state of the user's memories it was found in."""
-        self._known[what, scope] = (stamp, found)
+        self._known[what, whose] = (stamp, found)
         while len(self._known) > _SCOPES:
             with suppress(KeyError):
                 self._known.popitem(last=False)

@@ -14,18 +14,17 @@ from typing import Any, Final, TypeVar
 
 from retain.core.visible import within
 from retain.engine.asking import EVERYBODY
+from retain.engine.bounds_events import BoundEvents
+from retain.engine.bounds_links import BoundLinks, beyond
+from retain.engine.holders import is_inside
 from retain.engine.parts import Parts
-from retain.errors import Forbidden
-from retain.model.event import Done, Event
 from retain.model.instant import Instant
 from retain.model.memory import Found, Record
 from retain.model.query import And, Condition, Op, Or, Where
 from retain.model.scope import Scope
-from retain.ports.ledger import Admin, Events, Ledger, Memories, Receipts, Tx, Vault, Work
+from retain.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Vault, Work
 
 T = TypeVar("T")
-
-_SCOPED: Final = ("user_id", "agent_id", "run_id")
 
 # By seq of rows that were found within the bounds, or by a scope that the verb was given and that was checked.
 _SAFE: Final = frozenset(
@@ -37,7 +36,6 @@ _SAFE: Final = frozenset(
         "indexes",
         "jobs",
         "leases",
-        "links",
         "llm_cache",
         "metrics",
         "preferences",
@@ -56,10 +54,10 @@ def bounded(parts: Parts, bounds: Scope) -> Parts:
     return parts if own.is_open else replace(parts, ledger=BoundLedger(parts.ledger, own), bounds=own)
 
 
-def inside(scope: Scope, bounds: Scope) -> bool:
-    """Whether a scope lies within bounds: whatever they name, it names too."""
-    pairs = ((getattr(scope, name), getattr(bounds, name)) for name in _SCOPED)
-    return all(not wanted or have == wanted for have, wanted in pairs)
+def unbound(parts: Parts) -> Parts:
+    """The same parts without bounds: for what the engine makes of a session that was checked, whoever asks for it."""
+    ledger = parts.ledger
+    return replace(parts, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else parts
 
 
 class BoundLedger:
@@ -69,6 +67,11 @@ class BoundLedger:
         self._ledger, self._bounds = ledger, bounds
 
     @property
+    def beneath(self) -> Ledger:
+        """The store of the tenant, without bounds."""
+        return self._ledger
+
+    @property
     def in_process(self) -> bool:
         """As the store beneath."""
         return self._ledger.in_process
@@ -76,7 +79,7 @@ class BoundLedger:
     def of(self, tenant_id: str) -> Ledger:
         """The same within the bounds, which name the tenant; there is no way to another."""
         if tenant_id != self._bounds.tenant_id:
-            raise _refused("another tenant")
+            raise beyond("another tenant")
         return self
 
     async def open(self) -> None:
@@ -88,8 +91,8 @@ class BoundLedger:
         return await self._ledger.read(lambda tx: work(self._bound(tx)))
 
     async def peek(self, work: Work[T]) -> T:
-        """Run a unit; the bounds may take a second question, so it needs a snapshot."""
-        return await self._ledger.read(lambda tx: work(self._bound(tx)))
+        """Run a unit of one statement; what takes a second one within bounds (``_reached``, ``reaches``) is read."""
+        return await self._ledger.peek(lambda tx: work(self._bound(tx)))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction, within the bounds."""
@@ -99,13 +102,17 @@ class BoundLedger:
         """Run a unit that changes who works on what, within the bounds."""
         return await self._ledger.aside(lambda tx: work(self._bound(tx)))
 
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit that a power cut may take, within the bounds."""
+        return await self._ledger.note(lambda tx: work(self._bound(tx)))
+
     def _bound(self, tx: Tx) -> Tx:
         bound: Tx = BoundTx(tx, self._bounds)
         return bound
 
     async def check(self) -> dict[str, Any]:
         """The state of the whole store is not for somebody who reaches a part of it."""
-        raise _refused("the state of the store")
+        raise beyond("the state of the store")
 
     async def close(self) -> None:
         """The store belongs to whoever opened it."""
@@ -123,6 +130,11 @@ class BoundTx:
     def memories(self) -> BoundMemories:
         """Versions within the bounds."""
         return BoundMemories(self._tx.memories, self._bounds)
+
+    @cached_property
+    def links(self) -> BoundLinks:
+        """Who within the bounds sees what."""
+        return BoundLinks(self._tx.links, self._tx.memories, self._bounds)
 
     @cached_property
     def events(self) -> BoundEvents:
@@ -146,7 +158,7 @@ class BoundTx:
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SAFE:
-            raise _refused(name)
+            raise beyond(name)
         return getattr(self._tx, name)
 
 
@@ -165,7 +177,7 @@ class BoundAdmin:
         return await self._admin.users_of(scope)
 
     def __getattr__(self, name: str) -> Any:
-        raise _refused(f"admin.{name}")
+        raise beyond(f"admin.{name}")
 
 
 class BoundVault:
@@ -177,11 +189,11 @@ class BoundVault:
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
         """The key of this tenant."""
         if tenant_id != self._tenant:
-            raise _refused("another tenant")
+            raise beyond("another tenant")
         return await self._vault.key(tenant_id, fresh, at)
 
     def __getattr__(self, name: str) -> Any:
-        raise _refused(f"vault.{name}")
+        raise beyond(f"vault.{name}")
 
 
 class BoundMemories:
@@ -224,6 +236,10 @@ class BoundMemories:
         """Those of ``seqs`` that match, within the bounds."""
         return await self._memories.among(seqs, self._only(where))
 
+    async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
+        """The ids of those of ``seqs`` that match, within the bounds."""
+        return await self._memories.ids_among(seqs, self._only(where))
+
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
         """What was said last, where that is within the bounds."""
         return await self._memories.latest(scope, layer, below)
@@ -242,10 +258,9 @@ class BoundMemories:
 
     async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
         """The version that holds now, through a link within the bounds."""
-        found = await self.current(tenant_id, memory_id)
-        if found is None:
-            return None
-        seen = await self._memories.among([found.seq], self._within)
+        same, holds = Condition("id", Op.EQ, memory_id), Condition("valid_to", Op.EXISTS, value=False)
+        tenant = Condition("tenant_id", Op.EQ, tenant_id)
+        seen = await self._memories.find(And((tenant, same, holds, self._within)), limit=1)
         return seen[0] if seen else None
 
     async def at(self, seq: int) -> Record | None:
@@ -286,62 +301,7 @@ class BoundMemories:
         await self._memories.bury(tenant_id, memory_id)
 
     def __getattr__(self, name: str) -> Any:
-        raise _refused(f"memories.{name}")
-
-
-class BoundEvents:
-    """See ``retain.ports.memories.Events``."""
-
-    def __init__(self, events: Events, memories: BoundMemories, bounds: Scope) -> None:
-        self._events, self._memories, self._bounds = events, memories, bounds
-
-    async def append(self, events: Iterable[Event]) -> None:
-        """Record what was done within the bounds."""
-        await self._events.append(events)
-
-    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """What happened to a memory within the bounds, as far as it was done to this one's part of it."""
-        if not await self._memories.reaches(memory_id):
-            return []
-        return [event for event in await self._events.of(tenant_id, memory_id) if inside(event.scope, self._bounds)]
-
-    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
-        """Events within the bounds; the page may be shorter than what was asked for."""
-        found = await self._events.after(tenant_id, cursor, limit)
-        return [event for event in found if inside(event.scope, self._bounds)]
-
-    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
-        """What was replaced in a scope that was checked."""
-        return await self._events.replaced(scope, limit, offset)
-
-    async def one(self, tenant_id: str, event_id: str) -> Event | None:
-        """One event, if it was done within the bounds."""
-        found = await self._events.one(tenant_id, event_id)
-        return found if found is not None and inside(found.scope, self._bounds) else None
-
-    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """All that touched a memory within the bounds: what others did to it stands in the way of undoing, too."""
-        return await self._events.touching(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
-
-    async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
-        """What a job did within the bounds."""
-        return [one for one in await self._events.of_job(tenant_id, job_id) if inside(one.scope, self._bounds)]
-
-    async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
-        """Events of a scope that was checked against the bounds."""
-        return [one for one in await self._events.feed(scope, cursor, limit) if inside(one.scope, self._bounds)]
-
-    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
-        """Events of a scope that was checked against the bounds."""
-        found = await self._events.newest(scope, done, below, limit)
-        return [one for one in found if inside(one.scope, self._bounds)]
-
-    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
-        """Which of these events of a memory are recorded."""
-        return await self._events.known(tenant_id, ids, memory_id)
-
-    def __getattr__(self, name: str) -> Any:
-        raise _refused(f"events.{name}")
+        raise beyond(f"memories.{name}")
 
 
 class BoundReceipts:
@@ -356,13 +316,13 @@ class BoundReceipts:
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         """A receipt, if it is of somebody within the bounds."""
-        owner = await self.owner(tenant_id, receipt_id)
-        return None if owner is None else await self._receipts.get(tenant_id, receipt_id)
+        found = await self._receipts.owned(tenant_id, receipt_id)  # in one statement, so that it can be peeked at
+        return found[1] if found is not None and is_inside(found[0], self._bounds) else None
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Whose it is, if that is somebody within the bounds."""
         found = await self._receipts.owner(tenant_id, receipt_id)
-        return found if found is not None and inside(found, self._bounds) else None
+        return found if found is not None and is_inside(found, self._bounds) else None
 
     async def amend(self, tenant_id: str, receipt_id: str, body: Any) -> None:
         """Change a receipt of somebody within the bounds."""
@@ -374,8 +334,4 @@ class BoundReceipts:
         await self._receipts.prune(tenant_id, keep=keep, before=before)
 
     def __getattr__(self, name: str) -> Any:
-        raise _refused(f"receipts.{name}")
-
-
-def _refused(what: str) -> Forbidden:
-    return Forbidden(f"this key does not reach {what}", hint="use a key that is not bound to a user or an agent")
+        raise beyond(f"receipts.{name}")

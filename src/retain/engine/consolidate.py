@@ -33,12 +33,14 @@ from retain.engine.store import join, leave
 from retain.engine.summarize import summarize_pass
 from retain.engine.tuning import tuned
 from retain.engine.upkeep import PAGE, Pass, is_current, of_owner, whole_tenant
+from retain.engine.upkeep_policies import policies
 from retain.errors import RetainError
 from retain.model.event import EventType
 from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.job import Job
 from retain.model.memory import Layer, Link, Record, Status
+from retain.model.policy import Policy, Upkeep
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 from retain.trace import log
@@ -56,9 +58,9 @@ async def consolidate(parts: Parts, given: Mapping[str, Any], *, dry_run: bool =
     """One pass over a scope, or over everything when nobody is named; gives what was done."""
     scope = whole_tenant(parts).scope(given)
     parts = await tuned(parts, scope)
-    run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
     if not parts.policy.enabled:
         return {"status": "disabled"}
+    run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
     if dry_run:
         await _steps(run)
         return _answer(run)
@@ -90,21 +92,20 @@ async def _logged(run: Pass) -> None:
 
 
 async def _steps(run: Pass) -> None:
-    policy = run.parts.policy.upkeep
-    await merge(run, Layer.EPISODE, policy.merge_episodes)
-    await merge(run, Layer.FACT, policy.merge_facts)
+    run.policies = await policies(run.parts)
+    await merge(run, Layer.EPISODE)
+    await merge(run, Layer.FACT)
     await promote(run)
     await sweep.evict(run)
     await sweep.expire(run)
     await sweep.prune(run)
-    if policy.auto_summarize:
-        await summarize_pass(run)
+    await summarize_pass(run)
     earlier = await _earlier(run)
     if not run.dry_run:
         await _narratives(run, earlier[0][1] if earlier else 0)
     if run.scope.is_open:  # logs and receipts belong to the whole tenant
         # At least half an interval ago, so that a second pass right after this one finds nothing more to forget.
-        latest = days_before(run.now, policy.interval_hours / 48)
+        latest = days_before(run.now, run.parts.policy.upkeep.interval_hours / 48)
         await sweep.purge(run, next((changes for at, changes in earlier if at <= latest), 0))
 
 
@@ -123,7 +124,8 @@ async def _narratives(run: Pass, since: int) -> None:
         if not user or user == EVERYBODY or (only and user != only):
             continue
         await run.go_on()
-        made = await regenerate_narrative(run.parts, Scope(tenant, user), job_id=run.job_id)
+        theirs = await tuned(run.parts, Scope(tenant, user))
+        made = await regenerate_narrative(theirs, Scope(tenant, user), job_id=run.job_id)
         run.counts["narratives"] += made["status"] in ("regenerated", "removed")
 
 
@@ -152,15 +154,24 @@ async def _newest(run: Pass, owner: Scope, layer: Layer, most: int) -> list[Reco
     return [one.record for one in found if one.record.kind not in LASTING and one.record.seq not in run.settled]
 
 
-async def merge(run: Pass, layer: Layer, threshold: float) -> None:
+def _threshold(policy: Policy, layer: Layer) -> float:
+    """How alike two must be to become one; 0 is never."""
+    return policy.upkeep.merge_episodes if layer == Layer.EPISODE else policy.upkeep.merge_facts
+
+
+async def merge(run: Pass, layer: Layer) -> None:
     """Let nearly identical memories of an owner become one: the older is kept, and the newer is part of it."""
-    for owner in await _owners(run, layer) if threshold > 0 else ():
+    wanted = any(_threshold(policy, layer) > 0 for _, policy in run.policies.groups(run.scope))
+    for owner in await _owners(run, layer) if wanted else ():
+        threshold = _threshold(run.policies.of(owner), layer)
+        if threshold <= 0:
+            continue
         await run.go_on()
         records = await _newest(run, owner, layer, _COMPARED[layer])
         planned = await run.parts.io.run(partial(merges, records, threshold)) if len(records) > 1 else []
         for page in _pages(planned):
             if run.dry_run:
-                for one in await run.parts.ledger.read(partial(_allowed, page=page)):
+                for one in await run.parts.ledger.read(partial(_allowed, run=run, page=page)):
                     run.would("merged", one.dropped)
                 continue
             for links in await run.write(partial(_merged, run=run, page=page)):
@@ -171,17 +182,23 @@ def _pages(planned: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (planned[start : start + PAGE] for start in range(0, len(planned), PAGE))
 
 
-async def _allowed(tx: Tx, *, page: Sequence[Merge]) -> list[Merge]:
-    """Those that both still hold, are seen by the same owners, and were not parted again by somebody."""
+async def _allowed(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
+    """Those that both still hold, are seen by the same owners, who all merge, and were not parted by somebody."""
     found = []
     for one in page:
         kept, dropped = await tx.memories.at(one.kept.seq), await tx.memories.at(one.dropped.seq)
         if kept is None or dropped is None or not (is_current(kept) and is_current(dropped)):
             continue
         mine, theirs = [await tx.links.of(record.tenant_id, record.seq) for record in (kept, dropped)]
-        if owners_of(mine) == owners_of(theirs) and not await _was_undone(tx, kept, dropped):
+        together = owners_of(mine) == owners_of(theirs) and _all_merge(run, mine, kept)
+        if together and not await _was_undone(tx, kept, dropped):
             found.append(Merge(kept, dropped))
     return found
+
+
+def _all_merge(run: Pass, links: Sequence[Link], kept: Record) -> bool:
+    """Whether everybody who holds a memory lets those that are alike become one."""
+    return run.policies.agree(links, lambda policy: _threshold(policy, Layer(kept.layer)) > 0, run.parts.policy)
 
 
 async def _was_undone(tx: Tx, kept: Record, dropped: Record) -> bool:
@@ -193,7 +210,7 @@ async def _was_undone(tx: Tx, kept: Record, dropped: Record) -> bool:
 async def _merged(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[list[Link]]:
     done = []
     for planned in page:  # one by one: what is kept may have grown by the one before
-        done += [await _merge(tx, run, one.kept, one.dropped) for one in await _allowed(tx, page=[planned])]
+        done += [await _merge(tx, run, one.kept, one.dropped) for one in await _allowed(tx, run=run, page=[planned])]
     return done
 
 
@@ -219,24 +236,27 @@ async def _merge(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[Link]
 
 async def promote(run: Pass) -> None:
     """Give weight to facts that several recent episodes of the same owner speak of."""
-    policy = run.parts.policy.upkeep
-    since = days_before(run.now, policy.promote_days)
-    for owner in await _owners(run, Layer.EPISODE) if policy.promote_boost > 0 else ():
+    wanted = any(policy.upkeep.promote_boost > 0 for _, policy in run.policies.groups(run.scope))
+    for owner in await _owners(run, Layer.EPISODE) if wanted else ():
+        policy = run.policies.of(owner).upkeep
+        if policy.promote_boost <= 0:
+            continue
+        since = days_before(run.now, policy.promote_days)
         await run.go_on()
         episodes = await _newest(run, owner, Layer.EPISODE, _SPEAKING)
         facts = await _newest(run, owner, Layer.FACT, _SPOKEN_OF)
         work = partial(promotions, facts, episodes, policy, since)
         for page in _pages(await run.parts.io.run(work) if facts else []):
             do = run.parts.ledger.read if run.dry_run else run.write
-            for record, links in await do(partial(_promoted, run=run, page=page)):
+            for record, links in await do(partial(_promoted, run=run, page=page, policy=policy)):
                 if run.dry_run:
                     run.would("promoted", record)
                 else:
                     run.did("promoted", links)
 
 
-async def _promoted(tx: Tx, *, run: Pass, page: Sequence[Promotion]) -> list[tuple[Record, list[Link]]]:
-    policy, done = run.parts.policy.upkeep, []
+async def _promoted(tx: Tx, *, run: Pass, page: Sequence[Promotion], policy: Upkeep) -> list[tuple[Record, list[Link]]]:
+    done = []
     for found in page:
         record = await tx.memories.at(found.fact.seq)
         if record is None or not is_current(record):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from retain.engine.draft import event_of
 from retain.engine.store import Vectors, enter, part
+from retain.errors import Forbidden
 from retain.model.entity import owner_of
 from retain.model.event import EventType
 from retain.model.ids import new_id
@@ -30,15 +31,30 @@ def is_inside(link: Scope, scope: Scope) -> bool:
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-def parted(links: Iterable[Link], scopes: Sequence[Scope]) -> tuple[list[Link], list[Link]]:
-    """The links of these scopes and of whoever owns them, and those of others."""
+def parted(
+    links: Iterable[Link], scopes: Sequence[Scope], bounds: Scope | None = None
+) -> tuple[list[Link], list[Link]]:
+    """The links of these scopes and of whoever owns them, and those of others; beyond the bounds all are others'."""
     owners = {owner_of(scope) for scope in scopes}
     mine: list[Link] = []
     others: list[Link] = []
     for link in links:
         own = owner_of(link.scope) in owners or any(is_inside(link.scope, scope) for scope in scopes)
+        own = own and (bounds is None or is_inside(link.scope, bounds))
         (mine if own else others).append(link)
     return mine, others
+
+
+def refuse_shared(links: Iterable[Link], bounds: Scope | None) -> None:
+    """``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it for them.
+
+    Who they are is not told.
+    """
+    if bounds is not None and not all(is_inside(link.scope, bounds) for link in links):
+        raise Forbidden(
+            "others hold this memory, too",
+            hint="update and delete are for your own part of it; this takes a key that reaches the whole tenant",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from retain.core.normalize import normal_text
 from retain.core.tokens import estimate_tokens
 from retain.engine.derived import holding, identity_dedupe, place_of, rows_of, true_derived
 from retain.engine.draft import Draft, event_of, new_record, text_hash
+from retain.engine.holders import is_inside
 from retain.engine.lifecycle import take_from
 from retain.engine.parts import Parts
 from retain.engine.redaction import masked_text, redaction_of
 from retain.engine.store import Vectors, ensure_space, enter, supersede, vectors_of
 from retain.engine.write import current_space
-from retain.errors import InvalidInput, NotFoundError, RetainError, ScopeError
+from retain.errors import Forbidden, InvalidInput, NotFoundError, RetainError, ScopeError
 from retain.model.event import EventType
 from retain.model.instant import Instant
 from retain.model.memory import Found, Kind, Layer, Link, Origin, Record
@@ -104,11 +105,17 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dic
 
 
 def owner_for(parts: Parts, user_id: Any) -> Scope:
-    """The owner a caller names; nobody is an error."""
+    """The owner a caller names; nobody is an error, and so is somebody of whom the caller reaches a part only."""
     owner = parts.scope({"user_id": user_id, "agent_id": None, "run_id": None})
     if not owner.user_id:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
-    return Scope(owner.tenant_id, owner.user_id)
+    whole = Scope(owner.tenant_id, owner.user_id)
+    if parts.bounds is not None and not is_inside(whole, parts.bounds):
+        raise Forbidden(
+            "this key is bound to an agent, and an identity is the user's",
+            hint="use a key of the user, or one that reaches the whole tenant",
+        )
+    return whole
 
 
 async def _written(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:

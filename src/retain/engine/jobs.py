@@ -54,6 +54,11 @@ def low_novelty(chars: int) -> str:
     return f"{_LOW}{chars}chars"
 
 
+def is_low(outcome: str) -> bool:
+    """Whether a session said too little so far: what is said next is looked at together with it."""
+    return outcome.startswith(_LOW)
+
+
 def ends(outcome: str) -> bool:
     """Whether nothing is left to do: it was distilled, or there is nothing in it."""
     return outcome in (DISTILLED, NO_SIGNALS) or outcome.startswith(("empty:", _LOW))

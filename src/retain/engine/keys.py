@@ -92,7 +92,7 @@ async def authenticate(parts: Parts, token: str) -> ApiKey:
 async def note_use(parts: Parts, key: ApiKey) -> None:
     """Keep when a key was last used."""
     now = parts.now()
-    await parts.ledger.write(lambda tx: tx.api_keys.used(key.tenant_id, key.id, now))
+    await parts.ledger.of(key.tenant_id).write(lambda tx: tx.api_keys.used(key.tenant_id, key.id, now))
 
 
 def shown(key: ApiKey) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from retain.engine.draft import event_of
 from retain.engine.holders import is_inside, unlink
 from retain.engine.parts import Parts
 from retain.engine.remember import merged_scope
+from retain.engine.retelling import evidence_of, name_again
 from retain.engine.revise import checked_id
 from retain.engine.store import leave
+from retain.engine.suppression import suppress
 from retain.errors import InvalidInput, NotFoundError
 from retain.model.event import EventType
 from retain.model.instant import Instant
@@ -31,7 +33,7 @@ _ENDED: Final = tuple(status for status in Status if status not in (Status.DELET
 
 
 async def delete(parts: Parts, memory_id: str) -> dict[str, Any]:
-    """Delete one memory for everybody who is linked to it."""
+    """Delete one memory for everybody who is linked to it, as far as the caller reaches."""
     wanted, now = checked_id(memory_id), parts.now()
     await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now))
     return {"id": wanted, "event": EventType.DELETE.value}
@@ -75,15 +77,21 @@ async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> Non
     record = await tx.memories.current(parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
-    await end(tx, record, await tx.links.of(record.tenant_id, record.seq), now)
+    await take_from(tx, record, parts.bounds or Scope(parts.tenant_id), now)
+    await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
 
 
 async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
     deleted = 0
+    turns: set[str] = set()
     while page := await tx.memories.find(where, limit=_PAGE):
         for found in page:
             await take_from(tx, found.record, scope, now)
+            turns |= {found.record.origin_id} if found.record.origin_id else set()
         deleted += len(page)
+    said = sorted(turns)
+    for start in range(0, len(said), _PAGE):
+        await name_again(tx, scope.tenant_id, said[start : start + _PAGE], now)
     return deleted
 
 
@@ -106,13 +114,6 @@ async def end(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reaso
     await tx.memories.bury(record.tenant_id, record.id)
     told: dict[str, Any] = {"before": record, "links_before": links, "reason": reason, "ended": True}
     await tx.events.append([event_of(EventType.DELETE, record, links[0].scope, now, **told)])
-
-
-async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
-    """Remember that a person deleted this, for the holders of these links."""
-    for link in links:
-        if link.dedupe:
-            await tx.suppressed.put(record.tenant_id, link.dedupe, record.id, now)
 
 
 async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:

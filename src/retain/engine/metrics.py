@@ -8,6 +8,7 @@ from retain.core.visible import visible
 from retain.engine.feedback import JUDGED, USED, USEFUL, USELESS
 from retain.engine.parts import Parts
 from retain.engine.tally import REDUNDANT, write_down
+from retain.errors import Forbidden
 from retain.model.event import EventType
 from retain.model.instant import Instant, When, parse_when
 from retain.ports.ledger import Tx
@@ -18,7 +19,12 @@ _ENDING: Final = (EventType.DELETE, EventType.UNLINK)
 
 
 async def metrics(parts: Parts, user_id: Any, since: When | None) -> dict[str, Any]:
-    """The four figures of a user, or of everybody when none is named, and the counts they are made of."""
+    """The four figures of a user, or of everybody when none is named, and the counts they are made of.
+
+    They are counted by user: whoever reaches one agent only is told nothing about what others did.
+    """
+    if parts.bounds is not None and parts.bounds.agent_id:
+        raise Forbidden("this key is bound to an agent, and figures are a user's", hint="use a key of the user")
     scope = parts.scope({"user_id": user_id})
     begin = _BEGINNING if since is None else parse_when(since, "since")
     now = parts.now()

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from retain.engine.draft import event_of
-from retain.engine.lifecycle import suppress
+from retain.engine.holders import refuse_shared
 from retain.engine.parts import Parts
+from retain.engine.retelling import evidence_of, name_again
 from retain.engine.revise import dedupe_of, refuse_twins
 from retain.engine.revive import Fresh
 from retain.engine.snapshot import ended_state, is_live, links_of, record_of, state_of
 from retain.engine.store import enter, join, leave, part, supersede, vectors_of
+from retain.engine.suppression import lift, suppress
 from retain.errors import Conflict
 from retain.model.event import Event, EventType
 from retain.model.instant import Instant
@@ -51,6 +53,7 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
     """Bring a memory to a state; None is that of one that was never there. Gives the event, which is recorded."""
     tenant = act.parts.tenant_id
     live = await act.tx.memories.current(tenant, memory_id)
+    await _refuse_shared(act, live or await act.tx.memories.last(tenant, memory_id))
     if live is None and state is not None and not is_live(state) and "links" in state:
         event = await _relink_ended(act, memory_id, state)
     elif state is None or not is_live(state):
@@ -58,13 +61,22 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
     else:
         row = await act.tx.memories.version(tenant, memory_id, int(state["version"]))
         if row is None or not row.text:
-            raise Conflict(f"version {state['version']} of {memory_id} is no longer kept", hint="it was erased")
+            raise Conflict(
+                f"version {state['version']} of {memory_id} is no longer kept",
+                hint="it was erased, or is not yours any more",
+            )
         wanted = record_of(state, row)
         links = links_of(state, tenant) or await links_again(act, row)
         lost = bool(state.get("suppressed"))
         event = await _begin(act, wanted, links) if live is None else await _change(act, live, wanted, links, lost=lost)
     await act.tx.events.append([event])
     return event
+
+
+async def _refuse_shared(act: Act, last: Record | None) -> None:
+    """What is put back is put back for everybody: ``Forbidden`` for a caller who does not reach all of them."""
+    if act.parts.bounds is not None and last is not None:
+        refuse_shared(await act.tx.links.of(last.tenant_id, last.seq), act.parts.bounds)
 
 
 async def links_again(act: Act, row: Record, last: Record | None = None) -> list[Link]:
@@ -114,10 +126,11 @@ async def _begin(act: Act, wanted: Record, links: Sequence[Link]) -> Event:
     assert last is not None, "one of its versions is wanted"  # noqa: S101 - tells the type checker
     new = _next(wanted, last.version, max(last.valid_to or "", act.now), act.now)
     await refuse_twins(tx, new, links, 0)
-    lifted = await _lift(act, tenant, links)
+    lifted = await lift(tx, last, links)
     was = await status_at_the_end(tx, last)
     await tx.memories.unbury(tenant, wanted.id, last.version, Status.SUPERSEDED if was == Status.ACTIVE else was)
     await enter(tx, new, links, await act.fresh.of(tx, new))
+    await name_again(tx, tenant, await evidence_of(tx, new), act.now)
     event = act.event(EventType.ADD, new, links[0].scope, links=links)
     event.before = ended_state(last.version, last.status, suppressed=lifted)
     return event
@@ -156,7 +169,7 @@ async def relink(act: Act, live: Record, have: Sequence[Link], links: Sequence[L
     tx = act.tx
     back, gone = those_not_in(have, links), those_not_in(links, have)
     await refuse_twins(tx, live, back, live.seq)
-    lifted = await _lift(act, live.tenant_id, back)
+    lifted = await lift(tx, live, back)
     if lost:
         await suppress(tx, live, gone, act.now)
     for then in await _ended_versions(tx, live):
@@ -211,15 +224,6 @@ def _who_saw(then: Record, back: Sequence[Link], have: Sequence[Link]) -> list[L
     there = {link.scope for link in have}
     ended = then.valid_to or ""
     return [replace(link, dedupe=None) for link in back if link.scope not in there and link.created_at < ended]
-
-
-async def _lift(act: Act, tenant_id: str, links: Sequence[Link]) -> bool:
-    """Whether a person had deleted it; it may come back now."""
-    kept = [link.dedupe for link in links if link.dedupe]
-    held = [one for one in kept if await act.tx.suppressed.has(tenant_id, one)]
-    for one in held:
-        await act.tx.suppressed.lift(tenant_id, one)
-    return bool(held)
 
 
 def _next(wanted: Record, version: int, began: Instant, now: Instant) -> Record:

@@ -60,7 +60,7 @@ class Revision:
     warnings: list[str]
     vectors: Vectors = ()
     scope: Scope | None = None
-    """For whom it is changed; None: for everybody who holds it."""
+    """For whom it is changed; None: for everybody who holds it, within the bounds of the caller."""
 
     reason: str | None = None
 
@@ -155,7 +155,8 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     if old is None:
         raise NotFoundError(f"no memory {revision.memory_id}")
     links = await tx.links.of(old.tenant_id, old.seq)
-    mine, others = (links, []) if revision.scope is None else parted(links, [revision.scope])
+    whose = revision.scope or parts.bounds  # a key that is bound changes its own part of what several hold
+    mine, others = (links, []) if whose is None else parted(links, [whose], parts.bounds)
     if not mine:
         raise NotFoundError(f"no memory {revision.memory_id} in this scope")
     new = next_version(old, revision.changes, now)
@@ -217,7 +218,8 @@ async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> 
 
 async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
     try:
-        return {**_answer(await revise(parts, tx, revision, now), revision), "event": "UPDATE"}
+        answer = _answer(await revise(parts, tx, revision, now), revision)
+        return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
     except (NotFoundError, Conflict) as error:  # both are raised before the first write of the item
         return _error(error)
 
@@ -233,7 +235,9 @@ def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | Retai
 
 def _answer(found: Found, revision: Revision) -> dict[str, Any]:
     warned = {"warnings": revision.warnings} if revision.warnings else {}
-    return {**shape.item(found), **warned}
+    own = found.record.id != revision.memory_id  # others hold what it was: this one is the caller's from now on
+    told = {"event": str(EventType.REPLACE), "old_id": revision.memory_id} if own else {}
+    return {**shape.item(found), **told, **warned}
 
 
 def _error(error: RetainError) -> dict[str, Any]:

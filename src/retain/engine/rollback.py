@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from retain.engine.parts import Parts
 from retain.engine.putback import Act
 from retain.engine.requests import Progress
 from retain.engine.revive import Fresh
 from retain.engine.undo import LASTING, fresh_for, undo_one
-from retain.errors import Conflict, InvalidInput
+from retain.errors import Conflict, Forbidden, InvalidInput
 from retain.model.event import Done, Event, EventType
 from retain.model.ids import new_id
 from retain.model.instant import Instant, When, parse_when
@@ -29,6 +29,9 @@ _LEARNING: Final = frozenset({EventType.ADD, EventType.UPDATE, EventType.REPLACE
 _AT_ONCE: Final = 200
 SHOWN: Final = 100
 """So many conflicts are named; all are counted."""
+
+Kept: TypeAlias = Conflict | Forbidden
+"""Why an event was not taken back."""
 
 
 @dataclass(slots=True)
@@ -140,7 +143,7 @@ def _evidence(record: Record) -> Any:
 
 async def _tried(parts: Parts, meant: Sequence[Event], report: _Report) -> None:
     """Do it all in one transaction, and leave nothing of it behind."""
-    outcomes: list[Conflict | None] = []
+    outcomes: list[Kept | None] = []
 
     async def work(tx: Tx) -> None:
         outcomes[:] = await _page(tx, parts=parts, events=meant, fresh=Fresh(), job_id=report.job_id, now=parts.now())
@@ -154,21 +157,21 @@ async def _tried(parts: Parts, meant: Sequence[Event], report: _Report) -> None:
 
 async def _page(
     tx: Tx, *, parts: Parts, events: Sequence[Event], fresh: Fresh, job_id: str, now: Instant
-) -> list[Conflict | None]:
+) -> list[Kept | None]:
     """Take events back, one after the other; for each None, or why it could not be."""
     act = Act(parts, tx, now, fresh, job_id=job_id)
     return [await _one(act, event) for event in events]
 
 
-async def _one(act: Act, event: Event) -> Conflict | None:
+async def _one(act: Act, event: Event) -> Kept | None:
     try:
         await undo_one(act, event)
-    except Conflict as conflict:  # raised before the first write of an event
-        return conflict
+    except (Conflict, Forbidden) as reason:  # raised before the first write of an event
+        return reason
     return None
 
 
-def _count(report: _Report, events: Sequence[Event], outcomes: Sequence[Conflict | None]) -> None:
+def _count(report: _Report, events: Sequence[Event], outcomes: Sequence[Kept | None]) -> None:
     for event, conflict in zip(events, outcomes, strict=True):
         if conflict is None:
             report.undone += 1

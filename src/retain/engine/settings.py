@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from retain.core.settings.lenient import gateway_effective
+from retain.core.settings.names import SETTINGS
 from retain.core.settings.resolve import TENANT, base_source, merged, scope_key, usable, whose
-from retain.core.settings.translate import native, native_names, tenant_only, view
+from retain.core.settings.translate import native, native_names, operators, refuse_operators, tenant_only, view
 from retain.engine.parts import Parts
 from retain.engine.tuning import PAUSED, decoded, tuned
 from retain.errors import InvalidInput
@@ -47,16 +48,22 @@ async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[s
 
 
 async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove stored values, all of them when none are named; what stands below holds again."""
+    """Remove stored values; what stands below holds again.
+
+    When none are named it is all of them, but for those of a user or an agent that only an administrator may set.
+    """
     key = _key(parts, given)
     chosen = None if names is None else native_names(names)
+    kept = {PAUSED, *(() if key == TENANT else operators(SETTINGS))}  # a pause is no setting: it ends by resume
+    if parts.bounds is not None:
+        refuse_operators(chosen or ())
     now = parts.now()
 
     async def work(tx: Tx) -> int:
         wanted = chosen
-        if wanted is None:  # a pause is no setting: it ends by resume
+        if wanted is None:
             stored = await tx.preferences.of(parts.tenant_id, [key])
-            wanted = [name for name in stored.get(key, {}) if name != PAUSED]
+            wanted = [name for name in stored.get(key, {}) if name not in kept]
         return await tx.preferences.drop(parts.tenant_id, key, wanted, now) if wanted else 0
 
     removed = await parts.ledger.write(work)
@@ -68,6 +75,8 @@ def _check(parts: Parts, made: Mapping[str, Any], key: str) -> None:
     """What is right by itself and cannot be here."""
     if key != TENANT:
         tenant_only(made)
+    if parts.bounds is not None:
+        refuse_operators(made)
     if "facts" in made.get("extract.strategies", ()) and parts.llm is None:
         raise InvalidInput("extract.strategies names facts, and no language model is configured", hint="configure llm")
 

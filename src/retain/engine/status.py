@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from retain.engine.draft import event_of
+from retain.engine.holders import refuse_shared
 from retain.engine.lifecycle import end
 from retain.engine.parts import Parts
 from retain.engine.revise import checked_id
@@ -89,7 +90,9 @@ async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, 
     async def work(tx: Tx) -> None:
         record = await _current(parts, tx, wanted)
         _check(record, (Status.QUARANTINED,), Status.DELETED)
-        await end(tx, record, await tx.links.of(record.tenant_id, record.seq), now, reason or "rejected")
+        links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, parts.bounds)
+        await end(tx, record, links, now, reason or "rejected")
 
     await parts.ledger.write(work)
     return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
@@ -106,6 +109,7 @@ async def _changed(
             return {"id": wanted, "event": "NONE", "status": str(status)}
         _check(record, among, status)
         links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
         new = await set_status(tx, record, links, status, now, event=event, reason=reason)
         return {"id": wanted, "event": event.value, "status": str(status), "version": new.version}
 

@@ -80,12 +80,15 @@ def _checked(max_tokens: object, older_than_days: object) -> Wanted:
 
 
 async def summarize_pass(run: Pass) -> None:
-    """Shorten what everybody within a pass has beyond the budget of the policy; what was brought back stays."""
-    wanted = Wanted(run.parts.policy.upkeep.summarize_tokens)
+    """Shorten what everybody within a pass has beyond the budget of their policy; what was brought back stays."""
+    if not any(policy.upkeep.auto_summarize for _, policy in run.policies.groups(run.scope)):
+        return
     found = await run.parts.ledger.read(partial(_owners, scope=run.scope))
     for owner in found:
-        await run.go_on()
-        await _shorten(run, owner, wanted, again=False)
+        policy = run.policies.of(owner).upkeep
+        if policy.auto_summarize:
+            await run.go_on()
+            await _shorten(run, owner, Wanted(policy.summarize_tokens), again=False)
 
 
 async def _owners(tx: Tx, *, scope: Scope) -> list[Scope]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from retain.core.consolidation import days_before, is_faint, is_overdue
@@ -14,6 +16,7 @@ from retain.model.ageing import Aged, Older
 from retain.model.event import EventType
 from retain.model.instant import Instant
 from retain.model.memory import Layer, Link, Record, Status
+from retain.model.policy import Policy
 from retain.ports.ledger import Tx
 from retain.ports.upkeep import LOGS
 
@@ -28,47 +31,63 @@ _REPLIES: Final = 1.0
 
 async def evict(run: Pass) -> None:
     """Put aside facts that have faded and that nobody used for long; they can be brought back."""
-    policy, now = run.parts.policy.upkeep, run.now
-    if not policy.evict:
-        return
-    days = time_constant(run.parts.policy.recall.decay_days)
-    idle = days_before(now, policy.idle_days)
-    # What was touched in that very moment has been idle for exactly as long, so the look goes on to the next one.
-    wanted = Older(run.scope, "updated_at", _next(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
+    now = run.now
 
     async def put_aside(tx: Tx, record: Record, links: list[Link]) -> None:
         told = {"reason": "faded and not used for long", "actor": ACTOR, "job_id": run.job_id}
         await set_status(tx, record, links, Status.EVICTED, now, event=EventType.EVICT, **told)
 
-    await _each(run, "evicted", wanted, lambda one: is_faint(one, now, policy, days), put_aside)
+    for scope, policy in run.policies.groups(run.scope):
+        if policy.upkeep.evict:
+            idle = days_before(now, policy.upkeep.idle_days)
+            # What was touched in that very moment has been idle for exactly as long: the look goes on to the next one.
+            wanted = Older(scope, "updated_at", _next(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
+            await _each(run, "evicted", Sweep(wanted, policy, partial(_faint, now=now), put_aside))
+
+
+def _faint(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    days = time_constant(policy.recall.decay_days)
+    return policy.upkeep.evict and is_faint(one, now, policy.upkeep, days)
 
 
 async def expire(run: Pass) -> None:
     """Delete kinds that are kept only while they are used, and what its own expiry hid long enough ago."""
-    policy, now = run.parts.policy.upkeep, run.now
-    left = policy.ttl_scan
-    for kind, days in policy.ttl:
-        wanted = Older(
-            run.scope,
-            "updated_at",
-            _next(days_before(now, days)),
-            (str(Layer.FACT), str(Layer.EPISODE)),
-            _ACTIVE,
-            kinds=(kind,),
-            idle=True,
-            uses_below=policy.immune_uses,
-        )
-        ended = _ending(run, f"{kind} and not used for {days} days")
-        left -= await _each(run, "expired", wanted, lambda one: is_overdue(one, now, policy), ended, most=left)
-    over = Older(run.scope, "expires_at", days_before(now, policy.deleted_keep_days), _ALL, _OPEN)
-    await _each(run, "expired", over, lambda _: True, _ending(run, "it had expired"))
+    tenant, now = run.parts.policy, run.now
+    left = tenant.upkeep.ttl_scan
+    for scope, policy in run.policies.groups(run.scope):
+        for kind, days in policy.upkeep.ttl:
+            wanted = Older(
+                scope,
+                "updated_at",
+                _next(days_before(now, days)),
+                (str(Layer.FACT), str(Layer.EPISODE)),
+                _ACTIVE,
+                kinds=(kind,),
+                idle=True,
+                uses_below=policy.upkeep.immune_uses,
+            )
+            ended = _ending(run, f"{kind} and not used for {days} days")
+            left -= await _each(run, "expired", Sweep(wanted, policy, partial(_overdue, now=now), ended), most=left)
+    over = Older(run.scope, "expires_at", days_before(now, tenant.upkeep.deleted_keep_days), _ALL, _OPEN)
+    await _each(run, "expired", Sweep(over, tenant, lambda _one, _policy: True, _ending(run, "it had expired")))
+
+
+def _overdue(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    return is_overdue(one, now, policy.upkeep)
 
 
 async def prune(run: Pass) -> None:
     """Delete what is older than its layer is kept, whatever its use."""
-    for layer, days in run.parts.policy.upkeep.retain_days:
-        wanted = Older(run.scope, "created_at", days_before(run.now, days), (layer,), _OPEN)
-        await _each(run, "pruned", wanted, lambda _: True, _ending(run, f"kept for {days} days"))
+    for scope, policy in run.policies.groups(run.scope):
+        for layer, days in policy.upkeep.retain_days:
+            wanted = Older(scope, "created_at", days_before(run.now, days), (layer,), _OPEN)
+            ended = _ending(run, f"kept for {days} days")
+            await _each(run, "pruned", Sweep(wanted, policy, partial(_kept_enough, now=run.now), ended))
+
+
+def _kept_enough(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    days = dict(policy.upkeep.retain_days).get(one.record.layer)
+    return bool(days) and one.record.created_at < days_before(now, days or 0)
 
 
 def _ending(run: Pass, reason: str) -> Change:
@@ -80,42 +99,60 @@ def _next(at: Instant) -> Instant:
     return f"{at}0"
 
 
-async def _each(
-    run: Pass, name: str, wanted: Older, meant: Callable[[Aged], bool], change: Change, *, most: int = ALL
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is looked for, by whose policy, when it is meant by a policy, and what becomes of it then."""
+
+    wanted: Older
+    policy: Policy
+    meant: Callable[[Aged, Policy], bool]
+    change: Change
+
+    def is_due(self, run: Pass, one: Aged, links: list[Link]) -> bool:
+        """Whether everybody who holds a memory means it."""
+        return run.policies.agree(links, lambda policy: self.meant(one, policy), self.policy)
+
+    async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[Aged, list[Link]]]:
+        """The next of them, with who holds them where that matters."""
+        found = await tx.upkeep.older(self.wanted, after, size)
+        if not run.policies.differ:
+            return [(one, []) for one in found]
+        return [(one, await tx.links.of(one.record.tenant_id, one.record.seq)) for one in found]
+
+
+async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
     """Change those that are wanted and meant, a page at a time; gives how many were looked at."""
     after = seen = 0
     while seen < most:
         await run.go_on()
         size = min(PAGE, most - seen)
-        page = await run.parts.ledger.read(lambda tx: tx.upkeep.older(wanted, after, size))  # noqa: B023 - awaited
-        chosen = [one.record for one in page if one.record.seq not in run.settled and meant(one)]
+        page = await run.parts.ledger.read(lambda tx: swept.page(tx, run, after, size))  # noqa: B023 - awaited
+        due = (one.record for one, links in page if swept.is_due(run, one, links))
+        chosen = [record for record in due if record.seq not in run.settled]
         if run.dry_run:
             for record in chosen:
                 run.would(name, record)
         elif chosen:
-            await _changed(run, name, wanted, meant, change, chosen)
+            await _changed(run, name, swept, chosen)
         seen += len(page)
         if len(page) < size:
             break
-        after = page[-1].record.seq
+        after = page[-1][0].record.seq
     return seen
 
 
-async def _changed(
-    run: Pass, name: str, wanted: Older, meant: Callable[[Aged], bool], change: Change, chosen: list[Record]
-) -> None:
+async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> None:
     """Look again inside the transaction: somebody may have used or changed one since."""
 
     async def work(tx: Tx) -> list[list[Link]]:
         done = []
         for seen in chosen:
             record = await tx.memories.at(seen.seq)
-            if record is None or record.valid_to is not None or record.status not in wanted.statuses:
+            if record is None or record.valid_to is not None or record.status not in swept.wanted.statuses:
                 continue
             links = await tx.links.of(record.tenant_id, record.seq)
-            if meant(_aged(record, links)):
-                await change(tx, record, links)
+            if swept.is_due(run, _aged(record, links), links):
+                await swept.change(tx, record, links)
                 done.append(links)
         return done
 

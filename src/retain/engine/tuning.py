@@ -134,7 +134,7 @@ async def _tuned_at(parts: Parts, scope: Scope, version: str) -> Parts:
     except RetainError as error:
         _failed(error)
         return _untuned(parts) if held is None else _with(parts, held[1])
-    policy = _resolved(_base(parts), stored)
+    policy = resolved(_base(parts), stored)
     cache.keep(who, version, policy)
     return _with(parts, policy)
 
@@ -168,7 +168,8 @@ async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[st
     return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, keys)
 
 
-def _resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
+def resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
+    """What is configured, with what is stored under some keys over it; of two the stronger holds."""
     from retain.core.settings.resolve import applied, merged, pause_ids, usable, whose
 
     if not stored:

@@ -12,6 +12,7 @@ from retain.core.visible import visible
 from retain.engine.draft import event_of
 from retain.engine.parts import Parts
 from retain.engine.store import leave
+from retain.engine.upkeep_policies import Policies
 from retain.errors import Conflict, Forbidden
 from retain.model.event import Event, EventType
 from retain.model.instant import Instant, instant, moment
@@ -53,6 +54,9 @@ class Pass:
 
     settled: set[int] = field(default_factory=set)
     """Versions that a dry run has counted already: what ends in one step is not looked at in the next."""
+
+    policies: Policies = field(default_factory=Policies)
+    """What holds for whom; read when the steps begin."""
 
     held_since: Instant = ""
     """When the lease was taken or renewed last; '' without one."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from retain.core.visible import visible
 from retain.engine.asking import checked_limit
-from retain.engine.bounds import inside
 from retain.engine.draft import Draft, event_of, new_record
 from retain.engine.holders import is_inside
 from retain.engine.identity import embedded
@@ -142,7 +141,7 @@ async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
 async def _overwrite(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Record) -> Record:
     """The next version for everybody who holds it; nothing happens when it is the same as before."""
     links = await tx.links.of(parts.tenant_id, old.seq)
-    if parts.bounds is not None and not all(inside(link.scope, parts.bounds) for link in links):
+    if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
         raise Forbidden(f"{one.id} is held by others, too", hint="store it under an id of your own")
     data = data_of(one, batch.space)
     held = await tx.vectors.get(parts.tenant_id, old.seq, batch.space.signature)

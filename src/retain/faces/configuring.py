@@ -56,7 +56,10 @@ class Configuring(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """Remove stored settings, all of them when none are named; what stands below holds again."""
+        """Remove stored settings; what stands below holds again.
+
+        When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
+        """
         from retain.engine import settings
 
         return drive(self._engine.run(settings.unset_settings, names, {"user_id": user_id, "agent_id": agent_id}))
@@ -130,8 +133,9 @@ class Configuring(Face):
     ) -> dict[str, Any]:
         """Make an agent or change one; what is not given stays as it is, and '' removes a model or a prompt.
 
-        ``settings`` take the place of all that were set for it. Two of them are switches by names that hosts know:
-        ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it may search by itself).
+        ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
+        names that hosts know: ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it
+        may search by itself).
         """
         from retain.engine import agents
 

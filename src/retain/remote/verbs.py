@@ -36,7 +36,8 @@ class Call:
     ``tenant``: a key that reaches the whole tenant. ``operator``: one of the tenant that runs the service, because it
     is about all of them. ``all_needs_admin``: when it names nobody it is about everybody,
     and then takes an administrator. ``repeatable``: twice is the same as once, so that a client may try again without
-    knowing whether the first try was carried out. ``long``: it may well take minutes.
+    knowing whether the first try was carried out. ``long``: it may well take minutes. ``sets``: the argument that names
+    settings, some of which only an administrator may set.
     """
 
     verb: Verb
@@ -45,6 +46,7 @@ class Call:
     all_needs_admin: bool = False
     repeatable: bool = False
     long: bool = False
+    sets: str = ""
 
 
 _READING: Final = """
@@ -64,12 +66,15 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.WRITE), _WRITING),
     (
         Call(Verb.WRITE, repeatable=True),
-        "delete_all insert_vectors save_agent set_narrative set_overrides upsert_vectors",
+        "delete_all insert_vectors set_narrative set_overrides upsert_vectors",
     ),
     # The client gives every batch a key of its own, and what is in a transcript is not stored twice.
     (Call(Verb.WRITE, repeatable=True, long=True), "add_many delete_many ingest update_many"),
     (Call(Verb.WRITE, long=True), "backfill end_session ingest_session"),
-    (Call(Verb.WRITE, all_needs_admin=True, repeatable=True), "pause resume set_settings unset_settings"),
+    (Call(Verb.WRITE, all_needs_admin=True, repeatable=True), "pause resume"),
+    (Call(Verb.WRITE, all_needs_admin=True, repeatable=True, sets="values"), "set_settings"),
+    (Call(Verb.WRITE, all_needs_admin=True, repeatable=True, sets="names"), "unset_settings"),
+    (Call(Verb.WRITE, repeatable=True, sets="settings"), "save_agent"),
     (Call(Verb.WRITE, all_needs_admin=True, long=True), "consolidate flush summarize summarize_old"),
     (Call(Verb.ADMIN), "approve delete_agent reject"),
     (Call(Verb.ADMIN, long=True), "rollback"),

@@ -75,12 +75,14 @@ class Reception:
 
     async def refresh(self, request: Request, token: str) -> dict[str, Any]:
         """Other tokens for one that is used up by it."""
+        self._failures.check(request)
         try:
-            return await self._engine_of(None).run(accounts_login.refresh, token, self._lifetimes)
+            return await self._engine_of(None).run(
+                accounts_login.refresh, token, self._lifetimes, self._state.doorkeeper.forget
+            )
         except Unauthenticated as error:
             log.warning("account.refused", reason=error.message)
             self._failures.note(request)
-            self._state.doorkeeper.forget()  # it may have ended a session
             raise
 
     async def logout(self, caller: Caller, *, everywhere: bool) -> int:

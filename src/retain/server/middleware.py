@@ -98,13 +98,13 @@ class Wall:
 
     def _refused(self, headers: Headers) -> tuple[int, str, str, str] | None:
         host = _name(headers.get("host", ""))
-        if not self._any_host and host not in self._hosts:
+        if host is None or (not self._any_host and host not in self._hosts):
             return 400, "this service does not answer to that name", "unknown_host", "add it to server.hosts"
         origin = headers.get("origin", "").rstrip("/").lower()
         if origin and origin not in self._origins and not _same(origin, headers.get("host", "")):
             return 403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins"
         length = headers.get("content-length", "")
-        if length and (not length.isdigit() or int(length) > self._most):
+        if length and not _is_within(length, self._most):
             return 413, "the request is too large", "too_large", self._hint()
         return None
 
@@ -149,10 +149,21 @@ class _Counted:
         return message
 
 
-def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    return (urlsplit(f"//{host}").hostname or "") if host else ""
+def _name(host: str) -> str | None:
+    """The name in a Host header, without its port; None when it can be none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "") if host else ""
+    except ValueError:
+        return None
 
 
 def _same(origin: str, host: str) -> bool:
-    return urlsplit(origin).netloc == host.lower()
+    try:
+        return urlsplit(origin).netloc == host.lower()
+    except ValueError:
+        return False
+
+
+def _is_within(length: str, most: int) -> bool:
+    """Whether a declared length is one, and small enough; no number that fits has more digits than the limit."""
+    return length.isascii() and length.isdigit() and len(length.lstrip("0")) <= len(str(most)) and int(length) <= most

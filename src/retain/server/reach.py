@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from starlette.requests import Request
 
+from retain.core.settings.translate import operators
 from retain.errors import Forbidden
 from retain.model.access import Verb
 from retain.server.access import Caller
@@ -18,6 +19,12 @@ def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
     if not any(given.values()) and not (caller.subjects.user_id or caller.subjects.agent_id):
         caller.needs(Verb.ADMIN)
     return given
+
+
+def setting(caller: Caller, names: Iterable[str] | None) -> None:
+    """Go on only if a caller may set these: quotas and masking are an administrator's, whomever they are set for."""
+    if operators(names or ()):
+        caller.needs(Verb.ADMIN)
 
 
 def needs_operator(request: Request, caller: Caller) -> None:

@@ -31,16 +31,23 @@ from retain.model.policy import Policy
 STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
 LAYERS: Final = ("identity", "fact", "episode", "turn")
 KINDS: Final = ("factual", "episodic", "procedural", "semantic")
+LONGEST_DAYS: Final = 36_500
+"""A hundred years: what reaches further back than that would reach before the first day of the calendar."""
+
 _SHARE: Final = Number(0, 1, whole=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where a setting stands in the policy, and what it may be; some only make sense for a whole tenant."""
+    """Where a setting stands in the policy, and what it may be; some only make sense for a whole tenant.
+
+    Some are the operator's: they hold for a user or an agent, who cannot change them for themselves.
+    """
 
     path: tuple[str, ...]
     form: Form
     tenant_only: bool = False
+    operators: bool = False
 
     def of(self, policy: Policy) -> Any:
         """Its value in a policy."""
@@ -50,9 +57,11 @@ class Setting:
         return value
 
 
-def _group(section: str, path: str, forms: dict[str, Form], *, tenant_only: bool = False) -> dict[str, Setting]:
+def _group(
+    section: str, path: str, forms: dict[str, Form], *, tenant_only: bool = False, operators: bool = False
+) -> dict[str, Setting]:
     steps = (path,) if path else ()
-    return {f"{section}.{name}": Setting((*steps, name), form, tenant_only) for name, form in forms.items()}
+    return {f"{section}.{name}": Setting((*steps, name), form, tenant_only, operators) for name, form in forms.items()}
 
 
 SETTINGS: Final[dict[str, Setting]] = {
@@ -86,10 +95,12 @@ SETTINGS: Final[dict[str, Setting]] = {
             "sections": Flag(),
             "transcript_days": Number(0),
             "override_tokens": Number(0),
-            "cache_seconds": Number(0, whole=False),
+            "cache_seconds": Number(0, 86_400, whole=False),
         },
     ),
-    **_group("context", "retrieval", {"receipts": Number(0), "receipt_days": Number(0)}, tenant_only=True),
+    **_group(
+        "context", "retrieval", {"receipts": Number(0), "receipt_days": Number(0, LONGEST_DAYS)}, tenant_only=True
+    ),
     **_group(
         "recall",
         "recall",
@@ -99,7 +110,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "decay_days": Number(0, whole=False, above=True, optional=True),
             "salience": Flag(),
             "mmr": Number(0, 1, whole=False, optional=True),
-            "visible_days": Number(1, optional=True),
+            "visible_days": Number(1, LONGEST_DAYS, optional=True),
             "bootstrap_min": Number(0),
         },
     ),
@@ -158,13 +169,13 @@ SETTINGS: Final[dict[str, Setting]] = {
             "assistant_first_person": Flag(),
             "timezone": Zone(),
             "instructions": Text(),
-            "redact": Redaction(),
             "keep_turns": Flag(),
             "categories": Categories(),
             "attachments": Choice(("reference", "refuse")),
             "neighbours": Number(1, 50),
         },
     ),
+    **_group("extract", "curation", {"redact": Redaction()}, operators=True),
     "custom_prompts.fact_extraction": Setting(("curation", "extraction_prompt"), Text()),
     "custom_prompts.update_decision": Setting(("curation", "decision_prompt"), Text()),
     "graph.llm": Setting(("graph_llm",), Flag()),
@@ -176,12 +187,14 @@ SETTINGS: Final[dict[str, Setting]] = {
         "quota",
         "quotas",
         {f"user_{what}": Number(0, optional=True) for what in ("memories", "turns", "chars")},
+        operators=True,
     ),
     **_group(
         "quota",
         "quotas",
         {f"tenant_{what}": Number(0, optional=True) for what in ("memories", "turns", "chars")},
         tenant_only=True,
+        operators=True,
     ),
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from retain.core.settings.companion import EMBEDDING
 from retain.core.settings.lenient import AGENT, COMPANION, FOREIGN, GATEWAY, Foreign
 from retain.core.settings.names import SETTINGS, checked, known
-from retain.errors import InvalidInput
+from retain.errors import Forbidden, InvalidInput
 from retain.model.policy import Policy
 
 Vocabulary: TypeAlias = Literal["native", "gateway", "companion", "agent"]
@@ -62,6 +62,19 @@ def tenant_only(names: Iterable[str]) -> None:
     for name in names:
         if SETTINGS[name].tenant_only:
             raise InvalidInput(f"{name} is set for everybody", hint="leave user_id and agent_id out")
+
+
+def operators(names: Iterable[str]) -> list[str]:
+    """Those of these names, of whatever vocabulary, that nobody sets for themselves; unknown ones are left out."""
+    said = [(name, FOREIGN[name].name if name in FOREIGN else SHORT.get(name, name)) for name in names]
+    return [name for name, stored in said if stored in SETTINGS and SETTINGS[stored].operators]
+
+
+def refuse_operators(names: Iterable[str]) -> None:
+    """``Forbidden`` when one of these is not for somebody who is bound by it."""
+    found = operators(names)
+    if found:
+        raise Forbidden(f"{found[0]} is set by an administrator", hint="use a key that reaches the whole tenant")
 
 
 def view(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:

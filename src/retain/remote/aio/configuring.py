@@ -58,7 +58,10 @@ class Configuring(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
     ) -> dict[str, Any]:
-        """Remove stored settings, all of them when none are named; what stands below holds again."""
+        """Remove stored settings; what stands below holds again.
+
+        When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
+        """
         given: dict[str, Any] = {"names": names, "user_id": user_id, "agent_id": agent_id}
         result: dict[str, Any] = await self._link.call("unset_settings", given)
         return result
@@ -131,8 +134,9 @@ class Configuring(Remote):
     ) -> dict[str, Any]:
         """Make an agent or change one; what is not given stays as it is, and '' removes a model or a prompt.
 
-        ``settings`` take the place of all that were set for it. Two of them are switches by names that hosts know:
-        ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it may search by itself).
+        ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
+        names that hosts know: ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it
+        may search by itself).
         """
         given: dict[str, Any] = {
             "agent_id": agent_id,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from retain.errors import NotFoundError
 from retain.model.ids import new_id
 from retain.server.access import Admin, Reader, Writer
+from retain.server.reach import setting
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
 
@@ -29,6 +30,7 @@ async def listed(
 async def create(caller: Writer, wanted: NewAgent) -> Any:
     """Make an agent; one that is known under this id is changed."""
     given = wanted.model_dump()
+    setting(caller, given["settings"])
     return await caller.memory.save_agent(given.pop("id") or new_id(), **given)
 
 
@@ -44,7 +46,9 @@ async def get(caller: Reader, agent_id: str) -> Any:
 @router.put("/{agent_id}", response_model=Agent)
 async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
     """Change an agent, or make one; settings that are given take the place of all that were."""
-    return await caller.memory.save_agent(agent_id, **changes.model_dump())
+    given = changes.model_dump()
+    setting(caller, given["settings"])
+    return await caller.memory.save_agent(agent_id, **given)
 
 
 @router.delete("/{agent_id}", response_model=AgentDeleted)

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from retain.errors import Conflict, InvalidInput, NotFoundError
 from retain.server.access import Caller, Reader, Writer
 from retain.server.errors import problem
+from retain.server.reach import reaching
 from retain.server.schemas.api import (
     EntryChanged,
     EntryChanges,
@@ -44,7 +45,11 @@ async def listed(
     page: Annotated[int, Query(ge=1)] = 1,
     offset: Annotated[int | None, Query(ge=0)] = None,
 ) -> Any:
-    """Entries, newest first, with figures about all that match. ``offset`` wins over ``page``."""
+    """Entries, newest first, with figures about all that match; of everybody for administrators.
+
+    ``offset`` wins over ``page``.
+    """
+    reaching(caller, {"user_id": api_key_id, "run_id": session_id})
     found = await caller.memory.memory_page(
         user_id=await caller.memory.owner(api_key_id, own_key=caller.key.id) if api_key_id else None,
         run_id=session_id or None,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from retain.errors import InvalidInput
 from retain.server.access import Admin, Reader, Writer
+from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.companion import (
     Consolidated,
@@ -46,15 +47,19 @@ async def ingest(caller: Writer, said: Conversation) -> Any:
 
 @router.post("/consolidate", response_model=Consolidated)
 async def consolidate(caller: Writer, wanted: Tidying | None = None) -> Any:
-    """Tidy up now; ``/v1/console/consolidate`` does the same as a job."""
+    """Tidy up now, for everybody where nobody is named, which is an administrator's.
+
+    ``/v1/console/consolidate`` does the same as a job.
+    """
     asked = (wanted or Tidying()).model_dump()
+    reaching(caller, asked)
     return await caller.memory.consolidate(**asked)
 
 
 @router.post("/sync", response_model=Synced)
 async def sync(caller: Writer, named: NamedScope) -> Any:
-    """Form memory now of everything that waits."""
-    return await caller.memory.flush(**named.as_dict())
+    """Form memory now of everything that waits; of everybody for administrators."""
+    return await caller.memory.flush(**reaching(caller, named.as_dict()))
 
 
 @router.get("/identity", response_model=Identity)

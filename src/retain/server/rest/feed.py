@@ -93,4 +93,5 @@ async def _may_listen(request: Request, caller: Caller) -> bool:
         now = await request.app.state.retain.doorkeeper.admit(request)
     except AccessError:
         return False
-    return bool(now.key.id == caller.key.id and now.key.subjects == caller.subjects)
+    then = caller.key
+    return bool(now.key.id == then.id and now.key.subjects == then.subjects and set(then.verbs) <= set(now.key.verbs))

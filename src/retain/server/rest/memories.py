@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query
 
 from retain.errors import InvalidInput, NotFoundError
 from retain.server.access import Admin, Reader, Writer
+from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.memories import (
     Added,
@@ -167,8 +168,8 @@ async def ingest(caller: Writer, transcript: Transcript) -> dict[str, Any]:
 
 @router.post("/flush")
 async def flush(caller: Writer, named: NamedScope) -> dict[str, Any]:
-    """Try again what could not be stored when it was said."""
-    return await caller.memory.flush(**named.as_dict())
+    """Try again what could not be stored when it was said; of everybody for administrators."""
+    return await caller.memory.flush(**reaching(caller, named.as_dict()))
 
 
 @router.post("/entities", response_model=Listed)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from retain.model.access import Verb
 from retain.server.access import Caller, Reader, Writer
-from retain.server.reach import reaching
+from retain.server.reach import reaching, setting
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Pause, Paused, Resumed, SettingsSet, SettingsUnset, Settled, SetTo
 from retain.server.scoping import NamedScope, ScopeId
@@ -28,8 +28,9 @@ async def settings(
 
 @router.put("/settings", response_model=SettingsSet)
 async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
-    """Store settings, all or none. Those of the whole tenant are an administrator's."""
+    """Store settings, all or none. Those of the whole tenant are an administrator's, and so are quotas and masking."""
     _tenants(caller, user_id, agent_id)
+    setting(caller, wanted.values)
     return await caller.memory.set_settings(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
 
 
@@ -40,8 +41,9 @@ async def unset_settings(
     agent_id: ScopeId = None,
     names: Annotated[list[str] | None, Query(max_length=1_000)] = None,
 ) -> Any:
-    """Remove stored settings, all of them when none are named."""
+    """Remove stored settings; when none are named all of them, but for quotas and masking of a user or an agent."""
     _tenants(caller, user_id, agent_id)
+    setting(caller, names)
     return await caller.memory.unset_settings(names, user_id=user_id or None, agent_id=agent_id or None)
 
 

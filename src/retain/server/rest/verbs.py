@@ -20,7 +20,7 @@ from retain.model.access import Verb
 from retain.model.context import ContextPack
 from retain.remote.verbs import VERBS, Call
 from retain.server.access import Admin, Caller, Reader, Writer, admitted
-from retain.server.reach import needs_operator, reaching
+from retain.server.reach import needs_operator, reaching, setting
 from retain.server.rest.verb_forms import answer_of, form_of, parameters
 from retain.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as
 
@@ -58,6 +58,8 @@ def _allowed(request: Request, caller: Caller, call: Call, given: dict[str, Any]
         caller.needs(Verb.ADMIN)
     if call.tenant or given.get("everybody"):
         caller.needs_tenant()
+    if call.sets:
+        setting(caller, given.get(call.sets))
     if call.operator:
         needs_operator(request, caller)
 
