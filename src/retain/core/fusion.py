@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
-from math import isnan
-from typing import Any, Final, Protocol, overload
+from typing import Any, Final, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -60,7 +59,55 @@ class Told:
     asking: float = 0.0
 
 
-_NOTHING: Final = Told()
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A number for each of some candidates, in two columns."""
+
+    seqs: Any
+    values: Any
+
+    @classmethod
+    def of(cls, given: Given) -> Numbers:
+        """Numbers by candidate as columns, unless they are."""
+        if isinstance(given, cls):
+            return given
+        pairs = dict(given)  # type: ignore[arg-type]  # a mapping, or pairs
+        return cls(np.array(list(pairs), np.int64), np.array(list(pairs.values()), np.float64))
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def beside(self, candidates: Any, missing: float = _NONE) -> Any:
+        """The column of other candidates, which stand in the order of their numbers."""
+        column = np.full(len(candidates), missing)
+        if len(candidates) and len(self):
+            places = np.minimum(np.searchsorted(candidates, self.seqs), len(candidates) - 1)
+            there = candidates[places] == self.seqs
+            column[places[there]] = self.values[there]
+        return column
+
+
+NO_NUMBERS: Final = Numbers(np.zeros(0, np.int64), np.zeros(0))
+Given: TypeAlias = Numbers | Mapping[int, float] | Sequence[tuple[int, float]]
+"""Numbers by candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Telling:
+    """What the text channel knows of some candidates besides their words, in columns."""
+
+    seqs: Any
+    speaker: Any
+    asking: Any
+
+    @classmethod
+    def of(cls, given: Telling | Mapping[int, Features] | None) -> Telling:
+        """The same as columns, unless it is."""
+        if isinstance(given, cls):
+            return given
+        known: Mapping[int, Features] = given or {}  # type: ignore[assignment]
+        speaker, asking = ([getattr(one, name) for one in known.values()] for name in ("speaker", "asking"))
+        return cls(np.array(list(known), np.int64), np.array(speaker, np.float64), np.array(asking, np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +146,9 @@ class Ranking(Sequence[Scored]):
 
     def _told(self, name: str, part: slice, count: int) -> list[float | None]:
         column = self.parts.get(name)
-        return [None] * count if column is None else [None if isnan(one) else one for one in column[part].tolist()]
+        if column is None:
+            return [None] * count
+        return [one if one == one else None for one in column[part].tolist()]  # noqa: PLR0124 - NaN is not itself
 
     def best(self, count: int) -> list[int]:
         """The numbers of the first."""
@@ -113,45 +162,55 @@ class Ranking(Sequence[Scored]):
 
 
 def fuse(
-    text: Sequence[tuple[int, float]],
-    dense: Mapping[int, float],
+    text: Given,
+    dense: Given,
     *,
     near: Collection[int],
     min_score: float | None = None,
     text_counts: bool = True,
-    told: Mapping[int, Features] | None = None,
-    entities: Mapping[int, float] | None = None,
+    told: Telling | Mapping[int, Features] | None = None,
+    entities: Given | None = None,
 ) -> Ranking:
     """Candidates, best first.
 
     ``dense`` holds the cosine of every candidate that has a vector, ``near`` those the dense channel itself found:
     only these must reach ``min_score``; what the text found stays.
     """
-    keyword = _relative(text) if text_counts else {}
-    found = near if min_score is None else [seq for seq in near if max(0.0, dense[seq]) >= min_score]
-    known, named = told or {}, entities or {}
-    chosen = list({*keyword, *found, *named})
-    features = [known.get(seq, _NOTHING) for seq in chosen]
-    words, cosines = _column(chosen, keyword), _column(chosen, dense)
-    speaker, asking = np.array([one.speaker for one in features]), np.array([one.asking for one in features])
-    reach = (1.0 if keyword else 0.0) + (1.0 if dense else 0.0) + (SPEAKER if speaker.any() else 0.0)
+    keyword = _relative(Numbers.of(text)) if text_counts else NO_NUMBERS
+    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), Telling.of(told)
+    seqs = np.unique(np.concatenate([keyword.seqs, _reaching(near, meaning, min_score), named.seqs]))
+    words, cosines = keyword.beside(seqs), meaning.beside(seqs)
+    speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
+    reach = (1.0 if len(keyword) else 0.0) + (1.0 if len(meaning) else 0.0) + (SPEAKER if speaker.any() else 0.0)
     semantic = _clamped(cosines)
     totals = _filled(words) + _filled(semantic) + SPEAKER * speaker - ASKING * asking
     parts = {"semantic": semantic, "keyword": words, "speaker": _or_none(speaker), "asking": _or_none(asking)}
-    if named:
-        parts["entity"] = _column(chosen, named)
+    if len(named):
+        parts["entity"] = named.beside(seqs)
         totals += ENTITY * _filled(parts["entity"])
-    scores, seqs = _clamped(totals / (reach or 1.0)), np.array(chosen, dtype=np.int64)
+    scores = _clamped(totals / (reach or 1.0))
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
     order = np.lexsort((-seqs, -_filled(cosines), -scores))
     return Ranking(seqs, scores, totals, reach or 1.0, parts).ordered(order)
+
+
+def _reaching(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
+    """Those of ``near`` that come near enough."""
+    seqs = np.fromiter(near, np.int64, len(near)) if not isinstance(near, np.ndarray) else near
+    if least is None or not len(seqs):
+        return seqs
+    order = np.argsort(seqs)
+    reached = np.maximum(0.0, cosines.beside(seqs[order])) >= least
+    return seqs[order][reached]
 
 
 def with_words(ranked: Ranking, similarity: Mapping[int, float]) -> Ranking:
     """The ranking after its best were compared word by word; the others stay behind those."""
     if not similarity:
         return ranked
-    alike = _column(ranked.seqs.tolist(), similarity)
+    order = np.argsort(ranked.seqs)
+    alike = np.empty(len(ranked))
+    alike[order] = Numbers.of(similarity).beside(ranked.seqs[order])
     totals = ranked.totals + WORDS * _filled(alike, min(similarity.values()))
     reach = ranked.reach + WORDS
     parts = {**ranked.parts, "words": alike}
@@ -186,15 +245,16 @@ def reciprocal(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, f
     return {seq: score / best for seq, score in total.items()}
 
 
-def _relative(text: Sequence[tuple[int, float]]) -> dict[int, float]:
-    best = max((score for _, score in text), default=0.0)
+def _relative(text: Numbers) -> Numbers:
+    best = text.values.max() if len(text) else 0.0
     if best <= 0.0:  # BM25 may be zero or negative for words every row has; matching still counts for something
-        return dict.fromkeys((seq for seq, _ in text), 1.0)
-    return {seq: score / best if score > 0.0 else 0.0 for seq, score in text}
+        return Numbers(text.seqs, np.ones(len(text)))
+    return Numbers(text.seqs, np.maximum(text.values, 0.0) / best)
 
 
-def _column(seqs: Sequence[int], values: Mapping[int, float]) -> Any:
-    return np.array([values.get(seq, _NONE) for seq in seqs], dtype=np.float64)
+def _or_zero(told: Numbers, seqs: Any) -> Any:
+    """A column that mostly says nothing."""
+    return told.beside(seqs, 0.0) if told.values.any() else np.zeros(len(seqs))
 
 
 def _filled(column: Any, value: float = 0.0) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from retain.core.planner import OVER_CAP, Plan
@@ -33,19 +34,8 @@ async def receipt(parts: Parts, receipt_id: str) -> Receipt | None:
     return Receipt.from_dict(body) if body else None
 
 
-async def accounted(parts: Parts, asked: Asked, found: Material, planned: Plan) -> ContextPack:
-    """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
-    given = _receipt(parts, asked, found, planned)
-    receipt_id = given.id
-    try:
-        await parts.ledger.write(partial(_recorded, parts=parts, scope=asked.scope, given=given, found=found))
-    except StorageError as error:
-        receipt_id = ""
-        asked.degraded.append({"step": "receipt", **error.as_dict()})
-    parts.watch.laps("context", asked.ms)
-    parts.watch.gated(str(asked.gate.route))
-    tell("complete", asked, count=len(planned.chosen), tier=_tier(parts, asked))
-    log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in planned.chosen]))
+def packed(asked: Asked, planned: Plan) -> ContextPack:
+    """What is shown, under the number of the receipt that is still to be kept."""
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
     return ContextPack(
         text=planned.text,
@@ -56,27 +46,40 @@ async def accounted(parts: Parts, asked: Asked, found: Material, planned: Plan) 
         tokens=planned.tokens,
         budget=asked.budget,
         gate=asked.gate,
-        receipt_id=receipt_id,
+        receipt_id=new_id(),
         degraded=tuple(asked.degraded),
         warnings=(f"{left_out} of the things to keep in mind are over the cap and not shown",) if left_out else (),
     )
+
+
+async def accounted(parts: Parts, asked: Asked, pack: ContextPack, found: Material, planned: Plan) -> ContextPack:
+    """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
+    parts.watch.laps("context", asked.ms)
+    parts.watch.gated(str(asked.gate.route))
+    tell("complete", asked, count=len(planned.chosen), tier=_tier(parts, asked))
+    log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in planned.chosen]))
+    given = _receipt(parts, asked, pack, found, planned)
+    try:
+        await parts.ledger.note(partial(_recorded, parts=parts, scope=asked.scope, given=given, found=found))
+    except StorageError as error:
+        return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
+    return pack
 
 
 async def _recorded(tx: Tx, *, parts: Parts, scope: Scope, given: Receipt, found: Material) -> None:
     policy = parts.policy.retrieval
     shown = [found.rows[one.id] for one in given.chosen]
     await tx.links.used([(one.record.seq, one.link.scope) for one in shown], given.created_at)
-    await tx.receipts.put(scope, given.id, given.as_dict(), given.created_at)
+    await tx.receipts.put(scope, given.id, given.as_stored(), given.created_at)
     oldest = instant(moment(given.created_at) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
 
 
-def _receipt(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Receipt:
-    masking = RedactPolicy(**{kind: Action(action) for kind, action in parts.policy.curation.redact})
+def _receipt(parts: Parts, asked: Asked, pack: ContextPack, found: Material, planned: Plan) -> Receipt:
     return Receipt(
-        id=new_id(),
+        id=pack.receipt_id,
         created_at=asked.now,
-        query=redact(asked.query, masking).text[:_QUERY_CHARS],
+        query=redact(asked.query, _masking(parts.policy.curation.redact)).text[:_QUERY_CHARS],
         gate=asked.gate,
         budget=asked.budget,
         tokens=planned.tokens,
@@ -89,6 +92,11 @@ def _receipt(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Rece
         ms=dict(asked.ms),
         degraded=tuple(asked.degraded),
     )
+
+
+@lru_cache(maxsize=16)
+def _masking(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
+    return RedactPolicy(**{kind: Action(action) for kind, action in wanted})
 
 
 def _tier(parts: Parts, asked: Asked) -> str:

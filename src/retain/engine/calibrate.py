@@ -101,7 +101,8 @@ async def forget(tx: Tx, scope: Scope) -> None:
 
 
 def _held(parts: Parts) -> Held:
-    return _HELD.setdefault(parts.ledger, Held())
+    """By what all who share a store share, whatever they reach of it: their ledgers are made anew for each of them."""
+    return _HELD.setdefault(parts.texts, Held())
 
 
 def _is_outgrown(null: Null, rows: int) -> bool:
@@ -178,8 +179,7 @@ def _shrunk(own: Any, usual: float) -> Any:
 async def closeness(parts: Parts, signature: str, null: Null, cosines: Mapping[int, float]) -> dict[int, float]:
     """How close each memory is to a question, from its cosine: in standard deviations above unrelated questions."""
     probes = await probe_vectors(parts, signature)
-    rows = await parts.ledger.peek(lambda tx: tx.vectors.rows_of(parts.tenant_id, signature, list(cosines)))
-    vectors = {row.seq: row.vector for row in rows}
+    vectors = dict(await parts.ledger.peek(lambda tx: tx.vectors.many(parts.tenant_id, signature, list(cosines))))
     if not vectors:
         return {}
     memories = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from retain.core.analyze import query_terms
 from retain.core.check import checked_text
 from retain.core.fence import Fence
-from retain.core.gate import DEPENDS_ON_WHO_ASKS, checked_mode
-from retain.core.planner import Plan, plan, sizes
-from retain.engine.account import accounted, tell
+from retain.core.gate import checked_mode
+from retain.core.planner import Plan, plan
+from retain.engine.account import accounted, packed, tell
 from retain.engine.asking import EVERYBODY
+from retain.engine.context_hits import find
 from retain.engine.fencing import fence_of
 from retain.engine.gating import gate
 from retain.engine.parts import Parts
 from retain.engine.pause import not_shown
-from retain.engine.projects import PREFIX
 from retain.engine.ranking import Hit
-from retain.engine.read import SearchRequest, hits_of
-from retain.engine.read import check as checked_search
-from retain.engine.relevance import relevance
 from retain.engine.remember import scope_in
 from retain.engine.requests import ContextRequest
 from retain.engine.surface import Material, Surfacing, day_of, material
@@ -34,21 +31,15 @@ from retain.model.context import NO_GATE, ContextPack, Dropped
 from retain.model.context_gate import GateDecision, GateMode, Route
 from retain.model.entity import USER
 from retain.model.instant import Instant, instant, moment, parse_when
-from retain.model.memory import Layer
-from retain.model.query import Condition, Op, Where
 from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from retain.ports.glance import seen
 
 MOST_TOKENS: Final = 16_000
-_LITTLE: Final = 20
 _NAMES: Final = 200
-LAYERS: Final[dict[Route, tuple[str, ...]]] = {
-    Route.NONE: (),
-    Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
-    Route.PINNED: (Layer.FACT,),
-    Route.EPISODE: (Layer.FACT, Layer.EPISODE),
-    Route.TRANSCRIPT: (Layer.TURN,),
-}
+
+
+Kept: TypeAlias = Callable[[], Coroutine[Any, Any, ContextPack]]
+"""Keeps the account of a block, and gives the block with what became of that."""
 
 
 @dataclass(slots=True)
@@ -86,20 +77,31 @@ class Asked:
 
 async def context(parts: Parts, request: ContextRequest) -> ContextPack:
     """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
+    pack, kept = await shown(parts, request)
+    return pack if kept is None else await kept()
+
+
+async def shown(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Kept | None]:
+    """The same, and what is left to do: to keep the account of it, for somebody who has other things to do first."""
     asked = check(parts, request)
     if reason := not_shown(parts):
-        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason))
+        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
     if asked.budget == 0:
-        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0"))
+        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
     look = partial(_looked, parts, asked)
     key, held = await (look() if asked.mode is GateMode.LLM else parts.together(look))
     if isinstance(held, ContextPack):
-        return held
+        return held, None
     found, planned = held
-    pack = await accounted(parts, asked, found, planned)
-    if key is not None and not pack.degraded:  # what is mended should show at once
-        parts.blocks.put(key, pack, asked.now, _until(parts, asked, found, planned))
-    return pack
+    pack = packed(asked, planned)
+
+    async def kept() -> ContextPack:
+        told = await accounted(parts, asked, pack, found, planned)
+        if key is not None and not told.degraded:  # what is mended should show at once
+            parts.blocks.put(key, told, asked.now, _until(parts, asked, found, planned))
+        return told
+
+    return pack, kept
 
 
 async def _looked(parts: Parts, asked: Asked) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:
@@ -117,9 +119,9 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
     """The block for a checked request, and what it was chosen from; nothing is written."""
     asked.gate = await _gated(parts, asked)
     asked.lap("gate")
-    await _find(parts, asked)
+    await find(parts, asked)
     asked.lap("relevance")
-    known = parts.blocks.known("identity", asked.scope, asked.stamps[0]) if asked.stamps else None
+    known = parts.blocks.known("identity", (asked.scope, parts.bounds), asked.stamps[0]) if asked.stamps else None
     wanted = Surfacing(
         asked.scope,
         asked.hits,
@@ -129,10 +131,11 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         asked.as_of,
         identity=asked.gate.route is Route.IDENTITY,
         nobody=known is not None,
+        checked=parts.alone,
     )
     found = await parts.ledger.read(partial(material, wanted=wanted))
     if asked.stamps and found.nobody:
-        parts.blocks.learn("identity", asked.scope, asked.stamps[0], frozenset())
+        parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
     asked.lap("read")
     planned = _planned(parts, asked, found, await fence_of(parts))
     asked.lap("plan")
@@ -181,9 +184,20 @@ async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
     policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
-    asked.stamps = await parts.ledger.read(partial(_stamps, tenant_id=who.tenant_id, users=_owners(asked)))
+    asked.stamps = await _stamps(parts, who.tenant_id, _owners(asked))
     today = day_of(asked.now, parts.zone)
-    return (who, asked.project, question, asked.budget, asked.mode, asked.route, policy, today, asked.stamps)
+    return (
+        who,
+        parts.bounds,
+        asked.project,
+        question,
+        asked.budget,
+        asked.mode,
+        asked.route,
+        policy,
+        today,
+        asked.stamps,
+    )
 
 
 def _owners(asked: Asked) -> tuple[str, ...]:
@@ -192,9 +206,11 @@ def _owners(asked: Asked) -> tuple[str, ...]:
     return (asked.scope.user_id, EVERYBODY, *project)
 
 
-async def _stamps(tx: Tx, *, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
-    """The state of the store, as far as these users see it."""
-    return tuple([await tx.vectors.stamp(tenant_id, user) for user in users])
+async def _stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+    """The state of the store, as far as these users see it; what is looked at next goes by the same."""
+    found = await parts.ledger.peek(lambda tx: tx.vectors.stamps(tenant_id, users))
+    seen().update(((tenant_id, user), stamp) for user, stamp in zip(users, found, strict=True))
+    return found
 
 
 async def _gated(parts: Parts, asked: Asked) -> GateDecision:
@@ -208,73 +224,17 @@ async def _gated(parts: Parts, asked: Asked) -> GateDecision:
 async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:
     """Whom a message may speak of: who spoke, and whom and what memories name most."""
     scope = asked.scope
-    known = parts.blocks.known("names", scope, asked.stamps[0]) if asked.stamps else None
+    known = parts.blocks.known("names", (scope, parts.bounds), asked.stamps[0]) if asked.stamps else None
     if known is None:
         rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, _NAMES, 0))
         known = frozenset(row.name for row in rows if row.norm != USER)
         if asked.stamps:
-            parts.blocks.learn("names", scope, asked.stamps[0], known)
+            parts.blocks.learn("names", (scope, parts.bounds), asked.stamps[0], known)
     return known | await parts.texts.speakers(scope)
-
-
-async def _find(parts: Parts, asked: Asked) -> None:
-    """Look for what the route wants."""
-    layers = LAYERS[asked.gate.route]
-    if not layers:
-        return
-    policy, who = parts.policy.retrieval, asked.scope
-    wanted = checked_search(
-        parts,
-        SearchRequest(
-            query=asked.query,
-            user_id=who.user_id or None,
-            agent_id=who.agent_id or None,
-            run_id=who.run_id or None,
-            limit=min(policy.candidates, 2 * sum(sizes(asked.budget, policy)[layer] for layer in layers)),
-            filters=_younger(parts, asked),
-            min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
-            layers=layers,
-            as_of=asked.as_of,
-            strategy=policy.strategy or None,
-            project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
-        ),
-    )
-    hits = await hits_of(parts, wanted)
-    asked.hits, asked.degraded = hits.found, hits.degraded
-    asked.lap("search")
-    await _abstain(parts, asked)
-
-
-async def _abstain(parts: Parts, asked: Asked) -> None:
-    """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
-    rate = parts.policy.retrieval.false_injection
-    if not rate or asked.as_of is not None or (asked.mode is not GateMode.ALWAYS and _belongs_anyway(asked)):
-        return
-    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate)
-    kept = {found.record.id for found, _ in judged.kept}
-    reason = judged.reason if judged.nothing else "an unrelated question comes as close"
-    asked.left_out = [Dropped(found.record.id, reason) for found, _ in asked.hits if found.record.id not in kept]
-    asked.hits = judged.kept
-    if judged.note:
-        asked.degraded.append(judged.note)
-
-
-def _belongs_anyway(asked: Asked) -> bool:
-    """Whether the gate's word is enough: who the user is matters as a whole, or there is little to choose from."""
-    whole = asked.gate.route is Route.IDENTITY or asked.gate.reason == DEPENDS_ON_WHO_ASKS
-    return whole or asked.route is not None or len(asked.hits) < _LITTLE
 
 
 def _strategy(parts: Parts) -> str:
     return parts.policy.retrieval.strategy or parts.policy.strategy
-
-
-def _younger(parts: Parts, asked: Asked) -> Where | None:
-    """How far back turns are looked for."""
-    days = parts.policy.retrieval.transcript_days
-    if asked.gate.route is not Route.TRANSCRIPT or not days:
-        return None
-    return Condition("occurred_at", Op.GTE, instant(moment(asked.at) - timedelta(days=days)))
 
 
 def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:

@@ -7,7 +7,7 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
 from retain.core.filters import Filters
@@ -19,6 +19,9 @@ from retain.engine.tuning import tuned, tuned_for
 from retain.engine.workshop import IN_BACKGROUND
 from retain.model.context import ContextPack
 from retain.model.scope import Scope
+
+if TYPE_CHECKING:
+    from retain.engine.context import Kept
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,6 +115,14 @@ class Engine:
 
         with self.parts.workshop.call():
             return await context.context(await tuned_for(self.parts, request), request)
+
+    async def shown(self, request: ContextRequest) -> tuple[ContextPack, Kept | None]:
+        """The same before its account is kept, for a service that has a model to ask meanwhile."""
+        await self.open()
+        from retain.engine import context
+
+        with self.parts.workshop.call():
+            return await context.shown(await tuned_for(self.parts, request), request)
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""

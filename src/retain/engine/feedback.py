@@ -140,7 +140,8 @@ async def _recorded(tx: Tx, *, parts: Parts, receipt_id: str, found: Sequence[Us
     hit = [one for one in found if one.used]
     more = {USED: len(hit) - len(before), JUDGED: 0 if receipt.used is not None else len(found)}
     await tx.metrics.count(parts.tenant_id, scope.user_id, now, more)
-    await tx.receipts.amend(parts.tenant_id, receipt.id, replace(receipt, used=tuple(one.id for one in hit)).as_dict())
+    told = replace(receipt, used=tuple(one.id for one in hit))
+    await tx.receipts.amend(parts.tenant_id, receipt.id, told.as_stored())
     for one in hit:
         record = await tx.memories.current(parts.tenant_id, one.id)
         if record is None or one.id in before:

@@ -112,14 +112,16 @@ def _offset(request: ListRequest, limit: int) -> int:
 
 def _at_least(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
-        raise InvalidInput(f"{name} must be a whole number from {least}, not {value!r}")
+        raise InvalidInput(
+            f"{name} must be a whole number from {least}, not {value!r}", hint=f"{least} is the first one"
+        )
     return value
 
 
 async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
-    events = await parts.ledger.peek(lambda tx: tx.events.of(parts.tenant_id, wanted))
+    events = await parts.ledger.read(lambda tx: tx.events.of(parts.tenant_id, wanted))
     return [history_line(event) for event in events]
 
 

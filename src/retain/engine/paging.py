@@ -77,7 +77,7 @@ def _offset(request: PageRequest, limit: int) -> int:
 
 def _counted(parts: Parts, request: PageRequest) -> str | None:
     """Whose uses are counted: a user's, or ('') everybody's; None for who reaches an agent, by whom nothing is told."""
-    if parts.bounds is not None and not parts.bounds.user_id:
+    if parts.bounds is not None and parts.bounds.agent_id:
         return None
     return parts.scope(request.given).user_id
 

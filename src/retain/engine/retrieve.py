@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from retain.core.analyze import query_terms, terms
-from retain.core.fusion import Ranking, with_words
+from retain.core.fusion import NO_NUMBERS, Numbers, Ranking, Telling, with_words
 from retain.core.naming import NOBODY, Spoken, spoken
 from retain.core.temporal import asked_days
 from retain.engine.embedding import failure_of
@@ -19,7 +19,8 @@ from retain.errors import BackendError, ConfigError, RetainError, StorageError
 from retain.model.query import VectorQuery, WordsQuery
 from retain.model.scope import Scope
 from retain.model.vector import Vector
-from retain.ports.texts import TextHit
+from retain.ports.index import DenseHits
+from retain.ports.texts import TextHits
 
 _PUT_IN: Final = frozenset({"i", "my"})
 
@@ -61,12 +62,18 @@ class Question:
 class Candidates:
     """What the channels found. ``cosines`` covers every candidate that has a vector."""
 
-    text: list[tuple[int, float]]
-    cosines: dict[int, float]
-    near: frozenset[int]
-    told: dict[int, TextHit]
+    text: Numbers
+    cosines: Numbers
+    near: Any
+    told: Telling
+    own_words: Any
     exhausted: bool
     entities: dict[int, float] = field(default_factory=dict)
+
+    def in_own_words(self, seqs: list[int]) -> dict[int, bool]:
+        """Which of these are held in somebody's own words."""
+        own = set(self.told.seqs[self.own_words].tolist())
+        return {seq: seq in own for seq in seqs}
 
 
 async def understood(parts: Parts, wanted: Wanted) -> Understood:
@@ -183,21 +190,34 @@ async def _entities(parts: Parts, question: Question, among: frozenset[int] | No
 
 async def _by_channel(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
     hits = await _text(parts, question, depth, among)
-    text = [(hit.seq, hit.score) for hit in hits]
-    told = {hit.seq: hit for hit in hits}
     if not question.vectors:
-        return Candidates(text, {}, frozenset(), told, exhausted=len(text) < depth)
+        return _of_text(hits, depth)
     try:
-        dense = await parts.index.search(_vector_query(question, depth, among, tuple(told)))
+        also = tuple(hits.seqs.tolist())
+        dense = DenseHits.of(await parts.index.search(_vector_query(question, depth, among, also)))
     except BackendError as error:  # a store outside this process is down: what the text found still counts
         question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
-        return Candidates(text, {}, frozenset(), told, exhausted=len(text) < depth)
-    near = frozenset(hit.seq for hit in dense[:depth] if not hit.extra)
-    cosines = {hit.seq: hit.cosine for hit in dense}
-    for hit in await _features(parts, question, tuple(seq for seq in near if seq not in told)):
-        told[hit.seq] = hit
-    return Candidates(text, cosines, near, told, exhausted=len(text) < depth and len(near) < depth)
+        return _of_text(hits, depth)
+    found = _of_text(hits, depth)
+    found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
+    others = await _features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
+    found.told, found.own_words = _told(hits, others)
+    found.exhausted = found.exhausted and len(found.near) < depth
+    return found
+
+
+def _of_text(hits: TextHits, depth: int) -> Candidates:
+    told, own = _told(hits)
+    return Candidates(Numbers(hits.seqs, hits.scores), NO_NUMBERS, NO_NUMBERS.seqs, told, own, len(hits) < depth)
+
+
+def _told(*hits: TextHits) -> tuple[Telling, Any]:
+    """What the text channel knows of all these besides their words."""
+    seqs, speaker, asking, own = (
+        np.concatenate([getattr(one, name) for one in hits]) for name in ("seqs", "speaker", "asking", "own_words")
+    )
+    return Telling(seqs, speaker, asking), own
 
 
 def _vector_query(question: Question, depth: int, among: frozenset[int] | None, also: tuple[int, ...]) -> VectorQuery:
@@ -207,24 +227,25 @@ def _vector_query(question: Question, depth: int, among: frozenset[int] | None, 
     )
 
 
-async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> list[TextHit]:
+async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
     if not question.words:
-        return []
+        return TextHits.of(())
     asked = WordsQuery(question.words, depth, question.scope, question.layers, among, named=_named(question))
     try:
-        return list(await parts.texts.search(asked))
+        return TextHits.of(await parts.texts.search(asked))
     except StorageError as error:
         question.words = []
         question.degraded.append({"channel": "text", **error.as_dict()})
-        return []
+        return TextHits.of(())
 
 
-async def _features(parts: Parts, question: Question, seqs: tuple[int, ...]) -> list[TextHit]:
+async def _features(parts: Parts, question: Question, seqs: Any) -> TextHits:
     """What the text channel knows of what only the dense channel found."""
-    if not seqs or not question.words:
-        return []
-    return list(
-        await parts.texts.search(WordsQuery((), 0, question.scope, question.layers, also=seqs, named=_named(question)))
+    if not len(seqs) or not question.words:
+        return TextHits.of(())
+    also, named = tuple(seqs.tolist()), _named(question)
+    return TextHits.of(
+        await parts.texts.search(WordsQuery((), 0, question.scope, question.layers, also=also, named=named))
     )
 
 
@@ -237,7 +258,6 @@ async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found:
     """The ranking, after its best were compared with the question word by word where the model tells words."""
     if not question.asked or not question.vectors or not question.words:
         return ranked
-    told = found.told
-    best = {seq: seq in told and told[seq].own_words for seq in ranked.best(CANDIDATES)}
+    best = found.in_own_words(ranked.best(CANDIDATES))
     alike = await similarities(parts, question.scope, question.signature, question.asked, best)
     return with_words(ranked, alike)

@@ -51,6 +51,9 @@ class Surfacing:
     nobody: bool = False
     """Whether it is known already that there is nothing to say about who the user is."""
 
+    checked: bool = False
+    """Whether the hits were looked up just now, and nothing was waited for since."""
+
 
 @dataclass(slots=True)
 class Material:
@@ -102,9 +105,10 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
 
 async def _still_there(tx: Tx, wanted: Surfacing) -> set[int]:
     """Which hits still hold: models may have been asked since they were looked up."""
-    if not wanted.hits:
-        return set()
-    seqs = Condition("seq", Op.IN, tuple(found.record.seq for found, _ in wanted.hits))
+    found = [found.record.seq for found, _ in wanted.hits]
+    if not found or wanted.checked:
+        return set(found)
+    seqs = Condition("seq", Op.IN, tuple(found))
     tenant = Condition("tenant_id", Op.EQ, wanted.scope.tenant_id)
     held = current() if wanted.as_of is None else valid_at(wanted.as_of)
     return set(await tx.memories.seqs(And((tenant, seqs, held, unexpired(wanted.as_of or wanted.now)))))

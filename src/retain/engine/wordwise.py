@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +40,7 @@ async def similarities(
     What is held in a speaker's own words (True) may be asked for in other words than what is told about one (False).
     """
     found: dict[int, float] = {}
-    vocabulary = sorted({term for one in asked.values() for word in one.words for term in terms(word)})
+    vocabulary = sorted({term for one in asked.values() for word in one.words for term in _terms(word)})
     around = await parts.texts.around(scope, list(seqs), vocabulary)
     wanted = set(seqs) | {near for beside in around.near.values() for near, _ in beside}
     rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, wanted))
@@ -68,7 +69,12 @@ def _weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
     """How much a word tells; signs tell nothing, nor do the words put in for a name."""
     if word in asked.left_out:
         return 0.0
-    return min((rarity.get(term, 0.0) for term in terms(word)), default=0.0)
+    return min((rarity.get(term, 0.0) for term in _terms(word)), default=0.0)
+
+
+@lru_cache(maxsize=4096)  # the little words of a question are those of the last one
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(terms(word))
 
 
 def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 from retain.model.context_gate import GateDecision, Route
@@ -77,23 +79,30 @@ class Receipt:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
+        return {**self._as_dict(), "dropped": tuple(map(_plain, self.dropped))}
+
+    def as_stored(self) -> dict[str, Any]:
+        """The same in less room: most of what is dropped is dropped for one reason."""
+        runs = groupby(self.dropped, key=attrgetter("reason"))
+        return {**self._as_dict(), "dropped": [[reason, [one.id for one in some]] for reason, some in runs]}
+
+    def _as_dict(self) -> dict[str, Any]:
         held = {name: getattr(self, name) for name in _RECEIPT}
         return {
             **held,
             "gate": asdict(self.gate),
             "chosen": tuple(map(_plain, self.chosen)),
-            "dropped": tuple(map(_plain, self.dropped)),
             "ms": dict(self.ms),
             "degraded": tuple(map(deepcopy, self.degraded)),
         }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Receipt:
-        """What ``as_dict`` gave, also after a way through JSON."""
+        """What ``as_dict`` or ``as_stored`` gave, also after a way through JSON."""
         inner = {
             "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
             "chosen": tuple(Chosen(**one) for one in body["chosen"]),
-            "dropped": tuple(Dropped(**one) for one in body["dropped"]),
+            "dropped": tuple(one for run in body["dropped"] for one in _dropped(run)),
             "degraded": tuple(body["degraded"]),
             "used": tuple(body["used"]) if body.get("used") is not None else None,
         }
@@ -144,6 +153,14 @@ class ContextPack:
 
 _RECEIPT: Final = tuple(one.name for one in fields(Receipt))
 _PACK: Final = tuple(one.name for one in fields(ContextPack))
+
+
+def _dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
+    """One that was dropped, or a reason and the ids of all that were dropped for it."""
+    if isinstance(run, Mapping):
+        return (Dropped(**run),)
+    reason, ids = run
+    return (Dropped(one, reason) for one in ids)
 
 
 def _plain(one: Section | Citation | Chosen | Dropped) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, overload
 
 from retain.model.query import VectorQuery
 
@@ -14,6 +15,48 @@ class DenseHit(NamedTuple):
     seq: int
     cosine: float
     extra: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseHits(Sequence[DenseHit]):
+    """Hits in columns (arrays), of which the first ``near`` are not ``extra``; one is made only where it is needed."""
+
+    seqs: Any
+    cosines: Any
+    near: int
+
+    @classmethod
+    def of(cls, hits: Sequence[DenseHit]) -> DenseHits:
+        """Hits as columns, unless they are; those that are ``extra`` come last."""
+        if isinstance(hits, cls):
+            return hits
+        import numpy as np
+
+        ordered = sorted(hits, key=lambda hit: hit.extra)
+        seqs = np.array([hit.seq for hit in ordered], np.int64)
+        cosines = np.array([hit.cosine for hit in ordered], np.float64)
+        return cls(seqs, cosines, sum(not hit.extra for hit in hits))
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __iter__(self) -> Iterator[DenseHit]:
+        extra = (at >= self.near for at in range(len(self)))
+        return map(DenseHit, self.seqs.tolist(), self.cosines.tolist(), extra)
+
+    @overload
+    def __getitem__(self, at: int) -> DenseHit: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[DenseHit]: ...
+
+    def __getitem__(self, at: int | slice) -> DenseHit | list[DenseHit]:
+        return list(self)[at]
 
 
 class VectorIndex(Protocol):

@@ -192,6 +192,10 @@ class Ledger(Protocol):
         """Run a unit that changes only who works on what, as one transaction that waits for nobody who writes."""
         ...
 
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit as one transaction that does not wait for the disk: it outlives this process, but no power cut."""
+        ...
+
     def of(self, tenant_id: str) -> Ledger:
         """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
         ...

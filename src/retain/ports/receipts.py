@@ -20,6 +20,10 @@ class Receipts(Protocol):
         """The body of a receipt, or None."""
         ...
 
+    async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
+        """Who was asked about, and the body of a receipt, or None."""
+        ...
+
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Who was asked about, or None."""
         ...

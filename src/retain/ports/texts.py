@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, overload
 
 from retain.model.query import WordsQuery
 from retain.model.scope import Scope
@@ -23,6 +23,44 @@ class TextHit(NamedTuple):
     speaker: float = 0.0
     asking: float = 0.0
     own_words: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextHits(Sequence[TextHit]):
+    """Hits in columns (arrays): most are never looked at, so one is made only where it is asked for."""
+
+    seqs: Any
+    scores: Any
+    speaker: Any
+    asking: Any
+    own_words: Any
+
+    @classmethod
+    def of(cls, hits: Sequence[TextHit]) -> TextHits:
+        """Hits as columns, unless they are."""
+        if isinstance(hits, cls):
+            return hits
+        import numpy as np
+
+        kinds = (np.int64, np.float64, np.float64, np.float64, np.bool_)
+        columns = zip(*hits, strict=True) if hits else ((),) * len(kinds)
+        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def __iter__(self) -> Iterator[TextHit]:
+        columns = (self.seqs, self.scores, self.speaker, self.asking, self.own_words)
+        return map(TextHit, *(column.tolist() for column in columns))
+
+    @overload
+    def __getitem__(self, at: int) -> TextHit: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[TextHit]: ...
+
+    def __getitem__(self, at: int | slice) -> TextHit | list[TextHit]:
+        return list(self)[at]
 
 
 @dataclass(slots=True)

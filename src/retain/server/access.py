@@ -22,6 +22,7 @@ from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from retain.model.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
+    from retain.engine.parts import Parts
     from retain.server.state import State
 
 _SECONDS: Final = 5.0
@@ -62,6 +63,7 @@ class Doorkeeper:
         self._known: OrderedDict[str, tuple[float, ApiKey | Recognised]] = OrderedDict()
         self._changes = 0
         self._noted: dict[str, float] = {}
+        self._acting: dict[tuple[str, str | None, str | None], tuple[Parts, AsyncMemory]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
@@ -123,9 +125,19 @@ class Doorkeeper:
 
     def _caller(self, known: ApiKey | Recognised) -> Caller:
         key = known if isinstance(known, ApiKey) else known.key
-        who = key.subjects
-        memory = self._memory.acting_for(key.tenant_id, user_id=who.user_id or None, agent_id=who.agent_id or None)
-        return Caller(key, memory, None if isinstance(known, ApiKey) else known)
+        return Caller(key, self._reached(key), None if isinstance(known, ApiKey) else known)
+
+    def _reached(self, key: ApiKey) -> AsyncMemory:
+        """The memory as a key reaches it: made once for all who reach the same."""
+        parts = self._memory._engine.parts  # noqa: SLF001 - whether it is still the one
+        reach = (key.tenant_id, key.subjects.user_id or None, key.subjects.agent_id or None)
+        held = self._acting.get(reach)
+        if held is None or held[0] is not parts:
+            if len(self._acting) >= _ENTRIES:
+                self._acting.clear()
+            tenant, user, agent = reach
+            held = self._acting[reach] = parts, self._memory.acting_for(tenant, user_id=user, agent_id=agent)
+        return held[1]
 
 
 def _named(token: str) -> str:

@@ -158,6 +158,10 @@ class PostgresLedger(PostgresCopies):
         """Run a unit that numbers nothing, and so need not wait for the tenant's turn."""
         return await self._whole(self._writing(work, _ASIDE))
 
+    async def note(self, work: Work[T]) -> T:
+        """The same: what is noted numbers nothing."""
+        return await self.aside(work)
+
     async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> Listener:
         """Ring when something becomes due."""
         await self.open()

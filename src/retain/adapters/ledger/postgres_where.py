@@ -22,6 +22,7 @@ from retain.adapters.ledger.where import (
     joined,
     untrue,
 )
+from retain.adapters.ledger.where_shapes import Shapes
 from retain.model.query import Where
 
 _WHOLE: Final = 2.0**53
@@ -44,9 +45,12 @@ class PostgresDialect:
         return _JsonKey(key, self, column)
 
 
-def compiled(where: Where) -> tuple[str, list[Any]]:
-    """A boolean expression in brackets, and its parameters in order."""
+def _compiled(where: Where) -> tuple[str, list[Any]]:
     return compile_where(where, PostgresDialect())
+
+
+compiled: Final = Shapes(_compiled)
+"""A boolean expression in brackets, and its parameters in order."""
 
 
 @dataclass(frozen=True, slots=True)

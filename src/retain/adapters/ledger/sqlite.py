@@ -107,6 +107,10 @@ class SqliteLedger(SqliteCopies):
         """Run a unit as any other one that writes: there is one place to write in a file."""
         return await self.write(work)
 
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit as one transaction that does not wait for the disk, unless one does that it is stored with."""
+        return await told(work, lambda unit: self._io.run(lambda: self._write(unit, synced=False)))
+
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
         """This ledger: a file has no walls between tenants."""
         return self
@@ -119,9 +123,9 @@ class SqliteLedger(SqliteCopies):
         """Close every connection."""
         await self._io.run(self._close)
 
-    def _write(self, work: Work[T]) -> T:
+    def _write(self, work: Work[T], *, synced: bool = True) -> T:
         with translating(self._where):
-            return self._queue.run(work)
+            return self._queue.run(work, synced=synced)
 
     def _read(self, work: Work[T]) -> T:
         if self._config.path is None:  # one connection is the whole store, so reads take their turn

@@ -2,7 +2,8 @@
 
 SQLite has one writer at a time. Threads that would only wait for each other hand their unit of work to
 whoever holds the connection; that one runs all that wait in one transaction, each in its own savepoint, and
-commits once. A unit that fails rolls back alone. Nobody is told "done" before the commit is on disk.
+commits once. A unit that fails rolls back alone. Nobody is told "done" before the commit is on disk, but those who did
+not ask for that.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _SHARED: Final = 64
 class _Job(Generic[T]):
     """One unit of work and what became of it."""
 
-    def __init__(self, work: Work[T]) -> None:
-        self._work = work
+    def __init__(self, work: Work[T], *, synced: bool) -> None:
+        self._work, self.synced = work, synced
         self.done = False
         self.error: Exception | None = None
         self._value: Any = None
@@ -51,9 +52,9 @@ class WriteQueue:
         self.turn = threading.Lock()
         """Whoever holds it may use the write connection."""
 
-    def run(self, work: Work[T]) -> T:
-        """The result of a unit, after its commit."""
-        job = _Job(work)
+    def run(self, work: Work[T], *, synced: bool = True) -> T:
+        """The result of a unit, after its commit, which is on disk when this unit or one beside it wants that."""
+        job = _Job(work, synced=synced)
         self._waiting.append(job)
         try:
             with self.turn:
@@ -76,6 +77,7 @@ class WriteQueue:
         try:
             connection = self._connection()
             connection.rollback()  # whatever an interrupted thread left open
+            connection.sync(wanted=any(job.synced for job in jobs))
             if len(jobs) == 1:
                 _alone(connection, jobs[0])
             else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from retain.adapters.text.partition import TextPartition
 from retain.model.query import WordsQuery
-from retain.ports.texts import TextHit
+from retain.ports.texts import TextHits
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -18,32 +18,34 @@ TWO_AWAY: Final = 0.25
 _MARGIN: Final = 8.0  # the words of the day and the speaker, which every row has
 _LEAST_IDF: Final = 1e-6
 _LINKS: Final = 2  # a memory may be linked to a user in several runs
+_NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
-def found(partition: TextPartition, query: WordsQuery) -> list[TextHit]:
+def found(partition: TextPartition, query: WordsQuery) -> TextHits:
     """The best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
     if not partition.count:
-        return []
+        return TextHits.of(())
     speaker = partition.shared.speakers.known(query.named) if query.named else -1
-    hits = _matching(partition, query, speaker) if query.words else []
-    if not query.also:
-        return hits
-    known = {hit.seq for hit in hits}
-    others = [at for at in _places(partition, query.also) if _seq(partition, at) not in known]
-    return hits + _hits(partition, others, np.zeros(len(others)), speaker)
+    places, scores = _matching(partition, query) if query.words else (_NOWHERE, _NOWHERE)
+    if query.also:
+        seqs, others = partition.shared.columns.seqs, _places(partition, query.also)
+        others = others[~np.isin(seqs[others], seqs[places])]
+        places, scores = np.concatenate([places, others]), np.concatenate([scores, np.zeros(len(others))])
+    return _hits(partition, places, scores, speaker)
 
 
-def _matching(partition: TextPartition, query: WordsQuery, speaker: int) -> list[TextHit]:
+def _matching(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any]:
+    """Where the best stand, best first, and their scores."""
     allowed = _allowed(partition, query)
     scores = _scores(partition, query.words)
     matching = np.nonzero(scores > 0 if allowed is None else (scores > 0) & allowed)[0]
     best = _once(partition, _best(scores, matching, _LINKS * query.limit), query.limit)
-    return _hits(partition, best, scores[best], speaker)
+    return best, scores[best]
 
 
 def around(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
     """For each memory, those said right before and after it with their distance."""
-    return {_seq(partition, at): _near(partition, at) for at in _places(partition, seqs)}
+    return {_seq(partition, at): _near(partition, at) for at in _places(partition, seqs).tolist()}
 
 
 def rarity(partition: TextPartition, word: str) -> float:
@@ -136,24 +138,19 @@ def _best(scores: Any, places: Any, limit: int) -> Any:
     return places[np.lexsort((-places, -scores[places]))]
 
 
-def _once(partition: TextPartition, places: Any, limit: int) -> list[int]:
+def _once(partition: TextPartition, places: Any, limit: int) -> Any:
     """The first places, one for each memory: it may be linked more than once."""
-    kept: dict[int, int] = {}
-    for seq, at in zip(partition.shared.columns.seqs[places].tolist(), places.tolist(), strict=True):
-        if len(kept) == limit:
-            break
-        kept.setdefault(seq, at)
-    return list(kept.values())
+    _, first = np.unique(partition.shared.columns.seqs[places], return_index=True)
+    return places[np.sort(first)[:limit]]
 
 
-def _places(partition: TextPartition, seqs: Sequence[int]) -> list[int]:
+def _places(partition: TextPartition, seqs: Sequence[int]) -> Any:
     if not seqs or not partition.rows:
-        return []
+        return _NOWHERE
     known = partition.shared.columns.seqs[: partition.rows]
     wanted = np.array(seqs, dtype=np.int64)
     places = np.minimum(np.searchsorted(known, wanted), partition.rows - 1)
-    found: list[int] = places[known[places] == wanted].tolist()
-    return found
+    return places[known[places] == wanted]
 
 
 def _near(partition: TextPartition, at: int) -> list[tuple[int, int]]:
@@ -172,9 +169,9 @@ def _seq(partition: TextPartition, at: int) -> int:
     return int(partition.shared.columns.seqs[at])
 
 
-def _hits(partition: TextPartition, places: list[int], scores: Any, speaker: int) -> list[TextHit]:
+def _hits(partition: TextPartition, places: Any, scores: Any, speaker: int) -> TextHits:
     columns = partition.shared.columns
-    own = columns.own[places].astype(bool)
-    spoken = (own & (columns.speakers[places] == speaker)).astype(np.float64)
-    told = (columns.seqs[places], scores, spoken, columns.asking[places], own)
-    return list(map(TextHit, *(column.tolist() for column in told)))
+    own = columns.own[places]
+    spoken = own & (columns.speakers[places] == speaker)
+    scored, speaker, asking = (column.astype(np.float64) for column in (scores, spoken, columns.asking[places]))
+    return TextHits(columns.seqs[places], scored, speaker, asking, own)

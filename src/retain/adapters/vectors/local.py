@@ -63,6 +63,8 @@ class LocalVectors:
             partition = await self._held.fresh((query.scope.tenant_id, user, _space(query.signature, self.quant)))
             run = self._io.run_long if partition.bytes > _LONG else self._io.run
             found = await run(partial(partition.nearest, wide))
+            if len(users) == 1 and not self.quant:
+                return found
             hits += found
             if self.quant and query.spoken is not None:
                 own |= partition.own(found)

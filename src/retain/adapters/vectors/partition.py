@@ -14,7 +14,7 @@ import numpy as np
 
 from retain.adapters.vectors.blocks import Block, ByteBlock, FloatBlock
 from retain.model.query import VectorQuery
-from retain.ports.index import DenseHit
+from retain.ports.index import DenseHit, DenseHits
 from retain.ports.ledger import VectorRow
 
 _SPARE: Final = 64
@@ -111,15 +111,14 @@ class Partition:
             self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
         self.rows = end
 
-    def nearest(self, query: VectorQuery) -> list[DenseHit]:
+    def nearest(self, query: VectorQuery) -> DenseHits:
         """The best rows of the scope, then those of ``also`` that are not among them."""
         if not self.rows:
-            return []
+            return DenseHits.of(())
         scores = self._cosines(query)
-        places = self._once(self._allowed(query))
-        best = _top(scores, places, query.limit)
-        seqs = self.seqs[best].tolist()
-        return [*map(DenseHit, seqs, scores[best].tolist()), *self._extra(query, scores, set(seqs))]
+        best = _top(scores, self._once(self._allowed(query)), query.limit)
+        found = np.concatenate([best, self._extra(query, self.seqs[best])])
+        return DenseHits(self.seqs[found], scores[found].astype(np.float64), len(best))
 
     def _cosines(self, query: VectorQuery) -> Any:
         """The cosine of every row; what is held in somebody's own words is compared with the question as spoken."""
@@ -156,19 +155,12 @@ class Partition:
         seqs = self.seqs[places]
         return places[np.append(np.ones(1, dtype=bool), seqs[1:] != seqs[:-1])] if len(places) else places
 
-    def _extra(self, query: VectorQuery, scores: Any, found: set[int]) -> list[DenseHit]:
-        wanted = np.array([seq for seq in query.also if seq not in found], dtype=np.int64)
-        if not len(wanted):
-            return []
+    def _extra(self, query: VectorQuery, found: Any) -> Any:
+        """Where those of ``also`` stand that are not among what was found."""
+        wanted = np.array(query.also, dtype=np.int64)
         places = self._places(wanted)
-        here = self.seqs[places] == wanted
-        if self.alive is not None:
-            here &= self.alive[places]
-        places = places[here]
-        return [
-            DenseHit(seq, cosine, extra=True)
-            for seq, cosine in zip(self.seqs[places].tolist(), scores[places].tolist(), strict=True)
-        ]
+        here = (self.seqs[places] == wanted) & ~np.isin(wanted, found)
+        return places[here if self.alive is None else here & self.alive[places]]
 
     def _places(self, seqs: Any) -> Any:
         """Where these stand, for those that are here."""

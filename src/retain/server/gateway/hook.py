@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from retain.core.capability import SystemRole, should_inject, system_role
@@ -13,7 +13,9 @@ from retain.core.dialects.base import Block, Body, Dialect
 from retain.core.dialects.tooling import Tool
 from retain.core.fence import echoes
 from retain.core.inject import Position
+from retain.engine.context import Kept
 from retain.engine.pause import not_shown
+from retain.engine.requests import ContextRequest
 from retain.engine.tuning import tuned
 from retain.errors import RetainError
 from retain.model.access import Verb
@@ -78,6 +80,7 @@ class Exchange:
     skipped: str = ""
     told: list[str] = field(default_factory=list)
     recall_ms: float = 0.0
+    _keeping: Kept | None = None
 
     async def recall(self) -> None:
         """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them."""
@@ -87,7 +90,8 @@ class Exchange:
             return
         began = time.perf_counter()
         try:
-            await asyncio.wait_for(self._recall(), self.deadline_ms / 1000)
+            async with asyncio.timeout(self.deadline_ms / 1000):
+                await self._recall()
         except TimeoutError:
             self._give_up("deadline")
         except RetainError as error:
@@ -111,7 +115,27 @@ class Exchange:
         elif not question:
             self._skip("the user says nothing")
         else:
-            self.pack = await self.caller.memory.context(question, **self._wanted())
+            engine = self.caller.memory._engine  # noqa: SLF001 - its account is kept while the model is asked
+            self.pack, self._keeping = await engine.shown(ContextRequest(question, **self._wanted()))
+
+    def account(self, tasks: Tasks) -> asyncio.Task[ContextPack] | None:
+        """Begin to keep the account of what is shown, while the model is asked."""
+        if self.pack is None or self._keeping is None:
+            self.tell()
+            return None
+        return tasks.start(self._account(self._keeping))
+
+    async def _account(self, keep: Kept) -> ContextPack:
+        self.tell()
+        return await keep()
+
+    async def accounted(self, keeping: asyncio.Task[ContextPack] | None) -> None:
+        """Wait for it, so that whoever is told its number can read it; not longer than recalling may take."""
+        if keeping is None or self.pack is None:
+            return
+        await asyncio.wait({keeping}, timeout=self.deadline_ms / 1000)
+        kept = keeping.done() and not keeping.cancelled() and keeping.exception() is None
+        self.pack = keeping.result() if kept else replace(self.pack, receipt_id="")
 
     def _switch(self) -> None:
         self.switches = Switches.of(self.headers, self.policy, agent_route=self.by_agent)

@@ -107,7 +107,6 @@ async def passed_on(
     exchange = _exchange(request, caller, dialect, body, agent_id)
     targets = state.upstreams.targets(str(body.get("model") or ""))
     await exchange.recall()
-    exchange.tell()
 
     async def ask(wanted: Body) -> Any:
         return await state.upstreams.first(
@@ -116,7 +115,9 @@ async def passed_on(
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
     rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds if exchange.tool else 1, sent)
+    keeping = exchange.account(state.tasks)
     response = await rounds.next()
+    await exchange.accounted(keeping)
     headers = {**returned(response), **_about(exchange)}
     if body.get("stream") and response.status_code == _OK:
         return relay.Relayed(relay.stream(exchange, rounds, response, state.tasks), headers)

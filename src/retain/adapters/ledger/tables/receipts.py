@@ -34,6 +34,11 @@ class ReceiptsTable:
         row = await self._sql.one(query, (tenant_id, receipt_id))
         return None if row is None else load(row[0])
 
+    async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
+        query = "SELECT user_id, agent_id, run_id, body FROM receipts WHERE tenant_id = ? AND id = ?"
+        row = await self._sql.one(query, (tenant_id, receipt_id))
+        return None if row is None else (Scope(tenant_id, *row[:3]), load(row[3]))
+
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         query = "SELECT user_id, agent_id, run_id FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))

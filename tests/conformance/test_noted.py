@@ -1,0 +1,89 @@
+"""What is only noted: seen by everybody at once, kept when the process dies, and waited for by nobody."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from retain import Memory
+from retain.adapters.ledger.sqlite_connection import connect
+from retain.adapters.ledger.write_queue import WriteQueue
+from retain.drive import drive
+from retain.ports.ledger import Tx, Work
+
+AT = "2026-01-01T00:00:00.000000Z"
+
+
+def _note(name: str) -> Work[None]:
+    async def work(tx: Tx) -> None:
+        await tx.calibration.put("default", name, {"held": True}, AT)
+
+    return work
+
+
+def _holds(memory: Memory, name: str) -> bool:
+    return drive(memory._engine.parts.ledger.read(lambda tx: tx.calibration.get("default", name))) is not None
+
+
+def test_only_what_is_noted_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    config = {"store": {"url": f"sqlite:///{tmp_path}/a.db"}, "embedder": {"provider": "hash"}}
+    with Memory(config) as memory:
+        memory.stats()
+        ledger: Any = memory._engine.parts.ledger
+        said: list[str] = []
+        ledger._open_writer().raw.set_trace_callback(said.append)
+        for verb in (ledger.write, ledger.note, ledger.note, ledger.write):
+            drive(verb(_note(f"{len(said)}")))
+        asked = [one for one in said if one == "COMMIT" or "synchronous" in one]
+    full, normal = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
+    assert asked == ["COMMIT", normal, "COMMIT", "COMMIT", full, "COMMIT"]
+
+
+def test_one_that_waits_makes_those_beside_it_wait(tmp_path: Path) -> None:
+    connection = connect(str(tmp_path / "a.db"), uri=False, writable=True, durable=True)
+    connection.raw.execute("CREATE TABLE notes (text TEXT)")
+    wanted: list[int] = []
+    queue = WriteQueue(lambda: connection)
+
+    async def work(_: Tx) -> None:
+        connection.raw.execute("INSERT INTO notes VALUES ('x')")
+        wanted.append(connection.raw.execute("PRAGMA synchronous").fetchone()[0])
+
+    queue.run(work, synced=False)
+    queue._serve([_job(work, synced=False), _job(work, synced=True)])
+    connection.close()
+    assert wanted == [1, 2, 2]
+
+
+def _job(work: Work[None], *, synced: bool) -> Any:
+    from retain.adapters.ledger.write_queue import _Job
+
+    return _Job(work, synced=synced)
+
+
+def test_what_was_noted_outlives_the_process(tmp_path: Path) -> None:
+    config = {"store": {"url": f"sqlite:///{tmp_path}/a.db"}, "embedder": {"provider": "hash"}}
+    program = f"""
+import sys, time
+sys.path.insert(0, {str(Path.cwd())!r})
+from retain import Memory
+from retain.drive import drive
+from tests.conformance.test_noted import _note
+memory = Memory({config!r})
+memory.stats()
+drive(memory._engine.parts.ledger.note(_note("mine")))
+print("noted", flush=True)
+time.sleep(600)
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)  # noqa: S603 - our own program
+    assert child.stdout is not None
+    with Memory(config) as memory:
+        assert child.stdout.readline() == b"noted\n"
+        assert _holds(memory, "mine")
+        child.send_signal(signal.SIGKILL)
+        child.wait(60)
+        child.stdout.close()
+        assert _holds(memory, "mine")

@@ -1,0 +1,94 @@
+"""Of what a search finds, only what is judged or shown is read; the block and its account are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from retain import Memory
+from retain.adapters.ledger.tables.memories import MemoriesTable
+from retain.engine import context_hits as module
+from retain.engine.judge import LOOKED_AT
+from retain.engine.parts import Parts
+from retain.engine.read import Hits, hits_of, read_up
+from retain.engine.relevance import Relevance
+from retain.model.context import ContextPack
+from tests.faces.context_steps import account, parts_of, shown
+from tests.faces.harness import ON_DISK, Face, Opens
+
+THINGS = ("kayak", "ladder", "lamp", "kettle", "drill", "tent")
+COLOURS = ("red", "green", "blue", "black", "white", "brown", "grey")
+
+
+async def filled(face: Face) -> Parts:
+    """Somebody with many memories that are alike, and a policy that looks at many of them."""
+    texts = [f"I keep my {colour} {thing} in the shed" for colour in COLOURS for thing in THINGS]
+    await face.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
+    return await parts_of(face, false_injection=0.2, candidates=100, limit=100, sections=False, cache_seconds=0.0)
+
+
+def told(pack: ContextPack) -> tuple[Any, ...]:
+    return pack.text, pack.citations, pack.tokens, pack.degraded
+
+
+async def whole(parts: Parts, wanted: Any, _: int | None = None) -> Hits:
+    """As if everything were read."""
+    return await hits_of(parts, wanted)
+
+
+@pytest.mark.parametrize("query", ["Where is my red kayak?", "How do volcanoes form?", "the blue lamp in the shed"])
+@pytest.mark.req("X-6")
+async def test_a_block_does_not_depend_on_how_much_is_read(
+    face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    parts = await filled(face)
+    glimpsed = await shown(parts, query)
+    monkeypatch.setattr(module, "hits_of", whole)
+    read = await shown(parts, query)
+    assert told(glimpsed) == told(read)
+    accounts = [await account(parts, pack) for pack in (glimpsed, read)]
+    assert accounts[0].dropped == accounts[1].dropped
+    assert accounts[0].considered == accounts[1].considered >= len(THINGS) * len(COLOURS)
+
+
+async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, read, real = await filled(face), [], MemoriesTable.among
+    best = 15
+
+    async def counted(self: MemoriesTable, seqs: Sequence[int], where: Any) -> Any:
+        read.append(len(seqs))
+        return await real(self, seqs, where)
+
+    async def kept(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], _rate: float) -> Relevance:
+        return Relevance(list(hits[:best]), "these")
+
+    monkeypatch.setattr(MemoriesTable, "among", counted)
+    monkeypatch.setattr(module, "relevance", kept)
+    pack = await shown(parts, "Where is my red kayak?")
+    assert len(pack.citations) == best
+    assert read == [LOOKED_AT, best - LOOKED_AT]
+    assert all("I keep my" in one.line for one in pack.citations)
+
+
+@ON_DISK
+async def test_what_is_deleted_after_it_was_judged_is_not_shown(
+    face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, deleted = await filled(face), list[str]()
+
+    async def meanwhile(parts: Parts, wanted: Any, hits: Any) -> Any:
+        deleted.append(hits[LOOKED_AT][0].record.id)
+        with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
+            other.delete(deleted[0])
+        return await read_up(parts, wanted, hits)
+
+    async def all_of_them(_parts: Parts, _scope: Any, _question: str, hits: Any, _rate: float) -> Relevance:
+        return Relevance(list(hits), "these")
+
+    monkeypatch.setattr(module, "relevance", all_of_them)
+    monkeypatch.setattr(module, "read_up", meanwhile)
+    pack = await shown(parts, "Where is my red kayak?")
+    assert len(pack.citations) > LOOKED_AT
+    assert deleted[0] not in {one.memory_id for one in pack.citations}
