@@ -18,13 +18,14 @@ from functools import cache
 from typing import Final
 
 from retain.core.temporal_phrases import Reader, rules
-from retain.core.temporal_said import WORD, Said
+from retain.core.temporal_said import Said
 from retain.core.temporal_spans import WEEKDAYS, Grain, in_words
 
 _POSSESSIVE: Final = re.compile("(?:['\u2019]s\\b)?")
 _GROUNDED: Final = re.compile(r"\s*\([^()]*[0-9]{4}\)")
 _DAYS_OF_A_MONTH: Final = 31
 _DAYS_OF_A_YEAR: Final = 366
+_WORD: Final = re.compile("[a-z]+")
 _FOUR_DIGITS: Final = re.compile("[0-9]{4}")
 
 
@@ -47,7 +48,7 @@ class TimeRef:
 
 def resolve(text: str, said_at: datetime, tz: tzinfo = UTC) -> list[TimeRef]:
     """The times a text speaks of, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
-    return _resolve(Said(text, _local(said_at, tz), looks_back=False))
+    return _resolve(text, said_at, tz, looks_back=False)
 
 
 def ground(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
@@ -68,10 +69,10 @@ def date_words(refs: Iterable[TimeRef]) -> str:
 
 def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
     """From when (included) to when (excluded) a question asks about, in UTC; ``None`` if it names no time."""
-    said = Said(query, _local(now, tz), looks_back=True)
-    refs = _resolve(said)
+    refs = _resolve(query, now, tz, looks_back=True)
     if not refs:
         return None
+    said = Said(query, _local(now, tz), looks_back=True)
     first, after = min(ref.first for ref in refs), max(ref.last for ref in refs) + timedelta(1)
     start, end = (datetime.combine(day, time.min, tz).astimezone(UTC) for day in (first, after))
     preposition = said.word_before(refs[0].start)
@@ -89,7 +90,7 @@ def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[s
     phrases: in what was said before, "yesterday" was another day.
     """
     parts, days, at = [], list[str](), 0
-    for ref in _resolve(Said(query, _local(now, tz), looks_back=True)):
+    for ref in _resolve(query, now, tz, looks_back=True):
         if ref.relative:
             days += _named_days(ref)
             parts.append(query[at : ref.start])
@@ -109,16 +110,24 @@ def _local(moment: datetime, tz: tzinfo) -> datetime:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(tz)
 
 
-def _resolve(said: Said) -> list[TimeRef]:
-    words = set(WORD.findall(said.text.lower().replace("\u2019", "'").replace("'", " ")))
-    words.update("#" * bool(_FOUR_DIGITS.search(said.text)))
-    if words.isdisjoint(_telling_words()):
+def _words(text: str) -> set[str]:
+    """The words by which rules are chosen; "#" stands for a number that may be a year."""
+    words = set(_WORD.findall(text.lower()))
+    if _FOUR_DIGITS.search(text):
+        words.add("#")
+    return words
+
+
+def _resolve(text: str, said_at: datetime, tz: tzinfo, *, looks_back: bool) -> list[TimeRef]:
+    words = _words(text)
+    if words.isdisjoint(_telling_words()):  # most texts
         return []
+    said = Said(text, _local(said_at, tz), looks_back)
     found = [
         ref
         for known, pattern, read in rules()
         if not words.isdisjoint(known)
-        for match in pattern.finditer(said.text)
+        for match in pattern.finditer(text)
         if (ref := _ref(match, said, read))
     ]
     refs: list[TimeRef] = []

@@ -25,6 +25,10 @@ from retain.model.scope import Scope
 TRUST: Final = {Origin.USER: 1.0, Origin.ASSISTANT: 0.5, Origin.IMPORT: 0.3}
 """How far a speaker's word carries; that of an import, whoever it says has spoken, less than any."""
 
+_PLACE: Final = ("user_id", "agent_id", "run_id")
+_ALIKE: Final = 4
+"""How many characters say where something lives."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -63,7 +67,7 @@ class Draft:
         return (self.scope,) if self.also is None else (self.scope, self.also)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Details:
     """What a caller said about messages besides their words; ``dated`` is false when the clock gave the time."""
 
@@ -105,12 +109,30 @@ def text_hash(text: str) -> str:
 def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str | None, text: str) -> str:
     """What makes two memories the same: where they live, who spoke, and the key or the normalised text.
 
-    Each part is written with its length, so that no two different lists of parts give the same text.
+    What lives in one place begins alike: an index has it side by side, and a batch touches few of its pages.
     """
-    parts = [getattr(scope, field) if field in fields else "" for field in ("user_id", "agent_id", "run_id")]
-    parts += ["key", key] if key else ["text", speaker, normal_text(text)]
-    joined = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode()).hexdigest()
+    ids = [getattr(scope, field) if field in fields else "" for field in _PLACE]
+    if not any(ids):  # it lives in nobody's place that counts: then in its own
+        ids = [scope.user_id, scope.agent_id, scope.run_id]
+    place, begins = _place(*ids)
+    said = ("key", key) if key else ("text", speaker, normal_text(text))
+    return begins + _digest(place + _measured(said))[_ALIKE:]
+
+
+@lru_cache(maxsize=1024)
+def _place(*ids: str) -> tuple[str, str]:
+    """Where something lives, and how everything that lives there begins: too little to tell who it is."""
+    place = _measured(ids)
+    return place, _digest(place)[:_ALIKE]
+
+
+def _measured(parts: Sequence[str]) -> str:
+    """Each part with its length, so that no two different lists of parts give the same text."""
+    return "".join([f"{len(part)}:{part}" for part in parts])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def owner_alone(scope: Scope) -> Scope:
@@ -174,8 +196,8 @@ def _scope_words(scopes: frozenset[Scope]) -> str:
 def _day_words(record: Record) -> str:
     """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
     said = analyze.day_terms(record.occurred_at)
-    spoken_of = date_words(resolve(record.text, moment(record.occurred_at)))
-    return " ".join(dict.fromkeys([*said.split(), *analyze.terms(spoken_of)])) if spoken_of else said
+    times = resolve(record.text, moment(record.occurred_at))
+    return " ".join(dict.fromkeys([*said.split(), *analyze.terms(date_words(times))])) if times else said
 
 
 def scope_tokens(scope: Scope) -> list[str]:

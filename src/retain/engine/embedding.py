@@ -22,6 +22,7 @@ from retain.errors import (
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder, WordEmbedder
 
+_FLOAT: Final = np.dtype("<f4")
 _UNIT: Final = 1e-6
 """As near to one as the squares of a vector of length one add up to in float32."""
 
@@ -37,6 +38,7 @@ class Embedding:
         self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
         self.cache = cache or VectorCache()
         self._dim = 0
+        self._last: tuple[str, list[str]] = "", []
 
     @property
     def on(self) -> bool:
@@ -72,7 +74,12 @@ class Embedding:
 
     def words(self, text: str) -> list[str]:
         """The words of a text, each as often as it has a vector; none where the model does not tell words."""
-        return list(self._words.words(text)) if self._words is not None else []
+        if self._words is None:
+            return []
+        last = self._last
+        if last[0] != text:  # the steps of a search ask for those of one question
+            last = self._last = text, list(self._words.words(text))
+        return list(last[1])
 
     async def one(self, text: str) -> Any:
         """The vector of a query, as an array."""
@@ -86,8 +93,11 @@ class Embedding:
 
         ``before`` holds for each text what was said right before it, '' where nothing was.
         """
+        if not texts:
+            return []
         pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
-        keys = [await self._key(pair) for pair in pairs]
+        signature = await self.signature()
+        keys = [_key(signature, *pair) for pair in pairs]
         found: list[Vector | RetainError | None] = [self.cache.get(key) for key in keys]
         todo = [at for at, vector in enumerate(found) if vector is None]
         if todo:
@@ -96,11 +106,6 @@ class Embedding:
                 if isinstance(vector, Vector):
                     self.cache.set(keys[at], vector)
         return [vector for vector in found if vector is not None]
-
-    async def _key(self, pair: tuple[str, str]) -> str:
-        before, text = pair
-        said = f"{len(before)}:{before}{text}" if before else text
-        return f"{await self.signature()}:{hashlib.sha256(said.encode()).hexdigest()}"
 
     async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | RetainError]:
         try:
@@ -125,6 +130,11 @@ class Embedding:
             raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
 
 
+def _key(signature: str, before: str, text: str) -> str:
+    said = f"{len(before)}:{before}{text}" if before else text
+    return f"{signature}:{hashlib.sha256(said.encode()).hexdigest()}"
+
+
 def is_outage(error: RetainError) -> bool:
     """Whether the model itself is out of reach, so that other texts would meet the same error."""
     return error.retryable or isinstance(error, AuthenticationFailed)
@@ -139,7 +149,7 @@ def failure_of(error: RetainError) -> dict[str, object]:
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
     """Rows as bytes, after checking their number, length and values; normalised to length one."""
-    rows = np.asarray(vectors, dtype="<f4")
+    rows = np.asarray(vectors, dtype=_FLOAT)
     if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
         raise EmbeddingError(f"the embedder gave {rows.shape} for {count} texts", hint="one row per text is expected")
     if rows.shape[1] != dim:

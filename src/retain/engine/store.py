@@ -6,7 +6,7 @@ counter cannot drift apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,7 +32,7 @@ Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
 """The vectors of one version: none without an embedder, several while a new space is being built."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """A version that is about to be stored, with its links and vectors."""
 
@@ -58,8 +58,12 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
     await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in entry.links))
     indexed = [entry for entry in entries if entry.record.status in INDEXED]
     await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
-    for signature in {space.signature for entry in indexed for space, _ in entry.vectors}:
-        await tx.vectors.put(tenant, signature, _of_space(indexed, signature))
+    by_space: dict[str, list[tuple[int, bytes]]] = {}
+    for entry in indexed:
+        for space, vector in entry.vectors:
+            by_space.setdefault(space.signature, []).append((entry.record.seq, vector))
+    for signature, vectors in by_space.items():
+        await tx.vectors.put(tenant, signature, vectors)
     news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
     await tx.vectors.note(tenant, news)
     waits = Status.QUARANTINED  # nobody has said yet that it may be known
@@ -74,13 +78,6 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
 def is_learned(record: Record) -> bool:
     """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
     return record.layer == Layer.TURN or record.source != "manual"
-
-
-def _of_space(entries: Sequence[Entry], signature: str) -> Iterator[tuple[int, bytes]]:
-    for entry in entries:
-        for space, vector in entry.vectors:
-            if space.signature == signature:
-                yield entry.record.seq, vector
 
 
 async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
@@ -154,9 +151,10 @@ async def add_vectors(tx: Tx, tenant_id: str, space: Space, vectors: Sequence[tu
 
 async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
     """Register a vector space; the first one of a tenant is active, a later one waits for a reindex."""
-    known = {info.signature: info.state for info in await tx.indexes.all(tenant_id)}
-    if space.signature in known:
-        return known[space.signature]
-    state = "building" if "active" in known.values() else "active"
+    known = await tx.indexes.state(tenant_id, space.signature)
+    if known is not None:
+        return known
+    others = await tx.indexes.all(tenant_id)
+    state = "building" if any(info.state == "active" for info in others) else "active"
     await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, state))
     return state

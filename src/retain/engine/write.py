@@ -21,6 +21,7 @@ from retain.model.event import Event, EventType, Signal
 from retain.model.ids import new_id
 from retain.model.instant import Instant
 from retain.model.memory import Link, Record
+from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 
@@ -84,6 +85,8 @@ class _Commit:
     """What may be held by somebody: everything else is new without another look."""
 
     new: dict[str, tuple[Entry, Event]] = field(default_factory=dict)
+    bounds: Scope | None = None
+    """What the caller reaches at most."""
 
     async def flush(self) -> None:
         """Store what was collected."""
@@ -103,7 +106,7 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy
         await ensure_space(tx, parts.tenant_id, prepared.space)
     lifts = await tx.suppressed.any(parts.tenant_id)
     known = await tx.links.held(parts.tenant_id, [draft.dedupe for draft in prepared.drafts])
-    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts, known)
+    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts, known, bounds=parts.bounds)
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
     await feed_outcomes(tx, outcomes, now)
@@ -129,7 +132,7 @@ async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
         return Outcome("NONE", known, draft, known.text, "something said later is stored under this key")
     if expired or (draft.key and _differs(known, draft)):
         reason = "it had expired" if expired else "same key, new content"
-        return await _upsert(tx, known, draft, commit.space, now, reason)
+        return await _upsert(commit, known, draft, reason)
     return Outcome("NONE", known, draft, known.text, "already known")
 
 
@@ -149,8 +152,9 @@ def _differs(known: Record, draft: Draft) -> bool:
     return not same_text or {**known.metadata, **(draft.metadata or {})} != known.metadata
 
 
-async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now: Instant, reason: str) -> Outcome:
+async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
     """Same owner and key: the memory keeps its id and birth, gets the new content, and merges the metadata."""
+    tx, space, now = commit.tx, commit.space, commit.now
     new = replace(
         known,
         seq=0,
@@ -169,7 +173,7 @@ async def _upsert(tx: Tx, known: Record, draft: Draft, space: Space | None, now:
         expires_at=draft.expires_at,
         updated_at=now,
     )
-    mine, others = parted(await tx.links.of(known.tenant_id, known.seq), draft.scopes)
+    mine, others = parted(await tx.links.of(known.tenant_id, known.seq), draft.scopes, commit.bounds)
     moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in mine]
     if others:  # they keep what they have
         await replace_for(tx, Replacement(known, new, mine, moved, _vectors(draft, space), reason), now)

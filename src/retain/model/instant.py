@@ -7,7 +7,7 @@ in Python, in SQL and in every index alike.
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from retain.errors import InvalidInput
 
@@ -17,11 +17,13 @@ Instant: TypeAlias = str
 When: TypeAlias = "datetime | date | str"
 """What callers may pass: a datetime (naive means UTC), a day, or ISO 8601 text."""
 
+_WIDTH: Final = len("2026-05-07T09:30:00.000000")
+
 
 def instant(moment: datetime) -> Instant:
     """The canonical text of a datetime; a naive one is taken as UTC."""
-    utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    utc = moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
+    return utc.isoformat(timespec="microseconds")[:_WIDTH] + "Z"
 
 
 def moment(text: Instant) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from retain.errors import Forbidden, ScopeError
@@ -30,7 +31,10 @@ class Scope:
         cls, *, user_id: object = None, agent_id: object = None, run_id: object = None, tenant_id: str = DEFAULT_TENANT
     ) -> Scope:
         """A scope from what a caller passed; ids are trimmed and checked."""
-        return cls(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))
+        try:
+            return _checked(tenant_id, user_id, agent_id, run_id)
+        except TypeError:  # a value that no table can hold is none of an id either, and the check says so
+            return _checked.__wrapped__(tenant_id, user_id, agent_id, run_id)
 
     def narrowed(self, bounds: Scope) -> Scope:
         """This scope within bounds: what it leaves open is filled in, and ``Forbidden`` is whatever lies outside."""
@@ -52,3 +56,9 @@ class Scope:
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")
         return self
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _checked(tenant_id: str, user_id: object, agent_id: object, run_id: object) -> Scope:
+    """Most calls name the same few people; a scope cannot be changed, so they may share it."""
+    return Scope(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))

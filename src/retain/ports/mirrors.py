@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -121,6 +121,10 @@ class VectorRows(Protocol):
         """Grows with every change of this user's vectors or links."""
         ...
 
+    async def stamps(self, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+        """The same of several users, in their order; of at least one."""
+        ...
+
     async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
         """Whether the log still holds the change that gave this stamp; not after a reset."""
         ...
@@ -163,6 +167,10 @@ class Indexes(Protocol):
 
     async def all(self, tenant_id: str) -> list[IndexInfo]:
         """Every signature ever used and not dropped."""
+        ...
+
+    async def state(self, tenant_id: str, signature: str) -> str | None:
+        """The state of one signature; None when it is not registered."""
         ...
 
     async def put(self, tenant_id: str, info: IndexInfo) -> None:

@@ -12,9 +12,11 @@ from retain.adapters.ledger.seam import Params, Row
 from retain.adapters.ledger.sqlite_errors import primary_code
 from retain.adapters.ledger.tx import SqlTx
 from retain.adapters.ledger.where import compile_where
+from retain.adapters.ledger.where_shapes import Shapes
 
 BUSY_SECONDS: Final = 60.0
 _STATEMENTS: Final = 256
+_WHERE: Final = Shapes(compile_where)
 
 
 class SqliteSql:
@@ -45,13 +47,23 @@ class SqliteSql:
 class Connection:
     """A connection and the tables over it."""
 
-    def __init__(self, raw: sqlite3.Connection) -> None:
+    def __init__(self, raw: sqlite3.Connection, *, durable: bool = False) -> None:
         self.raw = raw
-        self.tx = SqlTx(SqliteSql(raw), compile_where)
+        self._durable = self._synced = durable
+        self.tx = SqlTx(SqliteSql(raw), _WHERE)
 
     def wait_with_jitter(self) -> None:
         """Leave the waiting to ``begin``, once the file is open: opening it waits in many places."""
         self.raw.execute("PRAGMA busy_timeout = 0")
+
+    def sync(self, *, wanted: bool) -> None:
+        """Say whether the next commit waits for the disk; in a store that never waits, none does.
+
+        What was committed without waiting is on disk with the next commit that waits: both go to one log, in order.
+        """
+        if self._durable and wanted != self._synced:
+            self.raw.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
+            self._synced = wanted
 
     def begin(self, kind: str, seconds: float = BUSY_SECONDS) -> None:
         """Start a transaction; wait with jitter while another process holds the write lock.
@@ -99,7 +111,7 @@ def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connect
     except BaseException:
         raw.close()
         raise
-    return Connection(raw)
+    return Connection(raw, durable=writable and durable)
 
 
 def _pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from retain.errors import (
     Conflict,
@@ -48,13 +46,22 @@ def translated(error: sqlite3.Error, where: str) -> RetainError:
     return StorageError(f"{where}: {error}")
 
 
-@contextmanager
-def translating(where: str) -> Iterator[None]:
+class translating:  # noqa: N801 - it is used like a function
     """Turn SQLite's errors into Retain's at the boundary."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise translated(error, where) from error
-    except (UnicodeEncodeError, OverflowError) as error:
-        hint = "a number has 64 bits at most, and a text whole characters only"
-        raise InvalidInput(f"{where} cannot hold a value: {error}", hint=hint) from error
+
+    __slots__ = ("_where",)
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        """Nothing: everybody comes by here, and most have no error."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
+        if isinstance(error, sqlite3.Error):
+            raise translated(error, self._where) from error
+        if isinstance(error, (UnicodeEncodeError, OverflowError)):
+            hint = "a number has 64 bits at most, and a text whole characters only"
+            raise InvalidInput(f"{self._where} cannot hold a value: {error}", hint=hint) from error

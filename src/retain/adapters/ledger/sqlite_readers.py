@@ -19,7 +19,8 @@ class Readers:
 
     def __init__(self, fresh: Callable[[], Connection]) -> None:
         self._fresh = fresh
-        self._change = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._change = threading.Condition(self._lock)
         self._idle: deque[Connection] = deque()
         self._lent = 0
         self._resting = False
@@ -48,7 +49,7 @@ class Readers:
         return value
 
     def _take(self) -> Connection | None:
-        with self._change:
+        with self._lock:  # the lock of the condition itself: every read takes it twice
             while self._resting:
                 self._change.wait()
             self._lent += 1
@@ -58,7 +59,7 @@ class Readers:
         if connection is not None and (broken or self._closed or len(self._idle) >= _IDLE):
             connection.close()
             connection = None
-        with self._change:
+        with self._lock:
             self._lent -= 1
             if connection is not None:
                 self._idle.append(connection)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from retain.adapters.ledger.codec import dump, load
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
@@ -121,6 +121,25 @@ class SignalsTable:
             marked += await self._sql.run(_MARK, (status, int(counts), error, due_at, tenant_id, signal_id))
         return marked
 
+    async def unfinished(self, scope: Scope) -> list[Signal]:
+        narrowed, values = _narrowed(scope)
+        query = (
+            f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ?{narrowed} "
+            "AND (status <> 'processed' OR last_error IS NOT NULL) ORDER BY seq"
+        )
+        return [_signal(row) for row in await self._sql.rows(query, (scope.tenant_id, *values))]
+
+    async def passed_over(self, scope: Scope, limit: int) -> list[Signal]:
+        query = (
+            f"SELECT {_COLUMNS} FROM signals WHERE {_SAME} AND status = 'processed' AND last_error IS NOT NULL "
+            "ORDER BY seq LIMIT ?"
+        )
+        return [_signal(row) for row in await self._sql.rows(query, (*_session(scope), limit))]
+
+    async def take_up(self, tenant_id: str, ids: Iterable[str]) -> None:
+        query = "UPDATE signals SET last_error = NULL WHERE tenant_id = ? AND id = ? AND status = 'processed'"
+        await self._sql.many(query, ((tenant_id, id_) for id_ in ids))
+
     async def is_known(self, scope: Scope) -> bool:
         return await self._sql.one(f"SELECT 1 FROM signals WHERE {_SAME} LIMIT 1", _session(scope)) is not None
 
@@ -139,6 +158,12 @@ SELECT m.origin_id FROM memories m WHERE m.tenant_id = ? AND m.origin_id IN (:id
    AND (m.status = 'deleted' OR (m.valid_to IS NULL AND m.status IN ('disabled', 'quarantined'))
         OR EXISTS (SELECT 1 FROM suppressed s WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id))
 UNION SELECT turn_id FROM suppressed WHERE tenant_id = ? AND turn_id IN (:ids)"""
+
+
+_DELETED: Final = """
+SELECT m.origin_id, m.id, m.data FROM memories m WHERE m.tenant_id = ? AND m.origin_id IN (:ids)
+   AND (m.status = 'deleted'
+        OR EXISTS (SELECT 1 FROM suppressed s WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id))"""
 
 
 class SuppressedTable:
@@ -176,6 +201,20 @@ class SuppressedTable:
             values = (tenant_id, *part)
             rows = await self._sql.rows(_HIDDEN.replace("(:ids)", f"({marks(len(part))})"), values + values)
             found.update(str(row[0]) for row in rows)
+        return found
+
+    async def page(self, tenant_id: str, after: str, limit: int) -> list[tuple[str, str, Instant]]:
+        query = (
+            "SELECT dedupe, memory_id, created_at FROM suppressed WHERE tenant_id = ? AND dedupe > ? "
+            "ORDER BY dedupe LIMIT ?"
+        )
+        return [(row[0], row[1], row[2]) for row in await self._sql.rows(query, (tenant_id, after, limit))]
+
+    async def evidence(self, tenant_id: str, turn_ids: Sequence[str]) -> list[tuple[str, str, Mapping[str, Any]]]:
+        found: list[tuple[str, str, Mapping[str, Any]]] = []
+        for part in chunks(turn_ids):
+            rows = await self._sql.rows(_DELETED.replace("(:ids)", f"({marks(len(part))})"), (tenant_id, *part))
+            found += [(str(row[0]), str(row[1]), load(row[2])) for row in rows]
         return found
 
 

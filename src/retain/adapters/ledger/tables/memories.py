@@ -16,7 +16,7 @@ from retain.adapters.ledger.codec import (
 )
 from retain.adapters.ledger.seam import Row, Sql, chunks, marks
 from retain.model.instant import Instant
-from retain.model.memory import Found, Record
+from retain.model.memory import MIRROR, Found, Record
 from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope
 
@@ -32,6 +32,7 @@ _BY_NUMBER = "memories m CROSS JOIN links l WHERE l.tenant_id = m.tenant_id || '
 _EITHER_FIRST = "memories m, links l WHERE l.tenant_id = m.tenant_id AND l.memory_seq = m.seq"
 _NAMES_MEMORIES = frozenset({"id", "origin_id"})
 _FOUND = f"SELECT {SELECT_RECORD}, {SELECT_LINK} FROM {_BY_NUMBER} AND "
+_IDS = f"SELECT m.seq, m.id FROM {_BY_NUMBER} AND "
 _PAGE = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}
 FROM (SELECT l.tenant_id AS tenant, l.memory_seq AS seq, l.user_id AS one, l.agent_id AS other, l.run_id AS run
@@ -42,9 +43,9 @@ WHERE m.seq = p.seq AND l.tenant_id = p.tenant AND l.memory_seq = p.seq
 ORDER BY p.seq %s"""
 _SEEN = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}
-FROM {_MEMORIES_FIRST} AND m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL
-ORDER BY l.origin = 'mirror' LIMIT 1"""
-_CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL"
+FROM {_MEMORIES_FIRST} AND m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"""
+_SEEN_OWN = _SEEN.replace("LIMIT", "AND l.origin <> 'mirror' LIMIT")
+_CURRENT = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ? AND m.valid_to IS NULL LIMIT 1"
 # Only what stands near the end is looked at: a user without turns may have any number of facts.
 _LATEST = """
 SELECT m.text, m.occurred_at
@@ -143,7 +144,13 @@ class MemoriesTable:
 
     async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
         row = await self._sql.one(_SEEN, (tenant_id, memory_id))
-        return None if row is None else _found(row)
+        if row is None:
+            return None
+        found = _found(row)
+        if found.link.origin == MIRROR:  # rarely; to sort the links would cost every other look
+            own = await self._sql.one(_SEEN_OWN, (tenant_id, memory_id))
+            return found if own is None else _found(own)
+        return found
 
     async def at(self, seq: int) -> Record | None:
         row = await self._sql.one(f"SELECT {SELECT_RECORD} FROM memories m WHERE m.seq = ?", (seq,))
@@ -171,6 +178,14 @@ class MemoriesTable:
                 item = _found(row)
                 found.setdefault(item.record.seq, item)
         return list(found.values())
+
+    async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
+        condition, params = self._where(where)
+        found: dict[int, str] = {}
+        for part in chunks(seqs):
+            query = f"{_IDS}m.seq IN ({marks(len(part))}) AND {condition}"
+            found.update(await self._sql.rows(query, [*part, *params]))
+        return found
 
 
 def _from(where: Where) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from retain.adapters.ledger.codec import SELECT_RECORD, to_record
@@ -93,6 +93,12 @@ class VectorsTable:
         )
         return int(row[0]) if row and row[0] is not None else 0
 
+    async def stamps(self, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+        # Each by itself: grouped, the whole log of a user would be read for its last entry.
+        each = ", ".join(["(SELECT max(id) FROM changes WHERE tenant_id = ? AND user_id = ?)"] * len(users))
+        row = await self._sql.one(f"SELECT {each}", [value for user in users for value in (tenant_id, user)])
+        return tuple(int(last or 0) for last in row or ())
+
     async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
         query = "SELECT 1 FROM changes WHERE id = ? AND tenant_id = ? AND user_id = ?"
         return await self._sql.one(query, (stamp, tenant_id, user_id)) is not None
@@ -153,6 +159,11 @@ class IndexesTable:
     async def all(self, tenant_id: str) -> list[IndexInfo]:
         query = "SELECT signature, dim, state, backend, quant FROM indexes WHERE tenant_id = ? ORDER BY signature"
         return [IndexInfo(*row) for row in await self._sql.rows(query, (tenant_id,))]
+
+    async def state(self, tenant_id: str, signature: str) -> str | None:
+        query = "SELECT state FROM indexes WHERE tenant_id = ? AND signature = ?"
+        row = await self._sql.one(query, (tenant_id, signature))
+        return None if row is None else str(row[0])
 
     async def put(self, tenant_id: str, info: IndexInfo) -> None:
         await self._sql.run(
