@@ -173,6 +173,7 @@ MEANING: Final = {
     "extract.attachments": "pictures and files in messages are kept by name (`reference`), or an error (`refuse`)",
     "extract.neighbours": "memories near a fact that a model is shown when it decides about it",
     "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
+    "reconcile.within": "the ids within which a fact is known once and changes what is known, of those that are given",
     "reconcile.slots": "what people have one or many of, see [own rules](own-rules.md)",
     "custom_prompts.fact_extraction": "replaces the instructions for finding facts; the form of the answer stays ours",
     "custom_prompts.update_decision": "replaces the instructions for deciding what a fact does to what is known",

@@ -164,7 +164,7 @@ class Settings(Section):
             retrieval=self.context.over(profile.retrieval),
             formation=self.write.over(profile.formation),
             upkeep=self.upkeep.over(profile.upkeep),
-            dedupe_scope=profile.dedupe_scope,
+            dedupe_scope=profile.dedupe_scope if self.reconcile.within is None else self.reconcile.within,
             enabled=self.policy.enabled,
             learns=self.policy.learns,
             shows=self.policy.shows,

@@ -111,7 +111,7 @@ class RecallSettings(Section):
     half_life_days: float | None = Field(default=None, gt=0)
     salience: bool = False
     mmr: float | None = Field(default=None, ge=0, le=1)
-    visible_days: int | None = Field(default=None, ge=1)
+    visible_days: int | None = Field(default=None, ge=1, le=36_500)
     bootstrap_min: int = Field(default=5, ge=0)
 
     @model_validator(mode="after")
@@ -151,9 +151,9 @@ class ContextSettings(Section):
     sections: bool | None = None
     transcript_days: int | None = Field(default=None, ge=0)
     override_tokens: int | None = Field(default=None, ge=0)
-    cache_seconds: float | None = Field(default=None, ge=0)
+    cache_seconds: float | None = Field(default=None, ge=0, le=86_400)
     receipts: int | None = Field(default=None, ge=0)
-    receipt_days: int | None = Field(default=None, ge=0)
+    receipt_days: int | None = Field(default=None, ge=0, le=36_500)
     turn_min_score: float | None = Field(default=None, ge=0, le=1)
     min_scores: dict[str, float] | None = None
 
@@ -251,9 +251,14 @@ class SlotSettings(Section):
 
 
 class ReconcileSettings(Section):
-    """What a new fact does to what is known: ``slots`` of your own."""
+    """What a new fact does to what is known: ``slots`` of your own.
+
+    ``within`` are the ids within which a fact is known once, and changes what is known: only ``user_id`` means all that
+    a user says, whichever agent they say it to and in whichever conversation.
+    """
 
     slots: tuple[SlotSettings, ...] = ()
+    within: tuple[Literal["user_id", "agent_id", "run_id"], ...] | None = Field(default=None, min_length=1)
 
 
 class ExtractSettings(Section):

@@ -133,7 +133,7 @@ def kept_scope(scope: Scope, fields: Sequence[str]) -> Scope:
 
 def _whole(session: Session, digest: Digest) -> Digest:
     """The digest of all of a session, also where the words of its beginning are not kept."""
-    old = session.episode
+    old = session.told
     if old is None or session.earlier:
         return digest
     return merged(Digest.of(old.text, old.data, old.salience), digest)

@@ -17,8 +17,9 @@ from retain.core.visible import current, visible, within
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.draft import TRUST, dedupe_value, event_of, text_hash
 from retain.engine.parts import Parts
+from retain.engine.recognition import recognise
 from retain.engine.remember import merged_scope
-from retain.engine.settle import recognise
+from retain.engine.retelling import retold, spans, without
 from retain.engine.store import Vectors, enter, supersede
 from retain.engine.turns import Turn, as_heard, turn_of
 from retain.model.event import EventType
@@ -45,6 +46,9 @@ class Session:
     fresh: list[Turn]
     earlier: list[Turn] = field(default_factory=list)
     episode: Record | None = None
+    told: Record | None = None
+    """The episode as it may still be told."""
+
     before: Before = field(default_factory=Before)
 
     @property
@@ -82,8 +86,19 @@ async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Insta
     known = await tx.memories.at(holder) if holder is not None else None
     earlier = await _earlier(tx, scope, {turn.id for turn in turns}) if scope.run_id else []
     earlier = [turn for turn in earlier if is_imported(turns) or turn.draft.origin != Origin.IMPORT]
+    await _leave_out_deleted(tx, [*earlier, *turns])
     before = Before(await _narrative(tx, scope, now), await _recent(tx, scope, now))
-    return Session(scope, turns, earlier, known, before)
+    told = (await retold(tx, [known])).get(known.id, known) if known is not None else None
+    return Session(scope, turns, earlier, known, told, before)
+
+
+async def _leave_out_deleted(tx: Tx, turns: Sequence[Turn]) -> None:
+    """Blank the words from which something was learned that a person has deleted since."""
+    ids = [turn.id for turn in turns if turn.id]
+    found = await spans(tx, turns[0].draft.scope.tenant_id, ids) if ids else {}
+    for turn in turns:
+        if turn.id in found:
+            turn.message = replace(turn.message, text=without(turn.text, found[turn.id]))
 
 
 def session_dedupe(scope: Scope, occurred_at: Instant) -> str:
@@ -135,8 +150,10 @@ async def _recent(tx: Tx, scope: Scope, now: Instant) -> tuple[tuple[str, str], 
     since = Condition("occurred_at", Op.GTE, instant(moment(now) - timedelta(days=RECENT_DAYS)))
     wide = Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id or scope.agent_id else scope
     rows = await tx.memories.find(visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
-    others = [found for found in rows if not scope.run_id or found.link.scope.run_id != scope.run_id]
-    return tuple((found.record.occurred_at[:10], found.record.text) for found in others[:RECENT])
+    others = [found.record for found in rows if not scope.run_id or found.link.scope.run_id != scope.run_id][:RECENT]
+    told = await retold(tx, others)
+    shown = (told.get(record.id, record) for record in others)
+    return tuple((record.occurred_at[:10], record.text) for record in shown if record is not None)
 
 
 @dataclass(slots=True)
@@ -245,8 +262,14 @@ async def episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
     if request.since is not None:
         since = Condition("occurred_at", Op.GTE, parse_when(request.since, "since"))
     where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.EPISODE,), extra=since)
-    rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=limit, offset=offset))
-    return {"results": [shown(found) for found in rows]}
+
+    async def work(tx: Tx) -> list[Found]:
+        rows = await tx.memories.find(where, limit=limit, offset=offset)
+        told = await retold(tx, [found.record for found in rows])
+        records = ((told.get(found.record.id, found.record), found.link) for found in rows)
+        return [Found(record, link) for record, link in records if record is not None]
+
+    return {"results": [shown(found) for found in await parts.ledger.read(work)]}
 
 
 def shown(found: Found) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retain.core.messages import read_messages, stored_messages
+from retain.core.rules.plain import plain, sentences
+from retain.core.rules.requests import forgets_everything
 from retain.engine.attachments import accepted
 from retain.engine.converse import Conversation, Learned, converse
 from retain.engine.parts import Parts
@@ -14,7 +16,7 @@ from retain.engine.projects import PREFIX
 from retain.engine.queueing import is_inline, queue
 from retain.engine.redaction import redaction_of
 from retain.engine.remember import AddRequest, answer_of, request_metadata, request_scope
-from retain.engine.turns import heard, turns_of
+from retain.engine.turns import Turn, heard, turns_of
 from retain.errors import InvalidInput
 from retain.model.instant import parse_when
 from retain.model.message import Message
@@ -47,7 +49,10 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     learned = await converse(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    return _learned(learned, [*warnings, *kept.warnings])
+    unforgotten = _unforgotten(turns, learned)
+    answer = _learned(learned, [*warnings, *kept.warnings, *unforgotten])
+    left_out = learned.left_out + len(unforgotten)
+    return {**answer, "left_out": left_out} if left_out else answer
 
 
 def _read(parts: Parts, request: AddRequest) -> list[Message]:
@@ -70,6 +75,15 @@ def _unwanted(parts: Parts) -> dict[str, Any]:
     parts.workshop.counters.early_returns_disabled += 1
     why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
     return {"results": [], "status": "disabled", **why}
+
+
+def _unforgotten(turns: Sequence[Turn], learned: Learned) -> list[str]:
+    """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
+    told = ["asked to forget something that no memory says" for _ in learned.unmet]
+    asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
+    if any(forgets_everything(plain(one.strip())) for text in asked for one in sentences(text)):
+        told.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
+    return told
 
 
 def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:

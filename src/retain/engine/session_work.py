@@ -27,6 +27,7 @@ from retain.engine.jobs import (
     Work,
     ends,
     failure_of,
+    is_low,
     low_novelty,
 )
 from retain.engine.metered import metered
@@ -44,6 +45,9 @@ from retain.ports.ledger import Tx
 
 SETTLE: Final = timedelta(seconds=5)
 """What failed is tried again after so long: a model that came back gets a moment to settle."""
+
+_EARLIER: Final = 500
+"""So many signals of a session that said too little are looked at again when it goes on."""
 
 _SLOWER: Final = 12
 """Every failure that counts makes that so many times longer."""
@@ -125,9 +129,13 @@ class SessionWork:
             return Failure(UNSET, UNSET, counts=False)
         return None
 
-    async def _recalled(self, signals: Sequence[Signal]) -> Conversation:
-        """What was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest."""
+    async def _recalled(self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()) -> Conversation:
+        """What was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
+
+        ``earlier`` was too little to make anything of when it was said.
+        """
         said = conversation_of(signals)
+        said.turns = [*(conversation_of(earlier).turns if earlier else ()), *said.turns]
         await self._parts.ledger.read(partial(recognised, said=said))
         self._vectors = await turn_vectors(self._parts, said.kept)
         return said
@@ -175,9 +183,10 @@ class SessionWork:
     # --- a digest -----------------------------------------------------------------------------------------------------
 
     async def _distil(self, signals: Sequence[Signal], *, last: bool) -> Failure | None:
-        said = await self._recalled(signals)
+        earlier = await self._parts.ledger.read(lambda tx: tx.signals.passed_over(self._claim.scope, _EARLIER))
+        said = await self._recalled(signals, earlier)
         chars = sum(len(turn.text) for turn in said.turns)
-        if chars < self._parts.policy.formation.novelty_chars:
+        if chars < self._parts.policy.formation.novelty_chars or not said.turns:
             made = Distilled(low_novelty(chars))
         else:
             made = _usable(await distill(self._parts, said.scope, said.turns, occurred_at=said.turns[-1].occurred_at))
@@ -191,6 +200,8 @@ class SessionWork:
             details = {} if made.commit is None else await made.commit(tx, now)
             await feed_project(tx, said, details, now)
             await self._end(tx, signals, made.outcome, {**told(said), **details}, now, last=last)
+            if not is_low(made.outcome):
+                await tx.signals.take_up(self._claim.scope.tenant_id, [one.id for one in earlier])
             return details
 
         details = await self._parts.ledger.write(work)
@@ -208,7 +219,7 @@ class SessionWork:
         self, tx: Tx, signals: Sequence[Signal], outcome: str, details: dict[str, Any], now: Instant, *, last: bool
     ) -> None:
         await self._hold(tx, last=last)
-        await self._mark(tx, signals, "processed", None)
+        await self._mark(tx, signals, "processed", outcome if is_low(outcome) else None)
         unkept = [one.id for one in signals if not one.data.get("keep_turns", True)]
         await tx.signals.remove(self._claim.scope.tenant_id, unkept)  # what was said is not kept, here neither
         await tx.jobs.put(self._work.row(outcome, {"signals": len(signals), **details}, now))

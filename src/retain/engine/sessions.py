@@ -28,7 +28,13 @@ async def form(
 
 
 async def form_claimed(parts: Parts, claimed: Claim, patience: Patience | None = None) -> Formed:
-    """Form memory of a session that is ours, with parts that are tuned for it; whoever asks for it holds the turn."""
+    """Form memory of a session that is ours, with parts that are tuned for it; whoever asks for it holds the turn.
+
+    What becomes of a session does not depend on who asks for it: with a bound key it is what the worker would make.
+    """
+    from retain.engine.bounds import unbound
+
+    parts = unbound(parts)
     parts.workshop.touched.pop(claimed.scope, None)
     async with holding(parts, claimed):
         return await SessionWork(parts, claimed, patience or Patience()).formed()

@@ -10,20 +10,22 @@ from retain.core.merge import merged_text
 from retain.core.pairing import Action, Decision
 from retain.core.statement import understand
 from retain.core.tokens import estimate_tokens
-from retain.core.visible import within
 from retain.engine.draft import Draft, dedupe_value, event_of, new_record, owner_alone, text_hash, waiting_dedupe
 from retain.engine.holders import Replacement, parted, replace_for, retract_for, unlink
 from retain.engine.parts import Parts
 from retain.engine.projects import feed_outcomes, feed_turns
+from retain.engine.recognition import recognise
 from retain.engine.reconcile import decided, guarded, has_changed
 from retain.engine.relate import Fact, known_statement, neighbours
+from retain.engine.resent import REASON, is_settled
+from retain.engine.retelling import evidence_of, name_again
 from retain.engine.store import Space, Vectors, ensure_space, enter, leave, supersede
+from retain.engine.suppression import suppress
 from retain.engine.turns import Turn
 from retain.engine.write import Outcome, counted
 from retain.model.event import EventType
 from retain.model.instant import Instant
-from retain.model.memory import MIRROR, Layer, Link, Origin, Record, Status
-from retain.model.query import And, Condition, Op
+from retain.model.memory import MIRROR, Link, Origin, Record, Status
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
@@ -49,6 +51,9 @@ class Plan:
     project: Scope | None = None
     """Who remembers it as well."""
 
+    left_out: int = 0
+    """How many facts were left out: a person deleted them, or what came of them before was changed since."""
+
     lenient: bool = False
     """Revised texts that have no vector are stored all the same; a reindex gives them one."""
 
@@ -70,9 +75,10 @@ async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome
     """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
     if plan.space is not None:
         await ensure_space(tx, parts.tenant_id, plan.space)
-    for turn in plan.turns if plan.keep_turns else ():
-        await _keep(parts, tx, turn, plan, now, last=turn is plan.turns[-1])
+    for at, turn in enumerate(plan.turns if plan.keep_turns else ()):
+        await _keep(parts, tx, turn, plan, now, at)
     plan.unembedded.clear()
+    plan.left_out = 0
     outcomes: list[Outcome] = []
     for fact in plan.facts:
         await _settle(parts, tx, plan, fact, outcomes, now)
@@ -85,9 +91,9 @@ async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome
     return outcomes
 
 
-async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, *, last: bool) -> None:
+async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, at: int) -> None:
     """Store a turn, or learn that it is stored already, and when it was said first."""
-    if await recognise(tx, turn, plan.scope, last=last):
+    if await recognise(tx, turn, plan.scope, last=turn is plan.turns[-1], before=plan.turns[:at]):
         return
     holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
     if holder is not None:  # the same words once more, later: a turn of its own
@@ -95,26 +101,6 @@ async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, *, l
     record = new_record(turn.draft, parts.tenant_id, now)
     await enter(tx, record, [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space))
     turn.id = record.id
-
-
-async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool) -> bool:
-    """Whether a turn is stored already; then it is what it was: its id, its place and its time."""
-    holder = await tx.links.holder(scope.tenant_id, turn.draft.dedupe)
-    known = await tx.memories.at(holder) if holder is not None else None
-    if known is None or (last and not turn.retold and await _is_said_anew(tx, turn, scope, known)):
-        return False
-    turn.id, turn.place, turn.said_before, turn.draft.occurred_at = known.id, known.seq, True, known.occurred_at
-    if known.trust < turn.draft.trust:  # it was stored as somebody else's words
-        turn.draft.origin, turn.draft.trust = known.origin, known.trust
-    return True
-
-
-async def _is_said_anew(tx: Tx, turn: Turn, scope: Scope, known: Record) -> bool:
-    """Whether something was said since, or it was over: otherwise the same words are a call that was repeated."""
-    if known.expires_at is not None and known.expires_at <= turn.draft.occurred_at:
-        return True
-    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))
-    return bool(await tx.memories.find(where, limit=1))
 
 
 def _vectors(draft: Draft, space: Space | None) -> Vectors:
@@ -133,16 +119,21 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
             return
         said_since = bool(fact.turn.id) and fact.turn.occurred_at > deleted
         if fact.turn.said_before and not said_since:  # a person deleted it, and these are the old words again
+            plan.left_out += 1
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
     if fact.candidate.whole and has_changed(fact, outcomes):
         return
-    near = await neighbours(tx, known_in(parts, plan.scope), fact, plan.cursor, plan.signature, now)
+    scope = known_in(parts, plan.scope)
+    near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
     if fact.candidate.whole:
         near = [one for one in near if not one.known.fresh]
     for one in decided(fact, near):
         target = near[one.target].found.record if one.target is not None else None
         decision = guarded(one, target, fact, outcomes)
+        if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
+            decision = Decision(Action.IGNORE, one.target, REASON)
+            plan.left_out += one.target is None
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is not None:
             outcomes.append(outcome)
@@ -235,7 +226,7 @@ async def _revise(
         valid_from=max(draft.occurred_at, target.valid_from),
         updated_at=now,
     )
-    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes)
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
     moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
     if await _has_twin(tx, moved, target):
         return await _retract(parts, tx, plan, fact, target, decision, now)
@@ -275,11 +266,9 @@ async def _retract(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
-    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes)
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes, parts.bounds)
     if fact.candidate.forget:
-        for link in mine:
-            if link.dedupe:
-                await tx.suppressed.put(parts.tenant_id, link.dedupe, target.id, now)
+        await suppress(tx, target, mine, now)
     if others:
         ended = unlink if fact.candidate.forget else retract_for
         await ended(tx, target, mine, now, decision.reason)
@@ -288,6 +277,8 @@ async def _retract(
     await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
     told: dict[str, Any] = {"before": target, "links_before": mine, "reason": decision.reason, "ended": True}
     await tx.events.append([event_of(EventType.DELETE, target, plan.scope, now, **told)])
+    if fact.candidate.forget:
+        await name_again(tx, parts.tenant_id, await evidence_of(tx, target), now)
     return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
 
 

@@ -1,27 +1,41 @@
 """``export`` and ``load``: a whole memory as JSON lines, and back, without loss.
 
-A line is a header, a version of a memory with its links, or an event. Vectors are made again, but those that callers
-brought: they are in the line of their version.
+A line is a header, a version of a memory with its links, an event, something that a person deleted and that must not
+come back, or something that still has to become memory. Vectors are made again, but those that callers brought: they
+are in the line of their version. An export of a scope tells nothing of others who hold the same memories.
 Restoring is repeatable: what is there already is left alone, so an interrupted restore is simply run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from retain.core.visible import within
-from retain.engine.carried import carried, put_carried, read_carried
-from retain.engine.draft import text_doc
+from retain.engine.carried import carried, put_carried
+from retain.engine.export_lines import (
+    Deletion,
+    Read,
+    check_header,
+    deletion_line,
+    event_line,
+    header_line,
+    memory_line,
+    read_line,
+    signal_line,
+)
+from retain.engine.holders import is_inside
 from retain.engine.indexer import fill_missing
 from retain.engine.parts import Parts
-from retain.engine.store import leave
-from retain.errors import Conflict, InvalidInput, RetainError
-from retain.model.event import Event
-from retain.model.memory import INDEXED, Kind, Layer, Link, Record, Status
+from retain.engine.retelling import name_again
+from retain.engine.store import enter, leave
+from retain.errors import Conflict, Forbidden, InvalidInput, RetainError
+from retain.model.event import Event, EventType, Signal
+from retain.model.instant import Instant
+from retain.model.memory import Link, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx, Work
@@ -30,32 +44,9 @@ from retain.trace import log
 if TYPE_CHECKING:
     from retain.engine.engine import Engine
 
-FORMAT: Final = "retain-export"
-VERSION: Final = 1
 _AT_ONCE: Final = 500
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "str": (str,),
-    "Instant": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "dict[str, Any]": (dict,),
-}
-_NAMES: Final = {"layer": frozenset(Layer), "kind": frozenset(Kind), "status": frozenset(Status)}
-
-
-def _columns(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
-    """The fields of a dataclass that are exported, and what may stand in each."""
-    given = {item.name: str(item.type).partition(" | ") for item in fields(cls) if item.name not in but}
-    return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in given.items()}
-
-
-_RECORD: Final = _columns(Record, "seq", "tenant_id")
-_EVENT: Final = _columns(Event, "seq", "scope")
-_LINK: Final = _columns(Link, "scope")
-_SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
+_COUNTED: Final = ("memories", "events", "deletions", "waiting", "already_there")
 _Version: TypeAlias = tuple[Record, list[Link], dict[str, str]]
-_Restored: TypeAlias = tuple[Record, list[Link], bytes | None]
 
 
 async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
@@ -63,15 +54,23 @@ async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict
     await engine.open()
     parts = engine.parts
     scope = parts.scope(given)
-    yield {"type": "header", "format": FORMAT, "version": VERSION}
+    yield header_line()
     exported: set[str] = set()
     until = await parts.ledger.read(lambda tx: tx.admin.cursor())
     async for record, links, more in _versions(parts, scope, until):
         exported.add(record.id)
-        yield {"type": "memory", **_record_line(record), "links": [_link_line(link) for link in links], **more}
-    async for event in _events(parts):
+        yield memory_line(record, [link for link in links if is_inside(link.scope, scope)], more)
+    lost: set[str] = set()
+    async for event in _events(parts, scope):
         if event.memory_id in exported:
-            yield {"type": "event", **_event_line(event)}
+            yield event_line(event if scope.is_open else _inside(event, scope, exported))
+        elif event.event == EventType.UNLINK:  # others hold it; these have deleted it
+            lost.add(event.memory_id)
+    async for deletion in _deletions(parts):
+        if scope.is_open or deletion.memory_id in exported or deletion.memory_id in lost:
+            yield deletion_line(deletion)
+    for signal in await parts.ledger.read(lambda tx: tx.signals.unfinished(scope)):
+        yield signal_line(signal)
 
 
 async def _versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[_Version]:
@@ -93,31 +92,70 @@ async def _version(tx: Tx, record: Record) -> _Version:
     return record, await tx.links.of(record.tenant_id, record.seq), await carried(tx, record)
 
 
-async def _events(parts: Parts) -> AsyncIterator[Event]:
+async def _events(parts: Parts, scope: Scope) -> AsyncIterator[Event]:
+    """What was done within a scope, oldest first."""
     after = 0
-    while page := await parts.ledger.read(_events_after(parts, after)):
+    while page := await parts.ledger.read(_events_after(scope, after)):
         for event in page:
             yield event
         after = page[-1].seq
 
 
-def _events_after(parts: Parts, after: int) -> Work[list[Event]]:
-    return lambda tx: tx.events.after(parts.tenant_id, after, _AT_ONCE)
+def _events_after(scope: Scope, after: int) -> Work[list[Event]]:
+    return lambda tx: tx.events.feed(scope, after, _AT_ONCE)
+
+
+def _inside(event: Event, scope: Scope, exported: set[str]) -> Event:
+    """An event without what it tells of those beyond a scope."""
+    return replace(event, before=_own(event.before, scope, exported), after=_own(event.after, scope, exported))
+
+
+def _own(state: dict[str, Any] | None, scope: Scope, exported: set[str]) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    kept = {name: value for name, value in state.items() if name != "split" or value in exported}
+    if "links" in kept:
+        names = ("user_id", "agent_id", "run_id")
+        seen = ((Scope(scope.tenant_id, *(one.get(name, "") for name in names)), one) for one in kept["links"])
+        kept["links"] = [one for who, one in seen if is_inside(who, scope)]
+    return kept
+
+
+async def _deletions(parts: Parts) -> AsyncIterator[Deletion]:
+    after = ""
+    while page := await parts.ledger.read(partial(_deleted_after, tenant_id=parts.tenant_id, after=after)):
+        for one in page:
+            yield one
+        after = page[-1].dedupe
+
+
+async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion]:
+    return [Deletion(*row) for row in await tx.suppressed.page(tenant_id, after, _AT_ONCE)]
+
+
+# --- and back ---------------------------------------------------------------------------------------------------------
 
 
 async def load(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Put an export back; gives what was restored and what was already there."""
     if not isinstance(lines, Iterable):
         raise InvalidInput(f"records must be the lines of an export, not {type(lines).__name__}")
+    if parts.bounds is not None:
+        raise Forbidden("an export says whose memories are, and may name anybody", hint="use a key that is not bound")
     rest = iter(lines)
-    _check_header(next(rest, None))
-    counts = {"memories": 0, "events": 0, "already_there": 0}
+    check_header(next(rest, None))
+    counts = dict.fromkeys(_COUNTED, 0)
     while page := list(islice(rest, _AT_ONCE)):
-        read = [_read_line(parts, line) for line in page]
-        for name, count in (await parts.ledger.write(partial(_put, page=read))).items():
+        read = [read_line(parts.tenant_id, line) for line in page]
+        work = partial(_put_all, tenant_id=parts.tenant_id, page=read, now=parts.now())
+        for name, count in (await parts.ledger.write(work)).items():
             counts[name] += count
     if parts.embedding.on:
         await _index(parts)
+    if counts["waiting"]:
+        from retain.engine.queueing import wake
+
+        wake(parts)
     return counts
 
 
@@ -128,51 +166,26 @@ async def _index(parts: Parts) -> None:
         log.warning("restored memories have no vectors yet, run reindex: %s", error)
 
 
-def _check_header(line: object) -> None:
-    if not isinstance(line, Mapping) or line.get("format") != FORMAT:
-        raise InvalidInput("this is not an export of Retain", hint="to take in other data, use import")
-    if line.get("version") != VERSION:
-        raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Retain")
-
-
-def _read_line(parts: Parts, line: Mapping[str, Any]) -> _Restored | Event:
-    kind = line.get("type") if isinstance(line, Mapping) else None
-    if kind == "memory":
-        record = Record(**_values(line, _RECORD), tenant_id=parts.tenant_id)
-        links = line.get("links")
-        if not isinstance(links, list) or not links:
-            raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
-        return record, [_read_link(parts, link) for link in links], read_carried(record, line)
-    if kind == "event":
-        return Event(**_values(line, _EVENT), scope=_read_scope(parts, line))
-    raise InvalidInput(f"unknown line {kind!r} in the export")
-
-
-def _values(line: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
-    """What a line says, or ``InvalidInput`` naming what is missing or cannot be."""
-    if not isinstance(line, Mapping):
-        raise InvalidInput("a line of the export is damaged: a part of it is not an object")
-    for name, types in columns.items():
-        if name not in line or not isinstance(line[name], types) or line[name] not in _NAMES.get(name, (line[name],)):
-            raise InvalidInput(f"a line of the export is damaged: {name}")
-        if isinstance(line[name], str) and not _is_clean(line[name]):
-            raise InvalidInput(f"a line of the export is damaged: {name} holds a character that cannot be stored")
-    return {name: line[name] for name in columns}
-
-
-def _is_clean(text: str) -> bool:
-    return "\0" not in text and text.encode("utf-8", "ignore").decode() == text
-
-
-async def _put(tx: Tx, page: list[_Restored | Event]) -> dict[str, int]:
-    counts = {"memories": 0, "events": 0, "already_there": 0}
+async def _put_all(tx: Tx, *, tenant_id: str, page: Sequence[Read], now: Instant) -> dict[str, int]:
+    counts = dict.fromkeys(_COUNTED, 0)
     for one in page:
-        if isinstance(one, Event):
-            name = "events" if await _put_event(tx, one) else "already_there"
-        else:
-            name = "memories" if await _put_version(tx, *one) else "already_there"
-        counts[name] += 1
+        name, is_new = await _put(tx, tenant_id, one)
+        counts[name if is_new else "already_there"] += 1
+    versions = [one[0] for one in page if isinstance(one, tuple)]
+    deleted = {one.origin_id for one in versions if one.origin_id and one.status == Status.DELETED}
+    await name_again(tx, tenant_id, deleted, now)  # the turns they came from were put back before them
     return counts
+
+
+async def _put(tx: Tx, tenant_id: str, one: Read) -> tuple[str, bool]:
+    """Put one thing back; gives what it counts as, and whether it was not there."""
+    if isinstance(one, Event):
+        return "events", await _put_event(tx, one)
+    if isinstance(one, Deletion):
+        return "deletions", await _put_deletion(tx, tenant_id, one)
+    if isinstance(one, Signal):
+        return "waiting", await _put_signal(tx, one)
+    return "memories", await _put_version(tx, *one)
 
 
 async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes | None) -> bool:
@@ -181,14 +194,14 @@ async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes 
         if there.hash != record.hash:
             raise Conflict(f"{record.id} version {record.version} is already there with another text")
         return False
-    if record.valid_to is None and not await _may_be_current(tx, record, links):
-        return False
-    seq = await tx.memories.insert(record)
-    await tx.links.add(record.tenant_id, seq, links)
-    if record.valid_to is None and record.status in INDEXED:
-        await tx.text.put(seq, text_doc(record, links))
+    if record.valid_to is None:
+        if not await _may_be_current(tx, record, links):
+            return False
+        await enter(tx, record, links, ())
+    else:
+        await tx.links.add(record.tenant_id, await tx.memories.insert(record), links)
     await put_carried(tx, record, vector)
-    await tx.vectors.touch(record.tenant_id, [seq])
+    await tx.vectors.touch(record.tenant_id, [record.seq])
     return True
 
 
@@ -215,27 +228,17 @@ async def _put_event(tx: Tx, event: Event) -> bool:
     return True
 
 
-def _record_line(record: Record) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in _RECORD}
+async def _put_deletion(tx: Tx, tenant_id: str, one: Deletion) -> bool:
+    """Remember a deletion, unless the same was said here since, and holds."""
+    held = await tx.links.holder(tenant_id, one.dedupe) is not None
+    if held or await tx.suppressed.has(tenant_id, one.dedupe):
+        return False
+    await tx.suppressed.put(tenant_id, one.dedupe, one.memory_id, one.created_at)
+    return True
 
 
-def _event_line(event: Event) -> dict[str, Any]:
-    return {**{name: getattr(event, name) for name in _EVENT}, **_scope_line(event.scope)}
-
-
-def _link_line(link: Link) -> dict[str, Any]:
-    line = asdict(link)
-    del line["scope"]
-    return {**line, **_scope_line(link.scope)}
-
-
-def _scope_line(scope: Scope) -> dict[str, str]:
-    return {"user_id": scope.user_id, "agent_id": scope.agent_id, "run_id": scope.run_id}
-
-
-def _read_scope(parts: Parts, line: object) -> Scope:
-    return Scope(parts.tenant_id, **_values(line, _SCOPE))
-
-
-def _read_link(parts: Parts, line: object) -> Link:
-    return Link(scope=_read_scope(parts, line), **_values(line, _LINK))
+async def _put_signal(tx: Tx, signal: Signal) -> bool:
+    if await tx.signals.known(signal.scope.tenant_id, [signal.id]):
+        return False
+    await tx.signals.put([signal])
+    return True

@@ -40,6 +40,12 @@ class Turn:
     repeated: int = 0
     """How often a transcript has had the same words, speaker and time before."""
 
+    answered: bool = False
+    """The newest words of the user, in a call that goes on with the answer to them."""
+
+    deleted: bool = False
+    """A person has deleted it, and these are the old words again: nothing is kept of it or learned from it."""
+
     @property
     def text(self) -> str:
         """The words, as they are stored."""
@@ -89,6 +95,9 @@ def turns_of(
     turns = [turn_of(scope, message, occurred_at, at, dated=dated) for at, message in enumerate(messages)]
     for turn in turns:
         turn.draft.expires_at, turn.draft.metadata = expires_at, dict(metadata or {})
+    newest = next((turn for turn in reversed(turns) if turn.message.role == "user"), None)
+    if newest is not None:
+        newest.answered = newest is not turns[-1]
     return turns
 
 

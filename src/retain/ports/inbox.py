@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from retain.model.event import Signal
 from retain.model.instant import Instant
@@ -66,6 +66,18 @@ class Signals(Protocol):
         """
         ...
 
+    async def unfinished(self, scope: Scope) -> list[Signal]:
+        """All of a scope that wait, were given up, or were passed over, oldest first."""
+        ...
+
+    async def passed_over(self, scope: Scope, limit: int) -> list[Signal]:
+        """What was processed in exactly this scope with a problem: it said too little by itself, oldest first."""
+        ...
+
+    async def take_up(self, tenant_id: str, ids: Iterable[str]) -> None:
+        """Say that what was passed over has been learned from after all."""
+        ...
+
     async def is_known(self, scope: Scope) -> bool:
         """Whether anything was ever kept for later in exactly this scope."""
         ...
@@ -116,6 +128,14 @@ class Suppressed(Protocol):
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
         """Which of these turns are the evidence of something that a person deleted."""
+        ...
+
+    async def page(self, tenant_id: str, after: str, limit: int) -> list[tuple[str, str, Instant]]:
+        """What was deleted by its dedupe value, in the order of those: with the id of the memory, and when."""
+        ...
+
+    async def evidence(self, tenant_id: str, turn_ids: Sequence[str]) -> list[tuple[str, str, Mapping[str, Any]]]:
+        """These turns again, each with a memory that came of it and was deleted since: its id, and what was noted."""
         ...
 
 

@@ -8,6 +8,8 @@ from typing import Any, Final, TypeAlias
 
 from retain.async_memory import AsyncMemory
 from retain.core.tokens import estimate_tokens
+from retain.engine.noting import note
+from retain.engine.remember import AddRequest
 from retain.errors import InvalidInput, RetainError
 from retain.model.access import Verb
 
@@ -89,21 +91,25 @@ def _counted(found: list[Json], most: int | None) -> Json:
 
 async def _add(asked: Asked) -> Json:
     given = asked.arguments
-    keyed = bool(given.get("key") or given.get("kind"))
-    answer = await asked.memory.add(
-        given["content"],
-        user_id=asked.user,
-        run_id=given.get("session_id"),
-        metadata=given.get("metadata"),
-        infer=not keyed,
-        key=given.get("key"),
-        kind=given.get("kind"),
-    )
-    results = answer["results"] if isinstance(answer, dict) else answer
-    changes = [{"id": one["id"], "event": one["event"], "memory": one["memory"]} for one in results]
-    status = answer.get("status", "ok") if isinstance(answer, dict) else "ok"
-    message = f"{len(changes)} changes" if changes else "nothing to remember in it"
-    return {"changes": changes, "status": status, "message": message}
+    named: Json = {"key": given.get("key"), "kind": given.get("kind")}
+    said: Json = {"user_id": asked.user, "run_id": given.get("session_id"), "metadata": given.get("metadata")}
+    if any(named.values()):
+        stored = await asked.memory.add(given["content"], **said, **named, infer=False)
+        answer = stored if isinstance(stored, dict) else {"results": stored, "status": "ok"}
+    else:
+        request = AddRequest(given["content"], **said)
+        answer = await asked.memory._engine.run(note, request)  # noqa: SLF001 - only a model asks for it so
+    changes = [{"id": one["id"], "event": one["event"], "memory": one["memory"]} for one in answer["results"]]
+    return {"changes": changes, "status": answer["status"], "message": _told(answer)}
+
+
+def _told(answer: Json) -> str:
+    """What became of it, in words a model understands."""
+    if answer["results"]:
+        return f"{len(answer['results'])} changes"
+    if answer.get("left_out"):
+        return "nothing was stored: the user has deleted or changed it, or it asks to forget what is not known"
+    return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "nothing was stored"))
 
 
 async def _clear(asked: Asked) -> Json:
@@ -147,7 +153,7 @@ def tools(prefix: str = "") -> dict[str, ToolSpec]:
         ),
         ToolSpec(
             f"{prefix}memory_add",
-            "Remember something that was said. With a key or a kind it is stored as it is, once under that key.",
+            "Remember something: what it teaches, else its words. With a key or a kind it is stored as it is, once.",
             {"content": _TEXT, "key": _ID, "kind": _KIND, "metadata": {"type": "object"}, **_SESSION, **_USER},
             ("content",),
             Verb.WRITE,

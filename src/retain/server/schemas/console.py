@@ -325,4 +325,6 @@ class Loaded(Answer):
 
     memories: int
     events: int
+    deletions: int
+    waiting: int
     already_there: int

@@ -153,7 +153,10 @@ class Change(Answer):
 
 
 class Added(Answer):
-    """What became of everything that was said."""
+    """What became of everything that was said.
+
+    ``left_out``, where it is there, counts what was left as it is: deleted by the user, or changed since it was said.
+    """
 
     results: list[Change]
     status: str
