@@ -24,7 +24,7 @@ demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 	@$(BIN)/retain demo
 
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
-	@$(BIN)/python -m pytest --numprocesses=4 -m "not system and not llm"
+	@$(BIN)/python -m pytest --numprocesses=3 --dist=worksteal -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
 test-system: $(DEV)  ## the long tests with real processes and disks; writes docs/test-system.md

@@ -1,7 +1,8 @@
-"""What all tests share: how hypothesis looks for counter-examples, and that Ctrl-C works."""
+"""What all tests share: how hypothesis looks for counter-examples, that Ctrl-C works, and cheap passwords."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from retain.core import passwords
 
 if TYPE_CHECKING:
     from tests.postgres.server import Server
@@ -23,6 +26,25 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Whoever starts the tests in the background has Ctrl-C ignored, and so would every program the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option for thoroughness; see ``tests/faces/conftest.py``."""
+    parser.addoption("--whole", action="store_true", help="run the scenarios through every face over every store")
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported and collected stays to the end: let the garbage collector not look through it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    """To recognise a password costs a fifth of a second, which is the point of it, but not of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "COST", passwords.Cost(4, 8, 1))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from retain.adapters.ledger import sqlite
 from retain.errors import StorageError
 from tests.concurrency.workers import serve, settings
 
-_PATIENCE: Final = 30
+_PATIENCE: Final = 120
 
 
 def family(order: dict[str, Any]) -> list[str]:

@@ -39,13 +39,13 @@ _WRONG = {
 
 def rows(path: Path, query: str, *params: object) -> list[tuple[Any, ...]]:
     """The rows of a query on a connection of its own."""
-    with closing(sqlite3.connect(path, timeout=30)) as connection:
+    with closing(sqlite3.connect(path, timeout=120)) as connection:
         return connection.execute(query, params).fetchall()
 
 
 def assert_sound(path: Path) -> int:
     """The file is whole and the full text agrees with the ledger; gives how many memories are live."""
-    with closing(sqlite3.connect(path, timeout=30)) as connection:
+    with closing(sqlite3.connect(path, timeout=120)) as connection:
         ask = connection.execute
         assert ask("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert ask("PRAGMA foreign_key_check").fetchall() == []

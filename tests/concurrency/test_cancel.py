@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retain import AsyncMemory, Memory
 from tests.concurrency.intact import assert_counted, assert_found, assert_intact, texts
-from tests.concurrency.workers import settings, slow_embedder
+from tests.concurrency.workers import quick_embedder, settings, slow_embedder
+from tests.patience import LONG
 
 
 async def _cancelled_after(seconds: float, call: asyncio.Task[object]) -> bool:
@@ -52,12 +55,22 @@ def test_adds_cancelled_at_any_moment_are_there_as_a_whole_or_not_at_all(tmp_pat
 
 
 def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path, begun, goes_on = tmp_path / "retain.db", threading.Event(), threading.Event()
+
+    def held(texts: list[str]) -> Any:
+        begun.set()
+        assert goes_on.wait(LONG)
+        return quick_embedder(texts)
 
     async def scenario() -> bool:
-        async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
+        async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
             await memory.add("the first", user_id="u", infer=False)
-            return await _cancelled_after(0.02, asyncio.create_task(memory.add("the second", user_id="u", infer=False)))
+        async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=held) as memory:
+            call: asyncio.Task[object] = asyncio.create_task(memory.add("the second", user_id="u", infer=False))
+            assert await asyncio.to_thread(begun.wait, LONG)
+            had_ended = await _cancelled_after(0, call)
+            goes_on.set()
+            return had_ended
 
     assert asyncio.run(scenario()) is False
     assert texts(path) == ["the first"]

@@ -63,14 +63,14 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
     def hold() -> None:
         with lock:
             held.set()
-            done.wait(30)
+            done.wait(120)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(30)
+    held.wait(120)
     child = os.fork()
     if child == 0:
-        signal.alarm(10)  # a lock that is not free hangs the child; then it dies of this
+        signal.alarm(60)  # a lock that is not free hangs the child; then it dies of this
         with lock:
             os._exit(0)
     done.set()

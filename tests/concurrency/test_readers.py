@@ -19,8 +19,6 @@ from retain.ports.ledger import Tx
 from tests.concurrency.intact import assert_intact
 from tests.concurrency.workers import checked, in_threads, settings
 
-pytestmark = pytest.mark.timeout(30)  # whoever waits for a lock here waits for a minute
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -119,7 +117,7 @@ def test_many_readers_at_once_leave_a_bounded_number_of_connections(memory: Memo
     inside = threading.Barrier(24)
 
     async def meet(tx: Tx) -> int:
-        inside.wait(20)
+        inside.wait(120)
         return (await tx.admin.counts("default"))["memories"]
 
     ledger = _ledger(memory)

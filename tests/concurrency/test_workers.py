@@ -18,6 +18,7 @@ from retain import Memory
 from retain.drive import drive
 from tests.concurrency.intact import assert_sound, rows
 from tests.concurrency.workers import quick_embedder
+from tests.patience import until
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LEFT: Final = "SELECT count(*) FROM signals WHERE status = 'pending'"
@@ -72,7 +73,7 @@ class _Crew:
         for worker in self._workers:
             worker.terminate()
         for worker in self._workers:
-            worker.communicate(timeout=30)
+            worker.communicate(timeout=120)
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def _assert_formed_once(path: Path, sessions: int) -> None:
 def test_two_workers_that_are_killed_form_every_session_once(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     _left_behind(path, sessions=100)
-    assert _work_off(path, workers=2, kills=3, lease=1.0, seconds=50) > 0
+    assert _work_off(path, workers=2, kills=3, lease=1.0, seconds=300) > 0
     _assert_formed_once(path, sessions=100)
 
 
@@ -140,10 +141,7 @@ def test_a_worker_that_is_told_to_end_ends_cleanly(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     _left_behind(path, sessions=1)
     with _crew({"path": str(path), "lease": 60, "durable": False}, 1) as crew:
-        for _ in range(400):
-            if not rows(path, _LEFT)[0][0]:
-                break
-            time.sleep(0.05)
+        until(lambda: not rows(path, _LEFT)[0][0])
         (worker,) = crew._workers
     assert worker.returncode == 0
     _assert_formed_once(path, sessions=1)

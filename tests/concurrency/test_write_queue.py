@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -21,6 +20,7 @@ from retain.ports.ledger import Tx, Work
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_found, assert_intact, rows, texts
 from tests.concurrency.workers import checked, in_threads, settings
+from tests.patience import until
 
 
 class Raw(sqlite3.Connection):
@@ -69,22 +69,15 @@ class Bench:
         """The result of each unit, its caller being a thread; whoever is served first finds all, in order."""
 
         def call(number: int) -> Any:
-            _wait_until(lambda: len(self.queue._waiting) == number)
+            until(lambda: len(self.queue._waiting) == number)
             return self.queue.run(units[number]) if number < len(units) else self.queue.turn.release()
 
-        assert self.queue.turn.acquire(timeout=10)
+        assert self.queue.turn.acquire(timeout=120)
         return in_threads(len(units) + 1, call)[:-1]
 
     def notes(self) -> list[str]:
         """What is stored."""
         return sorted(text for (text,) in self.raw.execute("SELECT text FROM notes"))
-
-
-def _wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.001)
 
 
 @pytest.fixture

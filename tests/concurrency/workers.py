@@ -1,6 +1,8 @@
-"""What one process of a concurrency test does: ``python -m tests.concurrency.workers role order``.
+"""What the processes of a concurrency test do: ``python -m tests.concurrency.workers role orders``.
 
-It says "ready", waits for a line, works, and prints a report as JSON. A failure is a traceback and an exit code.
+There is one for each order. They say "ready", wait for a line, work, and a list of their reports is printed as JSON. A
+failure is a traceback and an exit code. All are forks of the one that is started, before it has opened anything: to
+start a Python for each would take longer than all they do.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,7 +23,7 @@ import numpy as np
 from retain import Memory
 from retain.errors import RetainError
 
-_PATIENCE: Final = 40.0
+_PATIENCE: Final = 120.0
 
 
 def slow_embedder(texts: list[str]) -> Any:
@@ -173,11 +176,41 @@ ROLES: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
 
 
 def serve(roles: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
-    """Wait for the word and play the role this process was started for."""
+    """Wait for the word and play the role this process was started for, with one process for each order."""
+    play, orders = roles[sys.argv[1]], json.loads(sys.argv[2])
+    heard, word = os.pipe()
+    others = [_forked(lambda order=order: play(order), heard) for order in orders[1:]]  # type: ignore[misc]
     print("ready", flush=True)  # noqa: T201 - what it is for
     sys.stdin.readline()
-    print(json.dumps(roles[sys.argv[1]](json.loads(sys.argv[2]))), flush=True)  # noqa: T201 - the report
-    os._exit(0)  # whatever a thread may still do, the report is out
+    os.write(word, b"." * len(others))
+    reports = [play(orders[0]), *(_report(*other) for other in others)]
+    print(json.dumps(reports), flush=True)  # noqa: T201 - what it is for
+    os._exit(0)  # whatever a thread may still do, the reports are out
+
+
+def _forked(work: Callable[[], Any], heard: int) -> tuple[int, int]:
+    """A child that works when it has heard the word; gives it, and where its report can be read."""
+    ear, mouth = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(mouth)
+        return child, ear
+    code = 1
+    try:
+        os.read(heard, 1)
+        os.write(mouth, json.dumps(work()).encode())
+        code = 0
+    except BaseException:  # noqa: BLE001 - the exit code tells
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _report(child: int, ear: int) -> Any:
+    with os.fdopen(ear) as told:
+        said = told.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a process failed"
+    return json.loads(said)
 
 
 if __name__ == "__main__":

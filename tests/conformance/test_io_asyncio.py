@@ -53,7 +53,7 @@ def test_a_cancelled_caller_goes_at_once_and_its_work_runs_to_the_end() -> None:
     caller_is_gone, done = threading.Event(), list[str]()
 
     def under_way() -> None:
-        done.append("under way" if caller_is_gone.wait(10) else "the caller was held")
+        done.append("under way" if caller_is_gone.wait(120) else "the caller was held")
 
     async def scenario() -> bool:
         io = AsyncIo(threads=1)
@@ -73,7 +73,7 @@ def test_an_error_after_the_caller_was_cancelled_is_logged(caplog: pytest.LogCap
     caller_is_gone = threading.Event()
 
     def work() -> None:
-        caller_is_gone.wait(10)
+        caller_is_gone.wait(120)
         raise OSError("disk full")
 
     async def scenario() -> None:
@@ -91,14 +91,14 @@ def test_work_that_outlives_its_loop_ends_in_peace(caplog: pytest.LogCaptureFixt
     loop_is_gone, ended = threading.Event(), threading.Event()
 
     def work() -> None:
-        loop_is_gone.wait(10)
+        loop_is_gone.wait(120)
 
     io = AsyncIo()
     asyncio.run(_cancelled_at_once(io.run(work)))
     for unit in io._units:
         unit.add_done_callback(lambda _: ended.set())
     loop_is_gone.set()
-    assert ended.wait(10)
+    assert ended.wait(120)
     assert caplog.records == []
 
 

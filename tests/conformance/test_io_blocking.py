@@ -67,7 +67,7 @@ def test_gather_on_threads_runs_side_by_side() -> None:
     meeting = threading.Barrier(2)
 
     async def meet() -> int:
-        return meeting.wait(10)
+        return meeting.wait(120)
 
     io = BlockingIo(threads=2)
     assert sorted(drive(io.gather(meet(), meet()))) == [0, 1]
@@ -99,7 +99,7 @@ def test_background_work_that_does_not_end_is_reported(
     release = threading.Event()
 
     async def stuck() -> None:
-        release.wait(10)
+        release.wait(120)
 
     io = BlockingIo()
     io.spawn(stuck(), name="stuck")
@@ -120,7 +120,7 @@ def test_a_forked_child_opens_its_own_connection_and_is_not_locked_out(server: W
         warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of a fork beside threads
         child = os.fork()
     if child == 0:
-        signal.alarm(20)  # a child that waits for ever must not outlive the test
+        signal.alarm(60)  # a child that waits for ever must not outlive the test
         os._exit(0 if _child_works(io, lock, server.url) else 1)
     drive(lock.__aexit__(None, None, None))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

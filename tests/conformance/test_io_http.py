@@ -158,7 +158,7 @@ def test_a_line_is_there_before_the_next_one_is_sent(mode: str, server: WireServ
 
     def chunks() -> Iterator[bytes]:
         yield b"first\n"
-        yield b"second\n" if first_was_read.wait(10) else b"too late\n"
+        yield b"second\n" if first_was_read.wait(120) else b"too late\n"
 
     async def scenario(io: Io) -> list[str]:
         seen = []

@@ -58,7 +58,7 @@ def test_without_its_caller_a_unit_ends_at_the_next_step(caplog: pytest.LogCaptu
 
     def first() -> None:
         begun.set()
-        done.append("first" if caller_is_gone.wait(10) else "the caller was held")
+        done.append("first" if caller_is_gone.wait(120) else "the caller was held")
 
     async def scenario() -> None:
         io = AsyncIo(threads=1)

@@ -12,8 +12,7 @@ import pytest
 from retain.adapters.io.blocking import BlockingIo
 from retain.adapters.io.turns import Turn
 from retain.drive import drive
-
-LONG = 30.0
+from tests.patience import LONG, until
 
 
 def _threads(*works: Callable[[], Any]) -> None:
@@ -31,14 +30,6 @@ def _in_turn(turn: Turn, work: Callable[[], Any]) -> None:
         work()
     finally:
         turn.give()
-
-
-def _until(ready: Callable[[], object]) -> None:
-    for _ in range(3000):
-        if ready():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it never came")
 
 
 def test_one_thread_at_a_time_has_the_turn_and_everybody_gets_it() -> None:
@@ -69,7 +60,7 @@ def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
             _in_turn(turn, lambda: None)
         turn.take()
         begun.set()
-        _until(lambda: len(turn._line) == 3)
+        until(lambda: len(turn._line) == 3)
         turn.give()
         stays_away.wait(LONG)
 
@@ -129,14 +120,14 @@ def test_who_is_interrupted_in_line_leaves_it(monkeypatch: pytest.MonkeyPatch) -
         done.append("gone")
 
     def follows() -> None:
-        _until(lambda: done)
+        until(lambda: done)
         _in_turn(turn, lambda: done.append("had it"))
 
     monkeypatch.setattr(Turn, "_left_to_wait", interrupted)
     crew = [threading.Thread(target=waits, name="interrupted"), threading.Thread(target=follows)]
     for one in crew:
         one.start()
-    _until(lambda: "gone" in done and len(turn._line) == 1)
+    until(lambda: "gone" in done and len(turn._line) == 1)
     turn.give()
     for one in crew:
         one.join(LONG)

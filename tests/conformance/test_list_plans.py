@@ -78,7 +78,7 @@ def reads_all_of_a_tenant(step: str) -> bool:
         (visible(Scope(user_id="alice", run_id="r1"), NOW), "links_run (tenant_id=? AND run_id=?)"),
         (visible(USER, NOW, extra=Condition("metadata.a", Op.EQ, 1)), "links_user (tenant_id=? AND user_id=?)"),
         (And((within(USER), Condition("seq", Op.GT, 7))), "links_user (tenant_id=? AND user_id=? AND memory_seq>?)"),
-        (And((within(USER), current(), Condition("id", Op.IN, ("a", "b")))), "memories_current (tenant_id=? AND id=?"),
+        (And((within(USER), current(), Condition("id", Op.IN, ("a", "b")))), "memories_versions (tenant_id=? AND id=?"),
         (And((within(Scope()), Condition("id", Op.EQ, "a"))), "memories_versions (tenant_id=? AND id=?"),
         (And((visible(USER, NOW), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),
         (And((within(Scope()), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),

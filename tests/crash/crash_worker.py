@@ -22,7 +22,7 @@ from typing import Any, Final
 from retain import Memory
 from tests.concurrency.workers import quick_embedder, settings
 
-_VICTIM_SECONDS: Final = 50
+_VICTIM_SECONDS: Final = 120
 
 
 def say(word: str, slot: str = "", text: str = "") -> None:

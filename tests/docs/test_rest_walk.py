@@ -34,7 +34,6 @@ def test_every_operation_of_the_description_is_shown(paths: Any) -> None:
 
 @needs_curl
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("page", rest_walk.pages(), ids=lambda page: page.stem)
 def test_the_answers_on_a_page_are_those_of_the_service(page: Path) -> None:
     before = page.read_text("utf-8")
@@ -44,7 +43,6 @@ def test_the_answers_on_a_page_are_those_of_the_service(page: Path) -> None:
 
 
 @needs_curl
-@pytest.mark.timeout(60)
 def test_answers_are_written_and_problems_are_noticed() -> None:
     keys = '$ curl -s $RETAIN/v1/keys -H "$AUTH" --json \'{"name": "app"}\' # $KEY is its id\n'
     ended = '$ curl -s -X DELETE $RETAIN/v1/keys/$KEY -H "$AUTH"\n'

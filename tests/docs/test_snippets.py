@@ -4,9 +4,10 @@ On one page the snippets follow each other, as a reader would type them, in a ho
 
 * ``python``: executed. A ``text`` block directly below it is what it prints. One that begins with ``# name.py`` is
   saved under that name instead, to be imported.
-* ``console``: a line after ``$`` that calls ``retain`` is run by a shell, and what stands below it is what it prints,
-  though numbers may differ. A question is answered with yes. Of ``make`` the target must exist. A few commands that
-  install things are taken as they are.
+* ``console``: a line after ``$`` that calls ``retain`` is run, by a shell where it takes one to understand it and else
+  in this process, which is a second sooner. What stands below it is what it prints, though numbers may differ. A
+  question is answered with yes. Of ``make`` the target must exist. A few commands that install things are taken as they
+  are.
   A command with ``curl`` is run against a service of the page's own; ``$ID`` is then the last id an answer has shown.
 * ``toml``: must be valid settings.
 * ``text``, ``json``: shown, not run. Any other language is refused, so that no snippet escapes.
@@ -38,12 +39,15 @@ import pytest
 import structlog
 
 from retain import Memory, Settings
+from retain.cli.run import run
+from tests.patience import LONG
 from tests.server.upstream import served
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = {"", "text", "json"}
+IN_A_PROCESS = {"serve", "worker"}  # they listen to signals
 INSTALLERS = ("pip install ", "git clone ", "cd ")
 SERVICE = "http://127.0.0.1:8420"
 TEXT_ONLY = {"store": {"url": "memory:"}, "embedder": {"provider": "none"}}
@@ -131,7 +135,7 @@ class Reader:
         """Send a request; what follows may use the id in its answer."""
         assert SERVICE not in line, "a page with a service is read with its address"
         if shutil.which("curl"):
-            answer = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=50, check=True).stdout  # noqa: S602
+            answer = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=LONG, check=True).stdout  # noqa: S602
         else:
             answer = asked(shlex.split(os.path.expandvars(line)))
         if shown := re.search(r'"id":"([^"]+)"', answer):
@@ -140,21 +144,14 @@ class Reader:
 
     def shell(self, block: Block, line: str, output: str) -> None:
         """Run it; a page that shows an error expects one, and one that shows only a question leaves out the rest."""
-        ended = subprocess.run(  # noqa: S602 - our own pages
-            line,
-            shell=True,
-            input="y\n",
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=50,
-            check=False,
-        )
-        is_expected = ended.returncode == 0 or "nothing found" in ended.stdout or re.search("error:|failed", output)
-        assert is_expected, f"{self.page}:{block.line} {line}\n{ended.stdout}"
+        told = re.fullmatch(r"echo '([^']*)' \| (retain .*)", line)
+        words = plain_words(told[2] if told else line)
+        code, printed = typed(words[1:], f"{told[1] if told else 'y'}\n") if words else typed_into_shell(line)
+        is_expected = code == 0 or "nothing found" in printed or re.search("error:|failed", output)
+        assert is_expected, f"{self.page}:{block.line} {line}\n{printed}"
         if output.strip():
             shown = output + ("..." if output.rstrip().endswith("]:") else "")
-            self.compare(block, re.sub(r"\d+", "0", shown), re.sub(r"\d+", "0", ended.stdout))
+            self.compare(block, re.sub(r"\d+", "0", shown), re.sub(r"\d+", "0", printed))
 
     def compare(self, block: Block, want: str, got: str) -> None:
         """What the page shows against what was seen."""
@@ -162,12 +159,48 @@ class Reader:
         assert checker.check_output(want, got, FREE), f"{self.page}:{block.line} says\n{want}\nbut it is\n{got}"
 
 
+def plain_words(line: str) -> list[str]:
+    """The words of a command that is nothing but a call of ``retain``; none where only a shell understands it."""
+    read = shlex.shlex(line, posix=True, punctuation_chars=True)
+    read.whitespace_split = True
+    words = list(read)
+    is_plain = words[0] == "retain" and not set(line) & set("$`*~")
+    return words if is_plain and not any(word in IN_A_PROCESS or set(word) <= set("();<>|&") for word in words) else []
+
+
+def typed(words: list[str], told: str) -> tuple[int, str]:
+    """The exit code of a command line that is told something, and what it prints; it is run in this process."""
+    screen = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(told.encode())))
+        patch.setattr(sys, "stdout", screen)
+        patch.setattr(sys, "stderr", screen)
+        code = run(words)
+    return code, screen.buffer.getvalue().decode()
+
+
+def typed_into_shell(line: str) -> tuple[int, str]:
+    """The same in a shell."""
+    ended = subprocess.run(  # noqa: S602 - our own pages
+        line,
+        shell=True,
+        input="y\n",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    return ended.returncode, ended.stdout
+
+
 def asked(words: list[str]) -> str:
     """What ``curl`` would show, where there is none."""
     headers = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")
     body = words[words.index("-d") + 1] if "-d" in words else None
     method = words[words.index("-X") + 1] if "-X" in words else "POST" if body else "GET"
-    return httpx2.request(method, next(one for one in words if "://" in one), headers=headers, content=body).text
+    url = next(one for one in words if "://" in one)
+    return httpx2.request(method, url, headers=headers, content=body, timeout=LONG).text
 
 
 @contextlib.contextmanager

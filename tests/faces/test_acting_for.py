@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from retain import Memory
+from retain.engine import calibrate
 from retain.errors import Forbidden, NotFoundError
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
@@ -91,3 +92,24 @@ def test_tenants_share_a_store_and_nothing_in_it(memory: Memory) -> None:
     added(other, "coffee", user_id="alice")
     other.reset()
     assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["tea"]
+
+
+def test_what_unrelated_questions_score_is_found_out_once_for_all_who_reach_a_user(memory: Memory) -> None:
+    alice = memory.acting_for("default", user_id="alice")
+    assert calibrate._held(alice._engine.parts) is calibrate._held(memory._engine.parts)
+
+
+def test_a_receipt_is_read_by_those_who_reach_its_user_and_nobody_else(memory: Memory) -> None:
+    added(memory, "tea in the morning", user_id="alice")
+    receipt_id = memory.context("tea in the morning?", user_id="alice").receipt_id
+    assert memory.acting_for("default", user_id="alice").receipt(receipt_id) == memory.receipt(receipt_id) is not None
+    assert memory.acting_for("default", user_id="bob").receipt(receipt_id) is None
+    assert memory.acting_for("default", agent_id="helper").receipt(receipt_id) is None
+
+
+def test_a_receipt_goes_with_what_is_handed_over(memory: Memory) -> None:
+    added(memory, "tea in the morning", user_id="alice")
+    receipt_id = memory.context("tea in the morning?", user_id="alice").receipt_id
+    memory.reassign({"user_id": "alice"}, {"user_id": "bob"})
+    assert memory.acting_for("default", user_id="bob").receipt(receipt_id) is not None
+    assert memory.acting_for("default", user_id="alice").receipt(receipt_id) is None

@@ -37,7 +37,7 @@ def test_export_and_restore_lose_nothing(cli: Cli) -> None:
     assert cli("import", backup, "--restore", *other).out == "4 versions and 5 events restored, 0 were there already\n"
     assert cli("export", *other).out == cli("export").out == backup.read_text()
     assert cli("history", kept, "--json", *other).json == cli("history", kept, "--json").json
-    assert cli("import", backup, "--restore", *other, "--json").json["already_there"] == 9
+    assert cli("import", backup, "--restore", *other, "--json").json["already_there"] == 10
 
 
 def test_export_may_be_of_one_person(cli: Cli) -> None:

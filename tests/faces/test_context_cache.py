@@ -110,6 +110,8 @@ class ReadOnly:
         """Refuse."""
         raise StorageReadOnly("the store may not be written")
 
+    note = write
+
 
 async def test_a_store_that_cannot_be_written_still_answers(face: Face, opens: Opens) -> None:
     await face.remember("I live in Lisbon")

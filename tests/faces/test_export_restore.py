@@ -40,8 +40,8 @@ async def test_an_export_put_back_and_exported_again_is_the_same(face: Face, ope
     counts = await copied.load(json.loads(json.dumps(lines)))
 
     assert await copied.export() == lines
-    assert [line["type"] for line in lines] == ["header"] + ["memory"] * 4 + ["event"] * 5
-    assert counts == {"memories": 4, "events": 5, "already_there": 0}
+    assert [line["type"] for line in lines] == ["header"] + ["memory"] * 4 + ["event"] * 5 + ["suppressed"]
+    assert counts == {"memories": 4, "events": 5, "deletions": 1, "waiting": 0, "already_there": 0}
     for scope in ({"user_id": "alice"}, {"user_id": "bob"}, {"agent_id": "guide"}):
         assert await copied.get_all(**scope) == await face.get_all(**scope)
         assert await copied.search("one theirs", **scope) == await face.search("one theirs", **scope)
@@ -72,7 +72,7 @@ async def test_restoring_twice_changes_nothing(face: Face, opens: Opens) -> None
 
     counts = await face.load(lines)
 
-    assert counts == {"memories": 0, "events": 0, "already_there": 9}
+    assert counts == {"memories": 0, "events": 0, "deletions": 0, "waiting": 0, "already_there": 10}
     assert await face.export() == lines
 
 
@@ -207,3 +207,114 @@ async def test_an_export_of_one_face_is_read_by_the_other(face: Face, opens: Ope
     with Memory({"store": {"url": f"sqlite:///{tmp_path / 'third.db'}"}, "embedder": {"provider": "hash"}}) as m:
         m.load(lines)
         assert list(m.export()) == lines
+
+
+# --- what is not a memory, and has to come along ----------------------------------------------------------------------
+
+_CHAT = [{"role": "user", "content": "I like jazz. I live in Oslo. My sister Ada works at Nordlys."}]
+
+
+@pytest.mark.req("X-37", "X-30")
+async def test_what_was_deleted_before_an_export_does_not_come_back_in_the_copy(
+    face: Face, opens: Opens, tmp_path: Path
+) -> None:
+    added = (await face.add(_CHAT, user_id="alice"))["results"]
+    opens.clock.advance(minutes=1)
+    await face.delete(next(one["id"] for one in added if "jazz" in one["memory"]))
+    opens.clock.advance(minutes=1)
+    copied = second(opens, tmp_path)()
+
+    counts = await copied.load(await face.export())
+
+    assert counts["deletions"] == 1
+    thanks = {"role": "user", "content": "Thanks."}
+    for one in (face, copied):
+        await one.add([*_CHAT, thanks], user_id="alice")
+        assert "jazz" not in str(await one.listed())
+
+
+async def test_a_copy_knows_whom_and_what_memories_speak_of(face: Face, opens: Opens, tmp_path: Path) -> None:
+    added = (await face.add([*_CHAT, "I met Hans in Bergen."], user_id="alice"))["results"]
+    await face.delete(next(one["id"] for one in added if "Hans" in one["memory"]))
+    copied = second(opens, tmp_path)()
+    await copied.load(await face.export())
+
+    def named(answer: Line) -> list[tuple[str, str]]:
+        return sorted((one["name"], one["type"]) for one in answer["results"])
+
+    assert ("Ada", "person") in named(await copied.entities(user_id="alice"))
+    assert named(await copied.entities(user_id="alice")) == named(await face.entities(user_id="alice"))
+    stated = [
+        [(one["source"], one["relation"], one["target"]) for one in (await each.relations(user_id="alice"))["results"]]
+        for each in (face, copied)
+    ]
+    assert sorted(map(str, stated[0])) == sorted(map(str, stated[1]))
+    assert stated[0]
+
+
+async def test_what_waits_to_become_memory_becomes_memory_in_the_copy(opens: Opens, tmp_path: Path) -> None:
+    later = {"write": {"mode": "manual"}}
+    face, copied = opens(later), second(opens, tmp_path)(later)
+    await face.add("I live in Rome.", user_id="alice", run_id="r")
+    lines = await face.export()
+
+    assert (await copied.load(lines))["waiting"] == 1
+    assert (await copied.load(lines))["waiting"] == 0
+    assert await copied.export() == lines
+    await copied.flush()
+
+    assert await copied.listed() == ["User lives in Rome."]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: line.update(status="odd"),
+        lambda line: line.pop("data"),
+        lambda line: line["data"].pop("messages"),
+        lambda line: line["data"].update(messages=["I live in Rome."]),
+    ],
+)
+async def test_a_damaged_signal_is_refused(opens: Opens, tmp_path: Path, damage: Any) -> None:
+    face = opens({"write": {"mode": "manual"}})
+    await face.add("I live in Rome.", user_id="alice", run_id="r")
+    lines = await face.export()
+    damage(next(line for line in lines if line["type"] == "signal"))
+    with pytest.raises(InvalidInput, match="damaged"):
+        await second(opens, tmp_path)().load(lines)
+
+
+@pytest.mark.req("P-19")
+async def test_one_persons_export_tells_nothing_of_others_who_hold_the_same(
+    face: Face, opens: Opens, tmp_path: Path
+) -> None:
+    memory_id = await face.remember("The plan is secret", user_id="alice")
+    await face.share(memory_id, user_id="bob")
+    await face.share(memory_id, user_id="carol")
+    opens.clock.advance(minutes=1)
+    own = await face.remember("The plan is old", user_id="alice")
+    await face.share(own, user_id="bob")
+    await face.unshare(own, user_id="alice")
+
+    lines = await face.export(user_id="bob")
+
+    assert {line["text"] for line in lines if line["type"] == "memory"} == {"The plan is secret", "The plan is old"}
+    assert "carol" not in json.dumps(lines)
+    assert "alice" not in json.dumps(lines)
+    assert {line["user_id"] for line in lines if line["type"] == "event"} == {"bob"}
+    copied = second(opens, tmp_path)()
+    await copied.load(lines)
+    assert sorted(await copied.listed(user_id="bob")) == ["The plan is old", "The plan is secret"]
+
+
+async def test_what_somebody_gave_up_of_what_others_hold_stays_given_up(
+    face: Face, opens: Opens, tmp_path: Path
+) -> None:
+    memory_id = await face.remember("We meet on Mondays", user_id="alice")
+    await face.share(memory_id, user_id="bob")
+    await face.unshare(memory_id, user_id="bob")
+
+    lines = await face.export(user_id="bob")
+
+    assert [line["type"] for line in lines] == ["header", "suppressed"]
+    assert (await second(opens, tmp_path)().load(lines))["deletions"] == 1

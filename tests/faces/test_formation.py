@@ -43,7 +43,7 @@ async def test_nobody_waits_for_a_model_that_takes_its_time(opens: Opens) -> Non
     answers = threading.Event()
 
     def slow(messages: list[dict[str, str]]) -> str:
-        assert answers.wait(20)
+        assert answers.wait(120)
         if "Conversation:" not in messages[1]["content"]:
             return '{"decisions": []}'
         return '{"facts": [{"text": "User lives in Oslo.", "turn": 1, "quote": "live in Oslo"}]}'
@@ -64,7 +64,7 @@ async def test_nobody_waits_for_a_model_that_takes_its_time(opens: Opens) -> Non
 async def test_facts_form_in_the_background_without_anybody_asking(opens: Opens, face_io: Any) -> None:
     face = opens(later("background"))
     await face.add("I live in Oslo.", user_id="alice")
-    for _ in range(200):
+    for _ in range(5_000):  # a minute and more
         if await face.listed():
             break
         await face_io(face)

@@ -95,5 +95,5 @@ def test_a_worker_ends_when_it_is_told_to(cli: Cli) -> None:
     assert worker.stderr is not None
     assert worker.stderr.readline() == "working; Ctrl-C ends it\n"
     worker.send_signal(signal.SIGTERM)
-    out, problems = worker.communicate(timeout=30)
+    out, problems = worker.communicate(timeout=120)
     assert (worker.returncode, out, problems) == (0, "0 sessions\n", "")

@@ -7,16 +7,18 @@ import gc
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from retain import Memory
-from retain.adapters.clock import SystemClock
+from retain.engine import worker
 from retain.engine.claims import lease_name
 from retain.engine.distill import Distilled
 from retain.errors import BackendUnavailable, Forbidden, InvalidInput
+from retain.model.instant import instant, moment
 from retain.testing.llm import ScriptedLlm
 from tests.concurrency.intact import rows
 from tests.faces.formation_steps import (
@@ -31,6 +33,7 @@ from tests.faces.formation_steps import (
     pending,
 )
 from tests.faces.harness import ON_DISK, Face, Opens
+from tests.patience import until
 
 __all__ = ["distiller"]
 
@@ -56,7 +59,7 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
         for other in others:
             other.start()
         for other in others:
-            other.join(20)
+            other.join(120)
     else:
         await asyncio.gather(*(face.flush() for _ in range(3)))
     assert len(distiller.seen) == len(_DAYS)
@@ -64,19 +67,32 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
 
 
 @pytest.mark.req("N-21")
-async def test_background_work_steps_aside_for_a_call_but_not_for_ever(opens: Opens, distiller: Distiller) -> None:
-    face = opens(digests("background", idle_seconds=0.3))
+async def test_background_work_steps_aside_for_a_call(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("background", idle_seconds=600))
     await face.stats()
     parts = face.memory._engine.parts
     with parts.workshop.call():
         await face.add(LONG, **SESSION)
         await parts.io.sleep(0.05)
         assert distiller.seen == [], "somebody is still waiting for an answer"
-        for _ in range(200):
-            if distiller.seen:
-                break
-            await parts.io.sleep(0.05)
-    assert distiller.seen == [[LONG]], "it does not wait for ever"
+    await _seen(face, distiller)
+
+
+@pytest.mark.req("N-21")
+async def test_background_work_does_not_step_aside_for_ever(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("background", idle_seconds=0.1))
+    await face.stats()
+    with face.memory._engine.parts.workshop.call():
+        await face.add(LONG, **SESSION)
+        await _seen(face, distiller)
+
+
+async def _seen(face: Face, distiller: Distiller) -> None:
+    for _ in range(2_400):
+        if distiller.seen:
+            break
+        await face.memory._engine.parts.io.sleep(0.05)
+    assert distiller.seen == [[LONG]]
 
 
 @ON_DISK
@@ -95,7 +111,10 @@ async def test_closing_forms_what_was_said_one_by_one(opens: Opens, distiller: D
 
 @ON_DISK
 @pytest.mark.req("N-22", "R-36", "P-12")
-async def test_what_closing_has_no_time_for_is_done_after_the_next_start(opens: Opens, distiller: Distiller) -> None:
+async def test_what_closing_has_no_time_for_is_done_after_the_next_start(
+    opens: Opens, distiller: Distiller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_GRACE", 120.0)  # the first one is formed, however long the machine takes for it
     face = opens(digests(debounce_seconds=60, shutdown_seconds=0.2))
     distiller.during = _nap(face, 0.15)
     await _talk(face)
@@ -145,7 +164,7 @@ for day in ("monday", "tuesday"):
 def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> None:
     path = tmp_path / "retain.db"
     program = _EXITS.replace("PATH", str(path))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)  # noqa: S603
     assert done.stderr == ""
     assert rows(path, "SELECT status FROM signals") == [("processed",), ("processed",)]
     assert [status for (status,) in rows(path, "SELECT status FROM jobs")] == ["success", "success"]
@@ -154,15 +173,11 @@ def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> Non
 def test_a_memory_that_nobody_holds_leaves_no_thread_behind(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'retain.db'}"
     memory = Memory({"store": {"url": url}, "embedder": {"provider": "hash"}, **later("background")})
-    worker = memory._engine.parts.workshop.worker
-    assert worker is not None
+    working = memory._engine.parts.workshop.worker
+    assert working is not None
     del memory
     gc.collect()
-    for _ in range(100):
-        if not worker.alive:
-            break
-        threading.Event().wait(0.05)
-    assert not worker.alive
+    until(lambda: not working.alive)
 
 
 @ON_DISK
@@ -205,14 +220,22 @@ async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, dis
 @ON_DISK
 @pytest.mark.req("N-21", "P-12")
 async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distiller: Distiller) -> None:
-    mine = opens(digests("manual", lease_seconds=0.2), clock=SystemClock(), llm=ScriptedLlm([]))
-    other = opens(digests("manual", lease_seconds=0.2), clock=SystemClock())
+    mine = opens(digests("manual", lease_seconds=0.2), llm=ScriptedLlm([]))
+    other = opens(digests("manual", lease_seconds=0.2))
     await mine.add(LONG, **SESSION)
     seen: list[dict[str, int]] = []
 
     async def slow() -> None:
+        """The clock goes on only when the lease was renewed: how long the machine takes for that is its own affair."""
         distiller.during = None
-        await mine.memory._engine.parts.io.sleep(0.7)
+        parts = mine.memory._engine.parts
+        for _ in range(4):
+            opens.clock.advance(seconds=0.15)
+            until_then = instant(moment(parts.now()) + timedelta(seconds=0.2))
+            for _ in range(2_400):
+                if opens.rows("SELECT until FROM leases WHERE name LIKE 'session:%'") == [(until_then,)]:
+                    break
+                await parts.io.sleep(0.05)
         seen.append(await other.flush())
 
     distiller.during = slow

@@ -22,6 +22,14 @@ async def test_get_gives_the_item_or_nothing(face: Face) -> None:
         assert await face.get(unknown) is None
 
 
+@pytest.mark.req("N-27")
+@pytest.mark.parametrize("user", ["alice", "zoe"])  # before and after the project in the order of names
+async def test_get_names_whoever_said_it_and_not_the_project(face: Face, user: str) -> None:
+    memory_id = await face.remember("We use Postgres", user_id=user, project_id="apollo")
+
+    assert (await face.get(memory_id))["user_id"] == user
+
+
 @pytest.mark.req("C-11", "C-58.8", "O-13")
 async def test_get_all_gives_everything_newest_first(face: Face) -> None:
     for text in ("one", "two", "three"):

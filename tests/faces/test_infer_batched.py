@@ -123,7 +123,7 @@ class Waiting:
         self.most = max(self.most, self.here)
         if self.here >= self._enough:
             self._all_here.set()
-        await asyncio.wait_for(self._all_here.wait(), 10)
+        await asyncio.wait_for(self._all_here.wait(), 120)
         self.here -= 1
         return await self._inner.search(query)
 

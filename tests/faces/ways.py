@@ -61,7 +61,7 @@ class Rest(Face):
     """Plain HTTP, as the reference of the routes describes it."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._http = httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        self._http = httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         raise AssertionError(f"{name} has no route here")

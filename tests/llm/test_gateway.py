@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -80,6 +81,10 @@ def _gateway(place: Path, model: str) -> Iterator[tuple[str, Memory]]:
         yield url, memory
 
 
+def _knows(memory: Memory, city: str) -> bool:
+    return city in str(memory.get_all(user_id="alice")["results"])
+
+
 @pytest.mark.req("O-3", "P-11", "P-27")
 @pytest.mark.parametrize("talk", [chat, chat_streamed, messages, messages_streamed, responses])
 def test_a_real_model_answers_with_what_another_session_said_last(tmp_path: Path, qwen: RealModel, talk: Talk) -> None:
@@ -87,7 +92,7 @@ def test_a_real_model_answers_with_what_another_session_said_last(tmp_path: Path
         key = memory.create_key(user_id="alice")["key"]
         for said, city in (("I live in Oslo.", "Oslo"), ("I have moved: I live in Lisbon now.", "Lisbon")):
             talk(url, key, said)
-            until(lambda city=city: city in str(memory.get_all(user_id="alice")["results"]), 120)
+            until(partial(_knows, memory, city), 120)
         answer = talk(url, key, QUESTION)
         shown = str(qwen.exchanges[-1].asked)
         assert "User lives in Lisbon" in shown

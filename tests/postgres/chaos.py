@@ -236,7 +236,7 @@ class Chaos:
 
     def _end(self, what: str) -> None:
         for key in [key for key in self.running if key.startswith(what)]:
-            assert self.running.pop(key).wait(60) == 0, f"{key} ended badly: see {self.folder}"
+            assert self.running.pop(key).wait(120) == 0, f"{key} ended badly: see {self.folder}"
 
     def waiting(self) -> int:
         """How many signals wait."""

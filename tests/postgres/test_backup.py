@@ -196,7 +196,7 @@ def test_others_go_on_writing_while_a_backup_is_made(memory: Memory, target: Pat
         for _ in range(3):
             memory.backup(target)
         stopped.set()
-        assert writing.result(30) > 0
+        assert writing.result(120) > 0
     memory.restore_backup(target)
 
     kept = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=1000)["results"])

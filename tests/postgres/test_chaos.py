@@ -28,10 +28,10 @@ def _chaos(folder: Path) -> Iterator[Chaos]:
 @pytest.mark.slow
 def test_a_few_processes_lose_nothing_while_they_are_killed_and_the_server_is_restarted(tmp_path: Path) -> None:
     with _chaos(tmp_path) as chaos:
-        chaos.run(clients=2, workers=2, seconds=12, pause=2.0)
+        chaos.run(clients=2, workers=2, seconds=6, pause=1.0)
         chaos.settle()
 
-        measured = verify(chaos, 12)
+        measured = verify(chaos, 6)
 
     assert measured["killed"] >= 3
     assert measured["calls"].keys() >= {"fact", "search", "talk"}

@@ -16,6 +16,7 @@ from retain.adapters.ledger.postgres_sql import BlockingWire
 from retain.drive import drive
 from retain.errors import StorageBusy
 from retain.ports.ledger import Tx
+from tests.patience import until, until_awaited
 from tests.postgres.server import Server, running
 
 _CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app' AND pid <> pg_backend_pid()"
@@ -132,7 +133,7 @@ def test_writers_of_one_tenant_take_turns_and_those_of_another_do_not_wait(postg
     async def slow(tx: Tx) -> None:
         await tx.agents.meet("a", "slow", "")
         begun.set()
-        goes_on.wait(20)
+        goes_on.wait(120)
 
     with (
         Memory({**_config(url), "tenant": "a"}) as one,
@@ -141,19 +142,19 @@ def test_writers_of_one_tenant_take_turns_and_those_of_another_do_not_wait(postg
     ):
         one.stats()
         first = pool.submit(lambda: drive(one._engine.parts.ledger.write(slow)))
-        assert begun.wait(20)
+        assert begun.wait(120)
         second = pool.submit(one.add, "I live in Oslo", user_id="alice", infer=False)
         other.add("I live in Rome", user_id="alice", infer=False)  # comes back although the other one waits
         with pytest.raises(TimeoutError):
             second.result(0.3)
         goes_on.set()
-        first.result(20)
+        first.result(120)
 
-        assert second.result(20)["status"] == "ok"
+        assert second.result(120)["status"] == "ok"
 
 
 def test_a_cancelled_call_is_carried_out_whole(postgres: Server) -> None:
-    async def story() -> int:
+    async def story() -> None:
         async with AsyncMemory(_config(postgres.fresh())) as memory:
             await memory.stats()
             ledger = memory._engine.parts.ledger
@@ -170,11 +171,16 @@ def test_a_cancelled_call_is_carried_out_whole(postgres: Server) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.sleep(0.3)
-            found: int = (await memory.agents())["total"]
-            return found
+            await until_awaited(lambda: _met(memory))
 
-    assert asyncio.run(story()) == 2
+    asyncio.run(story())
+
+
+async def _met(memory: AsyncMemory) -> bool:
+    """Whether both are there: nobody ever sees one without the other."""
+    found = (await memory.agents())["total"]
+    assert found in (0, 2)
+    return bool(found)
 
 
 def test_one_memory_serves_one_event_loop_after_the_other(postgres: Server) -> None:
@@ -203,22 +209,16 @@ def test_a_restart_of_the_server_loses_nothing_that_was_acknowledged() -> None:
 
         with ThreadPoolExecutor(3) as pool:
             writers = [pool.submit(write, number) for number in range(3)]
-            _until(lambda: len(acknowledged) > 20)
+            until(lambda: len(acknowledged) > 20)
             server.restart()
             before = len(acknowledged)
-            _until(lambda: len(acknowledged) > before + 20)
+            until(lambda: len(acknowledged) > before + 20)
             stopped.set()
             for writer in writers:
-                writer.result(30)
+                writer.result(120)
 
         stored = [one["memory"] for one in memory.get_all(user_id="alice", limit=10_000)["results"]]
 
     assert sorted(stored) == sorted(set(stored))
     assert set(acknowledged) <= set(stored)
     assert len(stored) - len(acknowledged) <= 0
-
-
-def _until(holds: Any) -> None:
-    wait = threading.Event()
-    while not holds():
-        wait.wait(0.01)

@@ -11,6 +11,7 @@ import pytest
 
 from retain import Memory
 from retain.drive import drive
+from retain.engine import keys
 from retain.model.event import Signal
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -210,3 +211,15 @@ def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) ->
 
     assert {scope.tenant_id for scope in every} == {"a", "b"}
     assert (own, foreign) == ([], [])
+
+
+@pytest.mark.req("N-42")
+def test_when_a_key_was_used_is_noted_whichever_tenant_it_belongs_to(url: str) -> None:
+    with _memory(url, "a") as operator, _memory(url, "b") as other:
+        made = other.create_key("two")
+        parts = operator._engine.parts
+        key = drive(keys.authenticate(parts, made["key"]))
+        assert key.tenant_id == "b"
+        drive(keys.note_use(parts, key))
+        known = {one["id"]: one for one in drive(keys.list_keys(other._engine.parts))}
+        assert known[made["id"]]["last_used_at"]

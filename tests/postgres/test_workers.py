@@ -63,16 +63,16 @@ def test_a_session_that_somebody_is_taking_right_now_is_passed_over(parts: Parts
     async def slow(tx: Tx) -> int | None:
         place = await tx.signals.free([(_SESSIONS[0], lease_name(_SESSIONS[0]))], parts.now())
         looking.set()
-        goes_on.wait(20)
+        goes_on.wait(120)
         return place
 
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(lambda: drive(parts.ledger.aside(slow)))
-        assert looking.wait(20)
+        assert looking.wait(120)
         mine = _claimed(parts, _SESSIONS)
         goes_on.set()
 
-        assert other.result(20) == 0
+        assert other.result(120) == 0
     assert mine is not None
     assert mine.scope == _SESSIONS[1]
 
@@ -93,13 +93,13 @@ def test_whoever_takes_work_does_not_wait_for_those_who_write(parts: Parts) -> N
     async def slow(tx: Tx) -> None:
         await tx.agents.meet("default", "slow", "")
         begun.set()
-        goes_on.wait(20)
+        goes_on.wait(120)
 
     with ThreadPoolExecutor(1) as pool:
         writer = pool.submit(lambda: drive(parts.ledger.write(slow)))
-        assert begun.wait(20)
+        assert begun.wait(120)
         mine = _claimed(parts, _SESSIONS)  # comes back although the tenant's turn is taken
         goes_on.set()
-        writer.result(20)
+        writer.result(120)
 
     assert mine is not None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,10 @@ import openai
 
 from retain import Memory
 from retain.server.app import create_app
+from tests.patience import until
 from tests.server.upstream import Upstream, served
+
+__all__ = ["Gate", "ask", "gated", "said", "until"]
 
 
 @dataclass
@@ -25,6 +27,7 @@ class Gate:
     upstream: Upstream
     memory: Memory
     app: Any
+    clients: ExitStack
 
     def key(self, **key: Any) -> str:
         """A new key."""
@@ -32,12 +35,14 @@ class Gate:
         return made
 
     def openai(self, **key: Any) -> openai.OpenAI:
-        """The official client, with a new key."""
-        return openai.OpenAI(api_key=self.key(**key), base_url=f"{self.url}/v1", max_retries=0)
+        """The official client, with a new key; it is closed with the gateway."""
+        made = openai.OpenAI(api_key=self.key(**key), base_url=f"{self.url}/v1", max_retries=0)
+        return self.clients.enter_context(made)
 
     def anthropic(self, **key: Any) -> anthropic.Anthropic:
-        """The official client, with a new key."""
-        return anthropic.Anthropic(api_key=self.key(**key), base_url=self.url, max_retries=0)
+        """The official client, with a new key; it is closed with the gateway."""
+        made = anthropic.Anthropic(api_key=self.key(**key), base_url=self.url, max_retries=0)
+        return self.clients.enter_context(made)
 
     def facts(self, user: str) -> list[str]:
         """What is known about a user."""
@@ -64,14 +69,6 @@ class Gate:
         return len(self.app.state.retain.tasks)
 
 
-def until(holds: Any, seconds: float = 20.0) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never held"
-        time.sleep(0.01)
-
-
 @contextmanager
 def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> Iterator[Gate]:
     """Start both; ``upstream`` and ``more`` are settings beside the usual ones."""
@@ -85,15 +82,15 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
             "profile": "gateway",
             "write": {"mode": "inline"},
             "context": {"false_injection": 0.0, "min_score": 0.0},
-            "gateway": {"upstreams": [one], "recall_ms": 10_000},
+            "gateway": {"upstreams": [one], "recall_ms": 120_000},
         }
         config |= {
             name: {**config[name], **value} if name in config and isinstance(value, dict) else value
             for name, value in more.items()
         }
         app = create_app(config)
-        with Memory(config) as memory, served(app) as url:
-            yield Gate(url, behind, memory, app)
+        with Memory(config) as memory, served(app) as url, ExitStack() as clients:
+            yield Gate(url, behind, memory, app, clients)
 
 
 def ask(client: openai.OpenAI, text: str, **more: Any) -> Any:

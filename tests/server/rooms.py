@@ -36,7 +36,7 @@ class Room(World):
 
 def ended(world: World, job: dict[str, Any]) -> dict[str, Any]:
     """A job when it has ended."""
-    for _ in range(500):
+    for _ in range(10_000):
         state: dict[str, Any] = world.client.get(f"/v1/console/jobs/{job['id']}").json()
         if state["state"] != "running":
             return state

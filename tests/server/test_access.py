@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from retain.model.access import ApiKey, Subjects
 from tests.server.world import World
 
 SAID = {"messages": "I live in Oslo", "user_id": "alice"}
@@ -126,3 +129,13 @@ def test_a_key_that_has_expired_is_refused(world: World) -> None:
 def test_a_key_that_makes_no_sense_is_not_made(world: World, wrong: dict[str, object]) -> None:
     assert world.client.post("/v1/keys", json=wrong).status_code == 400
     assert len(world.client.get("/v1/keys").json()["results"]) == 1
+
+
+def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(world: World) -> None:
+    door, engine = world.app.state.retain.doorkeeper, world.app.state.retain.memory._engine
+    key = ApiKey("default", "one", "", "", subjects=Subjects(user_id="alice"))
+    first = door._caller(key).memory
+    assert door._caller(replace(key, id="two")).memory is first
+    assert door._caller(replace(key, subjects=Subjects(user_id="bob"))).memory is not first
+    engine.parts = replace(engine.parts)
+    assert door._caller(key).memory is not first

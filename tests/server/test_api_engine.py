@@ -28,7 +28,7 @@ def kept(client: TestClient, key: str, content: str, **more: Any) -> None:
 def settled(client: TestClient) -> int:
     """How many still wait for a vector, when nothing is at work any more."""
     found: dict[str, Any] = {"pending": -1}
-    for _ in range(500):
+    for _ in range(10_000):
         found = client.post("/api/memory/reindex", json={}).json()
         if not found["started"] and not found["pending"]:
             break

@@ -17,6 +17,7 @@ from retain.cli.serve import _greet
 from retain.config import Settings
 from retain.errors import LLMError
 from retain.server.app import create_app
+from tests.patience import LONG
 from tests.server.upstream import served
 from tests.server.world import World
 
@@ -137,7 +138,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
             _greet(Settings.of({**config, "server": {"port": port}}), key)
         shell, *scripts = [line for line in printed.getvalue().splitlines() if line.startswith(("curl ", "python "))]
 
-        added = httpx2.request(**_request(shlex.split(shell)))
+        added = httpx2.request(**_request(shlex.split(shell)), timeout=LONG)
         assert added.json()["results"][0]["memory"] == "User lives in Oslo."
         monkeypatch.setenv("RETAIN_STORE__URL", store)
         client = subprocess.run(  # noqa: S603 - what our own command line prints

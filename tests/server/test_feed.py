@@ -75,7 +75,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
 
 def listening(address: str, key: str, **headers: str) -> Any:
     sent = {"Authorization": f"Bearer {key}", **headers}
-    return httpx2.stream("GET", f"{address}/v1/events/stream", headers=sent, timeout=20)
+    return httpx2.stream("GET", f"{address}/v1/events/stream", headers=sent, timeout=120)
 
 
 def told(lines: Iterator[str], count: int) -> list[dict[str, Any]]:

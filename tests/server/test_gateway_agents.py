@@ -22,7 +22,7 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 def run(gate: Gate, agent: str, text: str, key: dict[str, Any] | None = None, **more: Any) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {gate.key(**(key or {'user_id': 'alice'}))}"}
     body = {"messages": [{"role": "user", "content": text}], **more}
-    return httpx2.post(f"{gate.url}/agents/{agent}/run", json=body, headers=headers, timeout=30)
+    return httpx2.post(f"{gate.url}/agents/{agent}/run", json=body, headers=headers, timeout=120)
 
 
 @pytest.mark.req("S-68", "S-32")
@@ -65,7 +65,7 @@ def test_plain_chat_is_shown_nothing_and_files_what_is_said_under_the_agent(gate
 def test_both_spellings_of_the_plain_route_are_the_same(gate: Gate) -> None:
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-    assert httpx2.post(f"{gate.url}/chat/completions", json=body, headers=headers, timeout=30).status_code == 200
+    assert httpx2.post(f"{gate.url}/chat/completions", json=body, headers=headers, timeout=120).status_code == 200
 
 
 def test_an_agent_streams_too(gate: Gate) -> None:

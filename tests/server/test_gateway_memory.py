@@ -95,7 +95,7 @@ def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: st
         if failure == "settings":
             patch.setattr("retain.server.gateway.hook.tuned", broken)
         else:
-            patch.setattr("retain.async_memory.AsyncMemory.context", broken)
+            patch.setattr("retain.engine.engine.Engine.shown", broken)
         raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Where do I live?"}], temperature=0.5
         )

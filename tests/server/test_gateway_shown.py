@@ -71,7 +71,7 @@ def test_whoever_does_not_ask_gets_every_byte_as_it_came(gate: Gate, path: str, 
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     sent = {"model": "m", "stream": True, **body}
     plain, told = (
-        httpx2.post(f"{gate.url}/v1{path}", json=sent, headers={**headers, **more}, timeout=30).text
+        httpx2.post(f"{gate.url}/v1{path}", json=sent, headers={**headers, **more}, timeout=120).text
         for more in ({}, WANTED)
     )
     assert "memories" not in plain

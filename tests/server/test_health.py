@@ -87,11 +87,11 @@ def test_a_service_that_ends_does_not_wait_for_those_who_listen_to_its_feed(tmp_
         time.sleep(0.01)
     port = service.servers[0].sockets[0].getsockname()[1]
     with httpx2.stream(
-        "GET", f"http://127.0.0.1:{port}/v1/events/stream", headers={"X-API-Key": key}, timeout=30
+        "GET", f"http://127.0.0.1:{port}/v1/events/stream", headers={"X-API-Key": key}, timeout=120
     ) as feed:
         lines = feed.iter_lines()
         assert next(lines) == "retry: 1000"
         service.should_exit = True
         assert "".join(lines) == ""
-    thread.join(30)
+    thread.join(120)
     assert not thread.is_alive()

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from retain import Memory
 from retain.server.app import create_app
+from tests.patience import LONG
 from tests.server.upstream import served
 
 Session = Callable[[Callable[[Client], Awaitable[Any]]], Any]
@@ -47,7 +48,7 @@ async def _with(parameters: Any, work: Callable[[Client], Awaitable[Any]]) -> An
 
 
 async def _http(url: str, token: str, work: Callable[[Client], Awaitable[Any]]) -> Any:
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=LONG) as http:
         return await _with(streamable_http_client(f"{url}/mcp", http_client=http), work)
 
 
@@ -102,7 +103,7 @@ def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
     with Memory(config) as memory, served(create_app(config)) as url:
         memory.add("I live in Rome", user_id="bob")
         reader = memory.create_key(user_id="alice", verbs=["read"])["key"]
-        assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
+        assert httpx2.post(f"{url}/mcp", json={}, timeout=LONG).status_code == 401
 
         async def steps(client: Client) -> None:
             foreign = await client.call_tool("memory_search", {"query": "Rome", "user_id": "bob"})

@@ -129,7 +129,7 @@ def test_many_changes_at_once_are_counted(lines: Lines) -> None:
 def test_the_gateway_tells_what_it_showed_and_why_it_showed_nothing(lines: Lines, tmp_path: Any) -> None:
     upstream = Upstream()
     with served(upstream.app) as behind:
-        gateway = {"upstreams": [{"name": "up", "base_url": f"{behind}/v1"}], "recall_ms": 10_000}
+        gateway = {"upstreams": [{"name": "up", "base_url": f"{behind}/v1"}], "recall_ms": 120_000}
         context = {"false_injection": 0.0, "min_score": 0.0}
         config = {**CONFIG, "profile": "gateway", "gateway": gateway, "context": context}
         with World.of({**config, "store": {"url": f"sqlite:///{tmp_path}/o.db"}}) as world:

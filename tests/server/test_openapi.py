@@ -94,9 +94,8 @@ def wrong(world: World, examples: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_every_answer_is_as_described_and_nothing_breaks(stocked: World) -> None:
-    found = wrong(stocked, 4)
+    found = wrong(stocked, 2)  # examples of each operation; they differ from run to run
     assert not found, "\n\n".join(found)
 
 

@@ -36,7 +36,7 @@ def test_an_export_is_put_back_elsewhere_with_its_history(world: World) -> None:
     assert kinds == ["header", "memory", "memory", "event", "event"]
     with World.of(CONFIG) as other:
         loaded = other.client.post("/v1/import", content=exported.content)
-        assert loaded.json() == {"memories": 2, "events": 2, "already_there": 0}
+        assert loaded.json() == {"memories": 2, "events": 2, "deletions": 0, "waiting": 0, "already_there": 0}
         assert other.client.post("/v1/import", content=exported.content).json()["already_there"] == 4
         (one,) = other.client.get("/v1/memories?user_id=alice").json()["results"]
         assert one["memory"] == "I live in Oslo"

@@ -15,6 +15,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from tests.patience import LONG
+
 
 @dataclass
 class Turn:
@@ -29,6 +31,7 @@ class Upstream:
 
     ``seen`` are the requests, ``broken`` the statuses with which the next ones fail, ``open`` the streams under way.
     With ``cut_after`` a stream breaks off after so many events, with ``stop_after`` it ends there as if that were all.
+    With ``pace`` the next event of a stream is sent when somebody has released it.
     """
 
     def __init__(self) -> None:
@@ -40,6 +43,7 @@ class Upstream:
         self.delay = 0.0
         self.cut_after: int | None = None
         self.stop_after: int | None = None
+        self.pace: threading.Semaphore | None = None
         self.open = 0
         self.app = FastAPI()
         self.app.post("/v1/chat/completions")(self._chat)
@@ -126,6 +130,8 @@ class Upstream:
                 if self.stop_after is not None and number >= self.stop_after:
                     return
                 yield event
+                if self.pace is not None:
+                    assert await asyncio.to_thread(self.pace.acquire, timeout=LONG)
                 await asyncio.sleep(self.delay)
         finally:
             self.open -= 1
@@ -227,4 +233,4 @@ def served(app: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(120)
