@@ -206,7 +206,7 @@ def test_threads_wait_for_a_slot_and_all_are_served(limit: int) -> None:
     entered, go_on = threading.Semaphore(0), threading.Event()
 
     async def hold() -> None:
-        go_on.wait(20)
+        go_on.wait(120)
 
     inner = Busy(entered.release, hold)
     guard = GuardedLlm(inner, BlockingIo(), max_concurrent=limit)
@@ -214,12 +214,12 @@ def test_threads_wait_for_a_slot_and_all_are_served(limit: int) -> None:
     threads = [threading.Thread(target=lambda: texts.append(drive(outcome(guard)))) for _ in range(8)]
     for thread in threads:
         thread.start()
-    assert all(entered.acquire(timeout=10) for _ in range(limit))
+    assert all(entered.acquire(timeout=120) for _ in range(limit))
     assert not entered.acquire(timeout=0.2)  # one too many would be inside at once
     assert all(thread.is_alive() for thread in threads)
     go_on.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(120)
     assert texts == ["done"] * 8
     assert (inner.calls, inner.peak) == (8, limit)
 
@@ -228,7 +228,7 @@ def test_gathered_calls_of_the_blocking_io_are_bounded_too() -> None:
     both_in = threading.Barrier(2)
 
     async def hold() -> None:
-        both_in.wait(10)
+        both_in.wait(120)
 
     io = BlockingIo(threads=6)
     inner = Busy(lambda: None, hold)

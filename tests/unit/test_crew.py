@@ -16,7 +16,7 @@ def test_results_come_in_the_order_of_the_pieces(size: int, count: int) -> None:
 
 def test_as_many_work_at_once_as_the_crew_has() -> None:
     together = threading.Barrier(3)
-    who = Crew(3).map(lambda _: (together.wait(timeout=20), threading.current_thread().name)[1], range(3))
+    who = Crew(3).map(lambda _: (together.wait(timeout=120), threading.current_thread().name)[1], range(3))
 
     assert len(set(who)) == 3
     assert threading.current_thread().name in who
@@ -31,15 +31,15 @@ def test_a_caller_does_not_wait_for_threads_that_are_busy_elsewhere() -> None:
     begun, release = threading.Barrier(3), threading.Event()
 
     def hold(_: int) -> bool:
-        begun.wait(timeout=20)
-        return release.wait(timeout=20)
+        begun.wait(timeout=120)
+        return release.wait(timeout=120)
 
     with ThreadPoolExecutor(1) as other:
         held = other.submit(crew.map, hold, range(2))
-        begun.wait(timeout=20)
+        begun.wait(timeout=120)
         assert crew.map(lambda piece: -piece, range(9)) == [-piece for piece in range(9)]
         release.set()
-        assert held.result(timeout=20) == [True, True]
+        assert held.result(timeout=120) == [True, True]
 
 
 @pytest.mark.parametrize("failing", range(4))

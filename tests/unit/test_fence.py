@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from retain.core.fence import Fence, echoes, escape, unescape
 from retain.errors import ConfigError
+from tests.patience import at_most
 
 FENCE = Fence(b"a secret of this tenant")
 OTHER = Fence(b"another secret")
@@ -140,14 +141,14 @@ def test_a_text_becomes_shorter_exactly_when_something_was_removed(text: str) ->
     assert removed == (len(left) < len(text))
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece", ["<", "< ", "<retain-memory ", "<retain-memory>", "</retain-memory>", "<\\", "> ", "\n> "]
 )
 def test_long_hostile_text_takes_no_unreasonable_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    FENCE.strip(text)
-    assert unescape(escape(text)) == text
+    with at_most(20):
+        FENCE.strip(text)
+        assert unescape(escape(text)) == text
 
 
 MEMORIES = ["User likes green tea.", "Ann Smith moved to Oslo in March 2021 together with her two small dogs", "Vegan"]

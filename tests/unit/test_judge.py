@@ -28,14 +28,49 @@ def asked(text: str, *directions: int) -> judge.Asked:
     return judge.Asked(text, vector, text.split(), words(*directions), HEARD)
 
 
-@given(st.floats(0.0001, 0.9999))
-def test_the_share_that_exceeds_what_a_rate_needs_is_that_rate(rate: float) -> None:
-    assert judge.chance(judge.needed(rate)) == pytest.approx(rate, rel=0.01, abs=1e-4)
+@given(st.floats(0.0001, 0.9999), st.booleans())
+def test_the_share_that_exceeds_what_a_rate_needs_is_that_rate(rate: float, read: bool) -> None:  # noqa: FBT001
+    levels = judge.weights().levels_read if read else None
+    assert judge.chance(judge.needed(rate, levels), levels) == pytest.approx(rate, rel=0.01, abs=1e-4)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.001, 1e3))
 def test_a_higher_value_is_less_likely_to_be_chance(value: float, more: float) -> None:
     assert 0 <= judge.chance(value + more) <= judge.chance(value) <= 1
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def test_the_best_hit_is_read_where_it_is_open() -> None:
+    low, high = judge.weights().doubt
+    middle = (low + high) / 2
+    assert judge.to_read(np.array([low - 9, middle - 0.2, low, middle]), {}) == 3
+    assert judge.to_read(np.array([middle]), {}) == 0
+    assert judge.to_read(np.array([low - 0.1, low - 1]), {}) is None
+    assert judge.to_read(np.array([high + 0.1, middle]), {}) is None
+
+
+def test_others_are_read_until_one_is_enough() -> None:
+    found = np.array([-1.2, -1.0, -1.6, -1.4])
+    assert judge.to_read(found, {1: 9.0}) is None
+    assert judge.to_read(found, {1: -9.0}) == 0
+    assert judge.to_read(found, {1: -9.0, 0: -9.0}) == 3
+    assert judge.to_read(found, {1: -9.0, 0: -9.0, 3: -9.0}) is None
+    assert judge.to_read(found[:1], {0: -9.0}) is None
+
+
+def test_what_was_read_counts_and_what_was_not_is_guessed() -> None:
+    by = judge.weights()
+    start, slope = by.guess
+    found = np.array([1.0, -1.0, -2.0])
+    values = judge.with_read(found, {1: 7.0})
+    assert values.tolist() == pytest.approx(
+        [value + by.share * told for value, told in zip(found, (start + slope, 7.0, start - 2 * slope), strict=True)],
+        abs=1e-5,
+    )
+    assert found.tolist() == [1.0, -1.0, -2.0]
+    assert slope > 0 < by.share
 
 
 def test_the_weights_fit_what_is_looked_at() -> None:
@@ -45,6 +80,8 @@ def test_the_weights_fit_what_is_looked_at() -> None:
     assert len(by.linear) == len(by.inner) == len(by.spread)
     assert by.inner.shape[1] == len(by.outer) == len(by.inner_bias)
     assert list(by.levels) == sorted(by.levels)
+    assert list(by.levels_read) == sorted(by.levels_read)
+    assert len(by.levels) == len(by.levels_read) == len(by.shares)
     assert list(by.shares) == sorted(by.shares, reverse=True)
 
 

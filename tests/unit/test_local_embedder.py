@@ -45,7 +45,7 @@ def vectors_of(*texts: str, **settings: Any) -> Any:
 
 @pytest.fixture
 def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), {}))
+    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), *({} for _ in local._Shared._fields[1:])))
 
 
 # --- the built-in model -----------------------------------------------------------------------------------------------

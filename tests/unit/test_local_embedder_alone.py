@@ -22,7 +22,7 @@ def run_alone(script: str, home: Path) -> str:
     # A continuous-integration machine is spared the reports this looks for, so its variables are left out.
     environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
     command = [sys.executable, "-W", "ignore", "-c", PRELUDE + script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50, check=True)  # noqa: S603
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)  # noqa: S603
     return done.stdout.strip()
 
 

@@ -59,7 +59,7 @@ def cosines(some: Any, others: Any) -> Any:
 
 @pytest.fixture
 def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), {}))
+    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), *({} for _ in local._Shared._fields[1:])))
 
 
 # --- the same vectors -------------------------------------------------------------------------------------------------

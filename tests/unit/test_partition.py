@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from retain.adapters.vectors.partition import Partition
 from retain.model.query import VectorQuery
 from retain.model.scope import Scope
-from retain.ports.index import DenseHit
+from retain.ports.index import DenseHit, DenseHits
 from retain.ports.ledger import VectorRow
+from retain.ports.texts import TextHit, TextHits
 
 DIM = 4
 AGENTS, RUNS, LAYERS = ("", "bot", "cat"), ("", "r1"), ("fact", "turn")
@@ -40,7 +42,7 @@ def query(limit: int = 10, vector: Any = None, *, agent: str = "", run: str = ""
     return VectorQuery("test:x:4", chosen, limit, Scope(user_id="alice", agent_id=agent, run_id=run))
 
 
-def seqs(hits: list[DenseHit]) -> list[int]:
+def seqs(hits: Sequence[DenseHit]) -> list[int]:
     return [hit.seq for hit in hits]
 
 
@@ -176,3 +178,13 @@ def test_it_says_how_much_memory_it_takes() -> None:
 def test_a_zero_vector_is_found_with_a_score_of_zero() -> None:
     partition = Partition.of([row(1, [0, 0, 0, 0])], 1, DIM)
     assert partition.nearest(query()) == [DenseHit(1, 0.0)]
+
+
+def test_hits_in_columns_are_the_hits() -> None:
+    hits = [DenseHit(3, 0.5), DenseHit(1, 0.25), DenseHit(2, -0.5, extra=True)]
+    columns: Sequence[DenseHit] = DenseHits.of(hits)
+    assert (columns, list(columns), columns[1], columns[1:]) == (hits, hits, hits[1], hits[1:])
+    assert DenseHits.of(columns) is columns
+    assert (len(columns), columns != hits[:2]) == (3, True)
+    words = [TextHit(3, 2.0, 1.0, 0.5, own_words=True), TextHit(1, 0.0)]
+    assert (list(TextHits.of(words)), TextHits.of(words)[0], list(TextHits.of(()))) == (words, words[0], [])

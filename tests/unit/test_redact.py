@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from retain.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
 from retain.errors import ConfigError
+from tests.patience import at_most
 
 KEY = "a1B2c3D4e5F6g7H8i9J0"  # put together below, so that no scanner takes an example for a leak
 
@@ -198,9 +199,9 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.timeout(20)  # linear work takes well under a second, quadratic work on this much text more than this
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_long_hostile_text_takes_no_unreasonable_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    assert redact(text + "!").dropped is False
-    assert isinstance(redact_preview(text), str)
+    with at_most(20):  # linear work takes well under a second, quadratic work on this much text more than this
+        assert redact(text + "!").dropped is False
+        assert isinstance(redact_preview(text), str)

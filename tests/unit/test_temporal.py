@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from retain.core.temporal import TimeRef, date_words, ground, query_range, resolve
 from retain.core.temporal_spans import Grain
+from tests.patience import at_most
 
 SAID = datetime(2026, 5, 7, 10, tzinfo=UTC)  # a Thursday
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -201,13 +202,13 @@ def test_no_text_is_too_strange(text: str, said_at: datetime) -> None:
         query_range(said, said_at)
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece", ["in ", "a ", "last ", "the ", "may ", "on Monday ", "2019 ", "1", " ", "3 days ", "May 3 ", "'"]
 )
 def test_long_hostile_text_takes_no_unreasonable_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    assert len(ground(text, SAID)) >= len(text)
+    with at_most(20):
+        assert len(ground(text, SAID)) >= len(text)
 
 
 # --- words for the index, and questions -------------------------------------------------------------------------------
