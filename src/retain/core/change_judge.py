@@ -10,13 +10,14 @@ changes that others have written down; there is one set for the built-in embedde
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from retain.core.apart import brings_news
 from retain.core.change_features import Features, Said, features
 from retain.core.pairing import Action, Decision, Known
 
@@ -55,15 +56,21 @@ def judge(said: Said, known: Sequence[Known]) -> Decision:
     """What the rules decided, unless it is unlikely or known already. ``known`` has at least one memory."""
     if said.rule.action is Action.IGNORE and said.adds:
         return said.rule
-    return verdict(said.rule, weigh(said, known))
+    news = {at for at, one in enumerate(known) if _is_news(said, one)}
+    return verdict(said.rule, weigh(said, known), news)
 
 
-def verdict(rule: Decision, odds: Sequence[Odds]) -> Decision:
-    """What to do, by the odds of each memory and by what the rules would do."""
-    same = max(range(len(odds)), key=lambda at: odds[at].same)
-    if rule.target is not None and rule.action is not Action.IGNORE and _stands(odds[rule.target]):
+def _is_news(said: Said, one: Known) -> bool:
+    """Whether a number, a day, a value, a name or somebody is told that a memory has not: it is not the same then."""
+    return any(brings_news(statement, one.statement) for statement in said.statement.everybody)
+
+
+def verdict(rule: Decision, odds: Sequence[Odds], news: Collection[int] = ()) -> Decision:
+    """What to do, by the odds of each memory and by what the rules would do; those in ``news`` say something else."""
+    same = max(range(len(odds)), key=lambda at: 0.0 if at in news else odds[at].same)
+    if rule.target is not None and rule.action is not Action.IGNORE and (rule.plain or _stands(odds[rule.target])):
         return rule
-    if odds[same].same >= KNOWN:
+    if odds[same].same >= KNOWN and same not in news:
         return Decision(Action.IGNORE, same, f"weighed: it is known already ({odds[same].same:.2f})")
     if rule.action is Action.ADD:
         return rule

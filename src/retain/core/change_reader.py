@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retain.core.change_judge import Odds
@@ -78,6 +78,15 @@ def replaced(read: Read) -> int | None:
     ):
         return None
     return best
+
+
+def possible(read: Read, news: Collection[int], others: Collection[int]) -> Read:
+    """What was read, without what cannot be: news is not known already, and what is about others replaces nothing."""
+    odds = {
+        seq: Odds(0.0 if seq in others else one.replaces, 0.0 if seq in news else one.same)
+        for seq, one in read.odds.items()
+    }
+    return replace(read, odds=odds)
 
 
 def verdict(rule: Decision, read: Read, seqs: Sequence[int], taken: int | None) -> Decision:

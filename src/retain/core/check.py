@@ -27,7 +27,7 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
             hint=f"split it, or raise {setting}" if setting else "make it shorter",
         )
     if not value.strip():
-        raise InvalidInput(f"{name} is empty")
+        raise InvalidInput(f"{name} is empty", hint=_FILLED.get(name, "give some text, or leave it out"))
     if "\x00" in value:
         raise InvalidInput(f"{name} holds a NUL character", hint="remove it; databases cannot store it as text")
     try:
@@ -82,6 +82,7 @@ def _as_json(value: dict[str, Any]) -> str:
         raise InvalidInput(f"metadata is not JSON: {error}") from error
 
 
+_FILLED: Final = {"query": "ask something; get_all lists everything"}
 _DEPTH: Final = 32
 
 

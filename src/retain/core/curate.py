@@ -12,10 +12,11 @@ from typing import Final
 
 from retain.core.rules.clause import read
 from retain.core.rules.families import FAMILIES, Family
-from retain.core.rules.general import is_among_people, may_tell, told_anyway
+from retain.core.rules.general import as_a_whole, is_among_people, may_tell, told_anyway
 from retain.core.rules.material import Span, is_english, own_sentences
 from retain.core.rules.own import OwnFact, own_facts
 from retain.core.rules.plain import is_question, plain, sentences
+from retain.core.rules.pretence import in_earnest
 from retain.core.rules.requests import Request, request_of
 from retain.core.rules.shape import clauses, without_asides
 from retain.core.rules.sift import is_about_other, is_small_talk, is_unreal, without_fillers
@@ -83,7 +84,7 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
     own = [_own(fact) for fact in own_facts(spans, rules.patterns, who)] if rules.patterns else []
     if not english:
         return _distinct(own, len(message) - len(text))
-    told = _with_topics(text, spans)
+    told = _with_topics(text, in_earnest(spans))
     reading = _Reading(Context(who, rules.families, topic), found=own.copy())
     reading.context.is_note, reading.context.is_short = _is_note(told), len(told) <= 2
     reading.context.is_talk = not reading.context.is_short or (who != "User" and _is_chatty(told))
@@ -99,6 +100,21 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
     # What only tells that something changed comes after the facts that tell into what.
     found = sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
     return _distinct(found, len(message) - len(text))
+
+
+def whole_message(message: str, *, speaker: str = "", skipped: int = 0) -> Candidate | None:
+    """A short message as one statement, where it is told as something real and nothing is asked; else None.
+
+    Whoever uses it has to know that it counts: no rule sees a fact in it. It begins ``skipped`` signs into the turn.
+    """
+    told = own_sentences(message) if len(message) <= MAX_CHARS and is_english(message) else []
+    who = speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
+    text = as_a_whole(message, [_SPACES.sub(" ", plain(one.text)) for one in told], who) if told else ""
+    if not MIN_CHARS <= len(text) <= MAX_CHARS:
+        return None
+    span = Span(message[told[0].start : told[-1].end], told[0].start, told[-1].end)
+    found = _fact(Told(text, FAMILIES["statement"], plain(span.text)), span)
+    return replace(found, start=found.start + skipped, end=found.end + skipped, whole=True)
 
 
 def _own(fact: OwnFact) -> Candidate:

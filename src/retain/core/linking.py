@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from retain.core.apart import names_another, other_value
+from retain.core.measured import is_of_another_sort
 from retain.core.overlap import only_placed
 from retain.core.pairing import Action, Decision, Known
 from retain.core.rules.lexicon import KIN
@@ -31,6 +33,7 @@ from retain.core.rules.signals import (
     PLAIN,
     PURPOSE,
     signals_of,
+    tells_change,
 )
 from retain.core.rules.stance import is_light
 from retain.core.rules.topics import ONE_AT_A_TIME, topics_of
@@ -93,7 +96,7 @@ def link(new: Statement, known: Sequence[Known]) -> Decision | None:
 
 def replace_of_a_kind(new: Statement, known: Sequence[Known]) -> Decision | None:
     """Revise the memory that names another one of a kind of which there is one at a time, if it is very near."""
-    if new.confirms or new.additional or new.temporary or new.denied or new.wished or new.planned:
+    if new.confirms or new.additional or new.temporary or new.denied or new.wished or new.ahead:
         return None
     if BOOKED.search(new.said):
         return None
@@ -140,9 +143,19 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
         for memory in one.statement.everybody
         if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
         if (ending or not _is_somebody_unnamed(new, memory)) and not _only_same_person(new, kinds, memory)
-        if not only_placed(new, memory)
+        if not only_placed(new, memory) and not is_about_another(new, memory)
         if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
     ]
+
+
+def is_about_another(new: Statement, memory: Statement) -> bool:
+    """Whether a statement is about another individual or thing, or only a plan, or leaves a plan as it is.
+
+    Such a statement takes the place of nothing, by whatever means that is decided.
+    """
+    if names_another(new, memory) or is_of_another_sort(new, memory) or (new.ahead and not memory.ahead):
+        return True
+    return memory.ahead and not new.ahead and other_value(new, memory) and not tells_change(new.said)
 
 
 def predicate(statement: Statement) -> str:

@@ -37,7 +37,7 @@ def read_messages(given: MessagesInput, limits: Limits) -> list[Message]:
             hint='for example [{"role": "user", "content": "I live in Oslo"}]',
         )
     if not items:
-        raise InvalidInput("messages is empty")
+        raise InvalidInput("messages is empty", hint="give at least one; a call about nothing can be left out")
     if len(items) > limits.messages:
         raise TooLarge(
             f"{len(items)} messages at once, the limit is {limits.messages}", hint="add them in several calls"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from retain.core.apart import names_another, other_people
+from retain.core.measured import is_of_another_sort
 from retain.core.overlap import Overlap, overlap, weights_of
 from retain.core.rules.own import MANY
 from retain.core.rules.quantities import digits_in
@@ -45,6 +47,10 @@ class Decision:
     firm: bool = True
     linked: bool = False
     """Told by nearness and words of change alone; one such change a message is enough."""
+    certain: bool = False
+    """Another value of what somebody has one of: nothing that is only likely speaks against it."""
+    plain: bool = False
+    """Another value of the same thing of the same person: nothing has to be weighed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +83,28 @@ class Pair:
     @property
     def lasting(self) -> bool:
         """Whether the new statement may replace something that lasts."""
+        return self.settles and not self.only_planned
+
+    @property
+    def settles(self) -> bool:
+        """Whether the new statement is more than a repeat, something beside, or something for a while."""
         return not self.new.confirms and not self.new.additional and (not self.new.temporary or self.memory.temporary)
+
+    @property
+    def only_planned(self) -> bool:
+        """Whether the new statement is only a plan, beside something that holds."""
+        return self.new.ahead and not self.memory.ahead
+
+    @property
+    def came_true(self) -> bool:
+        """Whether the memory is only a plan, beside something that holds now."""
+        settled = not self.new.ahead and not self.new.wished and not self.new.confirms
+        return self.memory.ahead and settled and not self.new.dates & self.memory.dates
 
     @property
     def counts_the_same(self) -> bool:
         """Whether the new statement has no number that the memory has not."""
-        more = set(self.new.numbers.values()) - set(self.memory.numbers.values())
+        more = _numbers(self.new) - _numbers(self.memory)
         return not more or more <= digits_in(self.memory.said)
 
     @property
@@ -91,9 +113,9 @@ class Pair:
         both = sorted(self.new.denied.keys() & self.memory.slots.keys())
         return next((slot for slot in both if not same_value(self.new.denied[slot], self.memory.slots[slot])), "")
 
-    def revise(self, reason: str, *, firm: bool = True) -> Decision:
+    def revise(self, reason: str, *, firm: bool = True, plain: bool = False) -> Decision:
         """The memory becomes the new statement."""
-        return Decision(Action.REVISE, self.at, reason, firm)
+        return Decision(Action.REVISE, self.at, reason, firm, plain=plain)
 
     def ignore(self, reason: str) -> Decision:
         """The memory says it already."""
@@ -110,7 +132,7 @@ def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
         (at, one)
         for at in order
         for one in known[at].statement.everybody
-        if one.subject == new.subject and not _is_one_more(new, one)
+        if one.subject == new.subject and not _is_another(new, one)
     ]
     weights = weights_of([memory for _, memory in about])
     pairs = [
@@ -127,6 +149,11 @@ def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
     return sorted(pairs, key=lambda pair: -pair.shared.score)
 
 
+def _is_another(new: Statement, memory: Statement) -> bool:
+    """Whether two statements are about different individuals or things of the same sort."""
+    return _is_one_more(new, memory) or names_another(new, memory) or is_of_another_sort(new, memory)
+
+
 def _is_one_more(new: Statement, memory: Statement) -> bool:
     """Whether both name one of many: two things that have nothing to do with each other."""
     both = new.slots.keys() & memory.slots.keys()
@@ -139,6 +166,11 @@ def _is_linked(new: Statement, candidate: Known) -> bool:
     return bool(memory.names & new.tokens or memory.slots.keys() & new.slots.keys())
 
 
+def _numbers(statement: Statement) -> set[str]:
+    """All that a statement counts, and an age."""
+    return {*statement.numbers.values(), *(value for value in statement.slots.values() if value.isdigit())}
+
+
 def _normal(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .!")
 
@@ -146,6 +178,8 @@ def _normal(text: str) -> str:
 def _reads_the_same(new: Statement, memory: Statement) -> bool:
     return (
         bool(new.tokens)
+        and (new.ahead, new.wished) == (memory.ahead, memory.wished)
+        and not other_people(new, memory)
         and [(part.tokens, part.polarity) for part in new.segments]
         == [(part.tokens, part.polarity) for part in memory.segments]
         and (new.slots, new.numbers, new.dates) == (memory.slots, memory.numbers, memory.dates)

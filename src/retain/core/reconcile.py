@@ -7,13 +7,16 @@ the candidates. Every decision names its rule in words.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
+from retain.core.apart import brings_news, is_closer
 from retain.core.linking import link, replace_of_a_kind
+from retain.core.measured import UNITS, Measured, digits_of_names, measured, measures_another
 from retain.core.opposite import opposite
 from retain.core.pairing import Action, Decision, Known, Pair, pairs_of
 from retain.core.rules.lexicon import SPEAKS_FOR_ITSELF
-from retain.core.rules.quantities import same_number
+from retain.core.rules.quantities import MONTHS, same_number
 from retain.core.rules.signals import FORMER, FRAME, NOW, ONGOING, signals_of, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
 from retain.core.rules.stance import content_tokens, token
@@ -63,11 +66,15 @@ def _slot(pairs: list[Pair]) -> Decision | None:
     for pair in pairs:
         for slot in sorted(pair.new.slots.keys() & pair.memory.slots.keys()):
             mine, theirs = pair.new.slots[slot], pair.memory.slots[slot]
-            real = not pair.new.wished or slot == "aspiration"
+            real = (not pair.new.wished or slot == "aspiration") and (not pair.came_true or tells_change(pair.new.said))
             if pair.lasting and real and replaces(slot, mine, theirs) and not _is_former(pair, slot, pairs):
                 return _replaced(pair, slot, pairs)
     for pair in pairs:
         shared = sorted(_same_slots(pair))
+        if shared and pair.came_true:
+            return pair.revise(f"{shared[0]}: what was planned is so now", plain=True)
+        if pair.only_planned:
+            continue
         status = bool(STATUSES.keys() & set(shared)) and pair.new.besides <= STATUS_BESIDES
         if shared and (status or _says_no_more(pair)):
             return pair.ignore(f"{shared[0]} is already known")
@@ -90,9 +97,16 @@ def _same_slots(pair: Pair) -> list[str]:
 def _replaced(pair: Pair, slot: str, pairs: Sequence[Pair]) -> Decision:
     """A new value; where another memory holds it already, the old one only ends."""
     mine, theirs = pair.new.slots[slot], pair.memory.slots[slot]
-    if any(slot in _same_slots(other) and _says_no_more(other) for other in pairs):
-        return Decision(Action.RETRACT, pair.at, f"{slot} is {mine!r}, as known, and no longer {theirs!r}")
-    return pair.revise(f"{slot}: {theirs!r} becomes {mine!r}")
+    if any(slot in _same_slots(other) and _says_no_more(other) and not other.came_true for other in pairs):
+        reason = f"{slot} is {mine!r}, as known, and no longer {theirs!r}"
+        return Decision(Action.RETRACT, pair.at, reason, certain=True)
+    is_plain = slot not in STATUSES and _is_told_plainly(pair)
+    return replace(pair.revise(f"{slot}: {theirs!r} becomes {mine!r}", plain=is_plain), certain=True)
+
+
+def _is_told_plainly(pair: Pair) -> bool:
+    """Whether both begin with whom or what they are about: the speaker, or what is theirs."""
+    return all(one.said.startswith(("user ", "i ", "we ", "my ", "our ")) for one in (pair.new, pair.memory))
 
 
 def _says_no_more(pair: Pair) -> bool:
@@ -107,12 +121,28 @@ def _number(pairs: list[Pair]) -> Decision | None:
         if not _counts_alike(pair, pairs):
             continue
         for unit, mine, theirs in _counts(pair.new, pair.memory):
+            if measures_another(pair.new, pair.memory, unit):
+                continue
+            may_change = pair.settles if unit == "clock" else pair.lasting
             if not same_number(mine, theirs):
-                if pair.lasting and (not pair.new.once or unit not in SPENT or tells_change(pair.shared.segment.said)):
-                    return pair.revise(f"{unit}: {theirs} becomes {mine}")
+                if may_change and (not pair.new.once or unit not in SPENT or tells_change(pair.shared.segment.said)):
+                    return pair.revise(f"{unit}: {theirs} becomes {mine}", plain=_is_the_same_count(pair, unit))
+            elif pair.only_planned or pair.came_true:
+                continue
             elif pair.agrees or pair.new.confirms:
                 return pair.ignore(f"{unit} is already known")
     return None
+
+
+def _is_the_same_count(pair: Pair, unit: str) -> bool:
+    """Whether both plainly count the same: cats are cats, and kilometres are those of the same walk."""
+    return _measures_the_same(pair) or (unit not in UNITS and _is_told_plainly(pair))
+
+
+def _measures_the_same(pair: Pair) -> bool:
+    """Whether both say of what they tell a number or a day, and it is the same."""
+    mine, theirs = measured(pair.new), measured(pair.memory)
+    return mine == theirs and mine != Measured()
 
 
 def _counts_alike(pair: Pair, pairs: Sequence[Pair]) -> bool:
@@ -129,27 +159,41 @@ def _counts_alike(pair: Pair, pairs: Sequence[Pair]) -> bool:
 
 def _counts(new: Statement, memory: Statement) -> list[tuple[str, str, str]]:
     """Numbers of both that count the same; a bare number stands for the only one the other has."""
-    same = [
-        (unit, new.numbers[unit], memory.numbers[unit]) for unit in sorted(new.numbers.keys() & memory.numbers.keys())
-    ]
+    mine, theirs = _counting(new, memory), _counting(memory, new)
+    same = [(unit, mine[unit], theirs[unit]) for unit in sorted(mine.keys() & theirs.keys())]
     if same:
         return same
-    if "bare" in new.numbers and len(memory.numbers) == 1:
-        unit, theirs = next(iter(memory.numbers.items()))
-        return [(unit, new.numbers["bare"], theirs)]
+    if "bare" in mine and len(theirs) == 1:
+        unit, value = next(iter(theirs.items()))
+        return [(unit, mine["bare"], value)]
     return []
+
+
+def _counting(statement: Statement, other: Statement) -> dict[str, str]:
+    """Numbers that count something: not those in a name that the other has no number with."""
+    others = digits_of_names(other.text)
+    of_names = {value for name, value in digits_of_names(statement.text).items() if name not in others}
+    return {unit: value for unit, value in statement.numbers.items() if unit != "bare" or value not in of_names}
 
 
 def _date(pairs: list[Pair]) -> Decision | None:
     """The same event on another day."""
     for pair in pairs:
         theirs = pair.memory.dates
-        if not (pair.lasting and pair.new.dates - theirs and theirs - pair.new.dates):
+        if not (pair.settles and _other_days(pair.new.dates, theirs) and _other_days(theirs, pair.new.dates)):
+            continue
+        if measures_another(pair.new, pair.memory):
             continue
         alike = pair.cosine >= DATE_COSINE and pair.shared.covered >= DATE_COVERED
         if alike or (pair.shared.telling and pair.shared.segment.changes and pair.cosine >= TOPIC_COSINE):
-            return pair.revise("the same with another date")
+            return pair.revise("the same with another date", plain=_measures_the_same(pair))
     return None
+
+
+def _other_days(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether a day or month is named that the others do not name; "in May" is no other day than 3 May."""
+    known = others | {day[:3] for day in others if day[:3] in MONTHS}
+    return not some <= known
 
 
 def _class(pairs: list[Pair]) -> Decision | None:
@@ -166,11 +210,12 @@ def _class(pairs: list[Pair]) -> Decision | None:
 def _done(pairs: list[Pair]) -> Decision | None:
     """A plan that is no longer one: carried out or given up."""
     for pair in pairs:
-        if not pair.memory.planned or pair.new.planned or pair.new.confirms:
+        if not pair.came_true:
             continue
         shares = pair.anchored or pair.shared.covered >= PLAN_COVERED
         if shares and (pair.cosine >= PLAN_COSINE or (pair.anchored and pair.shared.segment.changes)):
-            return pair.revise("the plan was carried out or given up")
+            same = not pair.new.tokens ^ pair.memory.tokens
+            return pair.revise("the plan was carried out or given up", plain=same)
     return None
 
 
@@ -225,6 +270,15 @@ def _habit(pairs: list[Pair]) -> Decision | None:
     return None
 
 
+def _closer(pairs: list[Pair]) -> Decision | None:
+    """The same of something that is described more closely: "likes green tea" where tea is known."""
+    for pair in pairs:
+        alike = pair.agrees and pair.lasting and not pair.came_true and not brings_news(pair.new, pair.memory)
+        if alike and is_closer(pair.new, pair.memory):
+            return pair.revise("the same, described more closely", plain=True)
+    return None
+
+
 _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _identical,
     _switched,
@@ -238,4 +292,5 @@ _RULES: Final[tuple[Callable[[list[Pair]], Decision | None], ...]] = (
     _habit,
     opposite,
     _renewed,
+    _closer,
 )

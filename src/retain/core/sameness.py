@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from retain.core.apart import counts_more, is_of_another
 from retain.core.pairing import Decision, Pair
 from retain.core.rules.lexicon import KIN
 from retain.core.rules.signals import NEWLY, ONE_MORE, tells_change
@@ -29,6 +30,8 @@ def same(pairs: list[Pair]) -> Decision | None:
             return pair.ignore(f"{pair.left_behind} is known to be otherwise")
         if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_another(pair):
             continue
+        if _differs(pair):
+            continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
         near = cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED and not _is_newly(pair)
         if close or near or cosine >= NEARLY_EQUAL:
@@ -36,6 +39,13 @@ def same(pairs: list[Pair]) -> Decision | None:
         if _is_part(pair):
             return pair.ignore("part of what is known")
     return _alike(pairs)
+
+
+def _differs(pair: Pair) -> bool:
+    """Whether one is only a plan, or another word stands in the same place of both: news, however near they are."""
+    if pair.new.confirms:
+        return False
+    return pair.only_planned or pair.came_true or is_of_another(pair.new, pair.memory)
 
 
 def _alike(pairs: list[Pair]) -> Decision | None:
@@ -52,7 +62,9 @@ def _is_news(pair: Pair) -> bool:
     new, memory = pair.new, pair.memory
     if new.names - memory.tokens or new.dates - memory.dates or (memory.tokens & _PEOPLE) - new.tokens:
         return True
-    return not pair.counts_the_same or _is_another(pair) or _is_newly(pair) or _tells_beside(pair)
+    if not pair.counts_the_same or _is_another(pair) or _differs(pair):
+        return True
+    return _is_newly(pair) or _tells_beside(pair)
 
 
 def _is_another(pair: Pair) -> bool:
@@ -86,6 +98,8 @@ def _is_part(pair: Pair) -> bool:
     said = {word for word in pair.new.tokens if not is_light(word)}
     feels_more = pair.new.feeling and not pair.memory.feeling
     near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
+    if counts_more(pair.new, pair.memory):
+        return False
     if tells_change(pair.new.said) and not pair.new.confirms and not tells_change(pair.memory.said):
         return False
     return bool(said) and said <= pair.whole and near and not _is_newly(pair) and pair.new.dates <= pair.memory.dates

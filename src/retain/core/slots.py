@@ -37,7 +37,7 @@ _AGES_OF_OTHERS: Final = tuple(clued(pattern) for pattern in said.AGES_OF_OTHERS
 _WANTED: Final = tuple(clued(pattern) for pattern in said.WANTED)
 _ADDRESS: Final = clued(said.ADDRESS)
 _PERSON: Final = re.compile(
-    rf"\b(?:my|our|user's) (?:new )?({said.SINGLE_PEOPLE}) is (?:now )?(?:called |named )?(?:mr |mrs |ms |dr )?([^\W\d]\w+)(?=$|[.,;!?]| (?:now|since|from|and)\b)"
+    rf"\b(?:my|our|user's) (?:new )?({said.SINGLE_PEOPLE}) is (?:now )?(?:called |named )?(?:(?:mr|mrs|ms|miss|dr|prof|professor|doctor)\.? )?([^\W\d]\w+)(?=$|[.,;!?]| (?:now|since|from|and)\b)"
 )
 _MADE_PERSON: Final = re.compile(
     rf"\b(?:makes ([^\W\d]\w+) my|([^\W\d]\w+) is (?:now )?my) (?:new )?({said.SINGLE_PEOPLE})\b"

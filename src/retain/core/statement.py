@@ -16,7 +16,19 @@ from typing import Final
 from retain.core.clues import clued
 from retain.core.rules.contrast import Segment, segments_of
 from retain.core.rules.lexicon import AVERSION, CESSATION_AROUND, CLASS_NEEDS, CLASSES, KIN, STOP_WORDS
-from retain.core.rules.marks import ADDITIONAL, FEELING, ONCE, PLAN, SO_FAR, TEMPORARY, TURNED, WISH
+from retain.core.rules.marks import (
+    ADDITIONAL,
+    AHEAD,
+    BY_NOW,
+    FEELING,
+    ONCE,
+    PLAN,
+    SO_FAR,
+    SPOKEN,
+    TEMPORARY,
+    TURNED,
+    WISH,
+)
 from retain.core.rules.named import as_user, person_of, subjects
 from retain.core.rules.own import own_values
 from retain.core.rules.owners import OTHERS, SELF, as_pronoun, by_owner, owner_of
@@ -62,6 +74,8 @@ class Statement:
     names: frozenset[str] = frozenset()
     planned: bool = False
     wished: bool = False
+    ahead: bool = False
+    """Planned, arranged or offered: it is not so yet."""
     confirms: bool = False
     temporary: bool = False
     additional: bool = False
@@ -192,6 +206,7 @@ def _state(text: str, owner: str, said: list[str], names: frozenset[str], subjec
         names=names,
         planned=bool(PLAN.search(whole)),
         wished=bool(WISH.search(whole)),
+        ahead=_is_ahead(SPOKEN.sub(" ", whole)),
         confirms=repeated,
         temporary=bool(TEMPORARY.search(SO_FAR.sub(" ", whole))),
         additional=bool(ADDITIONAL.search(whole)),
@@ -202,6 +217,10 @@ def _state(text: str, owner: str, said: list[str], names: frozenset[str], subjec
         said=whole,
         besides=_besides(whole) if filled.keys() & STATUSES.keys() else 0,
     )
+
+
+def _is_ahead(text: str) -> bool:
+    return bool(PLAN.search(text) or (AHEAD.search(text) and not BY_NOW.search(text)))
 
 
 def _besides(text: str) -> int:
@@ -262,7 +281,7 @@ _ASKS: Final = re.compile(
     r"^(?:what|who|when|where|why|how|which|really|right|you|and you|do|does|did|is|are|can|could|would|will|ok|okay)\b",
     re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'&-]*|\b[A-Z]{2,}\w*|\b\w*[a-z][A-Z]\w*")
+_NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'&-]*|\b[A-Z]{2,}\w*|\b\w*[a-z][A-Z]\w*")
 _NOT_NAMES: Final = frozenset({"User", "I", "The", "A", "An"})
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from retain.core.apart import brings_news
 from retain.core.change_features import Said
 from retain.core.change_judge import judge
-from retain.core.change_reader import of_a_message, verdict
+from retain.core.change_reader import of_a_message, possible, verdict
+from retain.core.linking import is_about_another
 from retain.core.merge import refines
 from retain.core.pairing import Action, Decision
 from retain.core.reconcile import decide
@@ -64,7 +66,11 @@ def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     statement, known = understand(fact.draft.text, fact.own, fact.who), [one.known for one in near]
     decision = decide(statement, known)
     if fact.read is not None:
-        decision = verdict(decision, fact.read, [one.found.record.seq for one in near], fact.takes)
+        beside = {one.found.record.seq: one.known.statement for one in near}
+        others = {seq for seq, memory in beside.items() if is_about_another(statement, memory)}
+        news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
+        takes = None if fact.takes in others else fact.takes
+        decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
     elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
         decision = judge(Said(statement, fact.turn.text.lower(), decision, fact.adds), known)
     if fact.only_read:

@@ -143,7 +143,7 @@ def _plain_statement(said: str) -> Family | None:
 
 
 _INTRODUCTION: Final = re.compile(
-    r"^(?:I am|my name is|the name is) (?P<name>[A-Z][a-z]+(?:[ -][A-Z][a-z'-]+)*)(?: (?:here|by the way))?(?P<more>, .+)?$",
+    r"^(?:I am|my name is|the name is) (?P<name>[^\W\d_]{2,}(?:[ '-][^\W\d_][^\W\d_'-]+)*)(?: (?:here|by the way))?(?P<more>, .+)?$",
     re.IGNORECASE,
 )
 _NOT_NAMES: Final = frozenset(

@@ -144,6 +144,24 @@ def told_anyway(said: str, context: Context) -> Told | None:
     return Told(about(said, context.who), FAMILIES["statement"], said)
 
 
+def as_a_whole(message: str, sentences: Sequence[str], who: str) -> str:
+    """A short message as one sentence about its speaker, even where nothing in it is told as a fact; '' for others.
+
+    By itself that is nothing to keep. It becomes the text of a memory that the message takes the place of.
+    """
+    if not may_tell(message, sentences, Context(who)):
+        return ""
+    told = [without_fillers(one).rstrip(" .!…,;:") for one in sentences]
+    if any(is_unreal(one) for one in told) or sum(len(one.split()) for one in told) < _FEWEST:
+        return ""
+    return " ".join(_about_speaker(one, who) for one in told if one)
+
+
+def _about_speaker(said: str, who: str) -> str:
+    as_first = _in_first_person(said)
+    return third(as_first, who) if as_first else about(said, who)
+
+
 def _is_too_light(said: str, context: Context) -> bool:
     """Whether a line says too little of somebody with a name, who may talk to others."""
     if context.who == "User":

@@ -83,6 +83,9 @@ IRREGULAR: Final = {
 }
 """Past forms of verbs that a stemmer does not know."""
 
+AMERICAN: Final = {"favorite": "favourite", "favorites": "favourites", "neighbor": "neighbour", "flavor": "flavour"}
+"""Words that are spelled otherwise on the other side of the ocean."""
+
 SYNONYMS: Final = {
     word: group[0]
     for group in (

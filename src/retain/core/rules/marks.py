@@ -16,6 +16,36 @@ WISH: Final = clued(
 )
 """Words of what may be one day, or was only tried: it is not so yet."""
 
+_MONTH: Final = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_SOON: Final = (
+    r"(?:tomorrow|soon|shortly|next (?:week|weekend|month|year|spring|summer|autumn|fall|winter|term|semester|season|\w+day|"
+    + _MONTH
+    + r")"
+    r"|this (?:coming \w+|summer|autumn|fall|winter|spring)|later this \w+|(?:in|from|on|by|come) (?:early |mid |late |mid-)?(?:"
+    + _MONTH
+    + r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|in (?:an?|one|two|three|four|five|six|\d+|a few|a couple of) (?:days?|weeks?|months?|years?))"
+)
+_GOES_ON: Final = r"(?:train|sav|prepar|study|practi[sc]|work|look|wait|hop|liv|writ|build|read|learn|plann|think|consider|us|do|be|feel|try|play|tak)ing"
+"""What somebody is at already, though it is for something that comes later."""
+
+AHEAD: Final = clued(
+    r"\b(?:i|we|user|he|she|they) will (?!not\b|never\b|always\b|only\b|have to\b)[a-z]+|\babout to\b"
+    rf"|\b(?:am|is|are) (?:\w+ly |also |now )?(?!{_GOES_ON})\w+ing\b[^.;!?]*\b{_SOON}\b"
+    r"|\b(?:am|is|are) (?:\w+ly |also )?(?:moving|relocating|emigrating) (?:back )?to\b(?! (?:and|but)\b)"
+    rf"|\b(?:i|we|user|he|she|they|job|role|position)(?: [^.;!?]{{1,30}}?)? (?:start|begin|join|move|leave|switch|change|retire|graduate)s? [^.;!?]*?{_SOON}\b"
+    r"|\b(?:have|has|had|got|received|gotten|considering|weighing) (?:\w+ ){0,2}offers? (?:from|at|with)\b|\boffered (?:me|user|us|them) (?:an? |the )?(?:\w+ )?(?:job|position|role)\b"
+)
+"""Words of what is not so yet: it will be, it is arranged, or it was only offered."""
+
+SPOKEN: Final = re.compile(r"\b(?:i|we|user) will (?:be (?:honest|frank|real|blunt)|admit|confess|say|tell)\b")
+"""What somebody will do in this very sentence."""
+
+BY_NOW: Final = re.compile(
+    r"\b(?:yesterday|last (?:week|weekend|month|year|night|summer|autumn|fall|winter|spring|\w+day)|ago|accepted|(?:have|has|just|already) (?:moved|started|joined|bought))\b"
+)
+"""Words of what has happened: it is not ahead."""
+
 SO_FAR: Final = re.compile(
     r"\b(?:have|has) (?:now )?(?:been|had|lived|worked|used)\b[^,.;]*? for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|months?|nights?)\b"
 )

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from retain.core.rules.fences import FENCE_MARKS, QUOTE_MARKS, fences, quotes
+from retain.core.rules.speakers import speakers_from
 
 _SOMEBODY_SPEAKS: Final = re.compile(r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?:\S+ ){5,}\S+[.!?][\"”']$")
 _HERE_IS: Final = (
@@ -38,7 +39,7 @@ _SYSTEM_LIKE: Final = re.compile(
     re.IGNORECASE,
 )
 _DIFF: Final = re.compile(r"^(?:diff --git|@@ -|--- a/|\+\+\+ b/)", re.MULTILINE)
-_BOUNDARY: Final = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]?[A-Za-z0-9])|\n+|(?<=[a-z][.!?])(?=[A-Z][a-z])")
+_BOUNDARY: Final = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]?[^\W_])|\n+|(?<=[a-z][.!?])(?=[A-Z][a-z])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|approx|dept)|(?-i:(?<![A-Za-z'’])[A-Z]))\.\s*$",
     re.IGNORECASE,
@@ -94,6 +95,8 @@ def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
     found = [*_left_out(message), *(lines.span() for lines in _QUOTED_LINES.finditer(message))]
     if titles and any(mark in message for mark in QUOTE_MARKS):
         found += quotes(message)
+    if (first := speakers_from(message)) >= 0:
+        found.append((first, len(message)))
     handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
     if handed and _much_follows(message, handed.end()):
         found.append((handed.end(), len(message)))
@@ -111,20 +114,35 @@ _QUOTED_LINES: Final = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
 
 def is_english(text: str) -> bool:
     """Whether rules written for English may be tried: enough Latin letters and a common English word."""
-    words = [word[0] for word in islice(_WORD.finditer(text.lower()), _JUDGED_WORDS)]
-    if not words:
+    written = [word[0] for word in islice(_WORD.finditer(text), _JUDGED_WORDS)]
+    if not written:
         return False
-    latin = sum(map(str.isascii, words))
+    words = [word.lower() for word in written]
     known = sum(map(_ENGLISH.__contains__, words))
     foreign = sum(map(_FOREIGN.__contains__, words))
     enough = known >= max(1, len(words) // 12) or len(words) <= 9
-    return latin >= 0.8 * len(words) and enough and foreign <= known
+    is_plain = all(map(str.isascii, words))
+    # Names are written in any letters, so only other words tell a language; beside them no foreign word is overlooked.
+    counted = words if is_plain else [word for word in written if not (_is_latin(word) and word[0].isupper())]
+    latin = sum(map(str.isascii, counted))
+    return (
+        latin >= 0.8 * len(counted)
+        and enough
+        and (foreign <= known if is_plain else bool(known) and 2 * foreign <= known)
+    )
+
+
+def _is_latin(word: str) -> bool:
+    """Whether a word is written in Latin letters, with whatever marks."""
+    return all(letter < "\u0250" or "\u1e00" <= letter <= "\u1eff" for letter in word)
 
 
 def _own_parts(message: str) -> Iterator[tuple[int, int]]:
     """Stretches outside code fences and before anything that was handed over to work on."""
     handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
     limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
+    if (first := speakers_from(message[:limit])) >= 0:
+        limit = first
     if _SYSTEM_LIKE.match(message) or _DIFF.search(message):
         return
     at = 0

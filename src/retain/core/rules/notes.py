@@ -51,8 +51,11 @@ def _first_form(said: str) -> str:
     words = said.split(" ")
     at = next((at for at in (1, 2) if at < len(words) and words[at].endswith("s") and is_verb(words[at].lower())), 0)
     if words[0] == "I" and at:
-        words[at] = {"is": "am", "was": "was", "has": "have", "does": "do"}.get(words[at], lemma(words[at]))
+        words[at] = _FIRST_FORM.get(words[at], lemma(words[at]))
     return " ".join(words)
+
+
+_FIRST_FORM: Final = {"is": "am", "was": "was", "has": "have", "does": "do", "goes": "go"}
 
 
 def _is_note(said: str) -> bool:
@@ -78,7 +81,8 @@ _STATES: Final = frozenset(
     "allergic not now still vegan vegetarian pescatarian single married divorced engaged retired unemployed pregnant sober".split()
 )
 _PRESENT: Final = re.compile(
-    r"^(?:likes|loves|enjoys|prefers|hates|dislikes|works|lives|wants|needs|uses|has|owns|plays|speaks|drives|avoids|studies|plans|starts|stops|attends|decides|chooses) \w+",
+    r"^(?:likes|loves|adores|enjoys|prefers|hates|dislikes|works|lives|wants|needs|uses|has|owns|plays|speaks|drives|avoids|studies|plans|starts|stops|attends|decides|chooses"
+    r"|goes(?= to\b)|does(?= not\b)|eats|drinks|teaches|collects|commutes|suffers|wears|practi[sc]es|volunteers|manages) \w+",
     re.IGNORECASE,
 )
 
@@ -143,6 +147,8 @@ def _with_subject(said: str) -> str:
     if first == "been" or (first == "never" and re.match(r"(?:been|had|done|seen|tried|gone|finished)\b", rest)):
         return f"I have {first} {rest}"
     being = first.endswith("ing") or first in _STATES
+    if _PRESENT.match(said):
+        first = _FIRST_FORM.get(first) or lemma(first)
     return f"I {'am ' if being else ''}{first} {rest}".rstrip()
 
 

@@ -29,7 +29,7 @@ _FULL: Final = {
     "wanna": "want to",
     "gotta": "have to",
 }
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Za-z0-9])|\n+|(?<=[.!?])(?=[A-Z][a-z])")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[^\W_])|\n+|(?<=[.!?])(?=[A-Z][a-z])")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|no|approx|dept)|\b[A-Z])\.$", re.IGNORECASE
 )

@@ -32,11 +32,15 @@ _UNIT: Final = re.compile(r"\b(\d+(?:[.,]\d+)*|" + "|".join(_SMALL) + r")[ -]([a
 _BARE: Final = re.compile(
     r"(?<![\w.,:$€£-])(\d{2,}(?:,\d{3})*|"
     + "|".join([*_ONES[2:], *_TENS])
-    + r")(?= (?:a|of|for|per|in|on|now|after|instead|today|and|to|by|is|at|or|next|from|since|this|every)\b|[.,!]|$)"
+    + r")(?= (?:a|of|for|per|in|on|now|after|instead|today|and|to|by|is|at|or|next|from|since|this|every|daily|weekly|monthly|yearly)\b|[.,!]|$)"
 )
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 _CURRENCIES: Final = frozenset("dollar dollars euro euros pounds usd eur gbp bucks kr francs crowns k".split())
-_NOT_UNITS: Final = STOP_WORDS | _CURRENCIES | {"am", "pm", *_MONTHS, "next", "last", "first", "per", "every"}
+_NOT_UNITS: Final = (
+    STOP_WORDS
+    | _CURRENCIES
+    | {"am", "pm", *_MONTHS, "next", "last", "first", "per", "every", "daily", "weekly", "monthly", "yearly"}
+)
 _SKIPPED_UNITS: Final = frozenset({"more", "new", "different", "other", "whole", "full"})
 
 
@@ -45,8 +49,29 @@ _FAR_OFF: Final = re.compile(r"\b(?:is|are) in (?:\d+|" + "|".join(_ONES[1:13]) 
 
 
 def spelled_digits(text: str) -> str:
-    """Compound numerals as digits: "twenty-eight" is 28."""
-    return _COMPOUND.sub(lambda match: str(int(_SMALL[match[1]]) + int(_SMALL[match[2]])), text)
+    """Compound numerals as digits: "twenty-eight" is 28, "six hundred and forty" is 640, "fifteen grand" 15000."""
+    text = _COMPOUND.sub(lambda match: str(int(_SMALL[match[1]]) + int(_SMALL[match[2]])), text)
+    text = _HUNDREDS.sub(_hundreds, text) if "hundred" in text else text
+    return _GRAND.sub(_thousands, text) if "thousand" in text or "grand" in text else text
+
+
+_SPELLED: Final = r"\d+|" + "|".join([*_ONES[1:], *_TENS])
+_HUNDREDS: Final = re.compile(
+    rf"\b({_SPELLED}|a) hundred(?: and ({_SPELLED})| ({_SPELLED})(?! (?:hundred|thousand|grand)))?\b"
+)
+_GRAND: Final = re.compile(rf"\b({_SPELLED}|a) (?:thousand|grand)\b(?! piano)")
+
+
+def _hundreds(match: re.Match[str]) -> str:
+    return str(100 * _number(match[1]) + _number(match[2] or match[3] or "0"))
+
+
+def _thousands(match: re.Match[str]) -> str:
+    return str(1000 * _number(match[1]))
+
+
+def _number(word: str) -> int:
+    return 1 if word == "a" else int(_SMALL.get(word, word))
 
 
 def numbers_of(text: str) -> dict[str, str]:
@@ -127,6 +152,9 @@ def same_number(one: str, other: str) -> bool:
         return False
     return int(first[1]) == int(second[1]) and (first[2] or "00") == (second[2] or "00")
 
+
+MONTHS: Final = frozenset(month[:3] for month in _MONTHS)
+"""Months as they stand in days."""
 
 _MONTH: Final = "|".join(month[:3] + (f"(?:{month[3:]})?" if month[3:] else "") for month in _MONTHS)
 _DAY: Final = re.compile(

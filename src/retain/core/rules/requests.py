@@ -40,10 +40,50 @@ _ADVICE: Final = re.compile(
 )
 """Such as "Remember, staying positive is important": said to cheer somebody up."""
 
-_FORGET: Final = re.compile(
-    r"^(?:please |pls |can you |could you )*(?:forget|delete|erase|drop|remove)(?: (?:that|about|what i said about|the fact that|everything about))+,? (.+)$",
+_ASKED: Final = r"^(?:(?:please|pls|kindly|hey|ok|okay|so|and|now|also|just|actually|then)[, ]+|(?:can|could|would|will) you |you (?:can|may|could|should|must|have to|need to) |(?:i|we) (?:want|need|would like) you to |feel free to |i (?:would )?ask you to )*"
+_FORGETS: Final = r"(?:forget|unlearn|do not (?:remember|memori[sz]e)|stop remembering|no longer remember|disregard)"
+_DELETES: Final = r"(?:delete|erase|remove|drop|wipe|clear|scrub)"
+_MEMORY: Final = r"(?: (?:from|in|out of) (?:your|the) (?:memory|memories|notes|records?|database|head|mind)| from what you (?:know|remember)(?: about me)?)"
+_FORGET: Final = (
+    # what was told, in a clause: "forget that I like jazz", "delete the fact that I live in Oslo", "forget I like jazz"
+    re.compile(
+        rf"{_ASKED}(?:{_FORGETS}|{_DELETES})(?:,? (?:that|about|what (?:i|we) (?:just )?(?:said|told you|mentioned) about|the fact that|(?:everything|anything|all)(?: (?:that )?(?:i|we) (?:said|told you)| you know)? about))+,? (?P<what>(?!me$).+)$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_ASKED}{_FORGETS} (?P<what>(?:i|we|(?:my|our) [\w' -]+? (?:is|are|was|were|has|have)) .+)$", re.IGNORECASE
+    ),
+    # something of the speaker's: "forget my address"
+    re.compile(rf"{_ASKED}{_FORGETS} (?P<what>(?:my|our) [\w'-]+(?: [\w'-]+){{0,3}})$", re.IGNORECASE),
+)
+"""What is asked to be forgotten, by the verb and its object."""
+
+_DELETE: Final = re.compile(
+    rf"{_ASKED}{_DELETES} (?P<what>(?:my|our) [\w'-]+(?: [\w'-]+){{0,3}}?)(?={_MEMORY})", re.IGNORECASE
+)
+"""Many things can be deleted, so here the memory has to be named."""
+
+_FORGET_END: Final = re.compile(
+    rf"(?:{_MEMORY}|,? (?:now|please|again|any ?more|for good|forever|right away|thanks|ok))+$", re.IGNORECASE
+)
+_OF_THE_TALK: Final = re.compile(
+    r"^(?:it|that|this|them|those|these|him|her|you|your\b.*|the (?:last|previous|above|first|other)\b.*"
+    r"|(?:my|our) (?:\w+ )?(?:messages?|questions?|requests?|prompts?|instructions?|answers?|point|comments?|words|mistake|typos?|ideas?|suggestions?|drafts?|code))$",
     re.IGNORECASE,
 )
+"""What belongs to the talk itself, and is no memory."""
+
+_EVERYTHING: Final = re.compile(
+    rf"{_ASKED}(?:{_FORGETS}|{_DELETES}) (?:(?:absolutely )?(?:everything|all|anything)(?: of (?:it|that|this|them))?(?: (?:that )?(?:you (?:know|have|remember|stored|saved|learned)|(?:i|we) (?:have )?(?:ever )?(?:told|said|shared)(?: to)?(?: you)?))?(?: (?:about|on|of) me)?|(?:all|everything in) (?:of )?(?:my|your) (?:memory|memories|data|facts|information|details)(?: (?:about|on|of) me)?|(?:all about )?me)(?:{_MEMORY})?[.! ]*$",
+    re.IGNORECASE,
+)
+
+
+def forgets_everything(said: str) -> bool:
+    """Whether a plain sentence asks to forget all there is, and not something of it."""
+    return bool(_EVERYTHING.match(_FORGET_END.sub("", said.rstrip(" .!?"))))
+
+
 _STANDING: Final = re.compile(
     r"^(?:please |pls |from now on,? |going forward,? |in (?:the )?future,? )*(?P<how>always|never|do not ever|from now on,?|by default,?|going forward,?)(?: please)? (?P<what>(?:answer|reply|respond|use|write|speak|talk|give (?:me|an?|the)|keep (?:your|it|the|answers|replies|things)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|short|specific)|show|include|avoid|start|end|explain|add|format|address|quote|cite|ask|send|assume|put|mention|round|spell|sign|suggest|recommend|offer|call me|tell me)\b.*)$",
     re.IGNORECASE,
@@ -91,8 +131,14 @@ def _name(said: str, who: str) -> Request | None:
 
 
 def _forget(said: str, who: str) -> Request | None:
-    found = _FORGET.match(said)
-    return Request(_as_fact(found[1], who), "instruction", forget=True) if found else None
+    if forgets_everything(said):
+        return None
+    said = said.rstrip(" .!?")
+    bare = _FORGET_END.sub("", said)
+    found = next((match for pattern in _FORGET if (match := pattern.match(bare))), None) or _DELETE.match(said)
+    if not found or _OF_THE_TALK.match(found["what"]):
+        return None
+    return Request(_as_fact(found["what"], who), "instruction", forget=True)
 
 
 def _remember(said: str, who: str) -> Request | None:

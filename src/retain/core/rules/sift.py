@@ -18,7 +18,7 @@ _INTERJECTIONS: Final = (
     "definitely|exactly|totally|actually|for the record|just so you know|just to be clear|good news|big news|bad news|quick update|quick intro|update|note|intro|about me|heads up|small update|typo|autocorrect|wait|wait no|scratch that|"
     "let me correct that|final decision|fun fact|reminder|ugh|phew|yay|guess what|you have it wrong|i misspoke earlier|i misspoke|makes sense|long story short|"
     "i have made up my mind|hope you are (?:well|good|ok|okay|doing well)|let me correct that|sorry for the rant|good morning|good evening|good afternoon|sorry|please note|correction|in fact|speaking of which|then|now|no worries|same here|me too|for sure|true|"
-    "hey there|hi there|hello there|oh and|true story|believe it or not|as always|as ever|as usual|thankfully|luckily|sadly|unfortunately|fortunately"
+    "hey there|hi there|hello there|oh my god|oh my goodness|oh my|my god|my goodness|my gosh|my word|my bad|my apologies|my pleasure|oh and|true story|believe it or not|as always|as ever|as usual|thankfully|luckily|sadly|unfortunately|fortunately"
 )
 FILLERS: Final = re.compile(
     rf"^(?:(?:{_INTERJECTIONS})\b(?:,? (?:there|guys|everyone|all|man|dude|buddy|so much))?(?:,? (?-i:[A-Z][a-z]+)(?=[,!.]))?(?: ?(?:[,!.:;~…)-])+ *|(?<=[a-z]) (?=(?:{_INTERJECTIONS})\b| *(?:i|my|we|our|i'm|im)\b)))+",
@@ -79,7 +79,7 @@ _TASK: Final = re.compile(
     r"^(?:please |pls |kindly |now |then |also |just |can we |let us |let me |lets )*(?:write|rewrite|summari[sz]e|translate|explain|help|show|give|tell|find|list|"
     r"create|make|generate|draft|fix|debug|check|compare|describe|calculate|compute|convert|suggest|recommend|pretend|act|act as|define|"
     r"search|look up|look at|continue|go on|try again|do (?!not (?:like|eat|drink|want|enjoy|smoke|own|have|care))|don't worry|answer|classify|extract|review|correct|improve|edit|format|implement|"
-    r"refactor|add|remove|update|change|use|set|send|schedule|book|remind|plan|design|build|run|imagine|think|consider|be|play|"
+    r"refactor|add|remove|update|change|use|set|send|schedule|book|remind|plan|design|build|run|imagine|think|consider|be|play|delete|erase|rename|insert|replace|paste|upload|download|attach|"
     r"open|read this|take a look|see (?:the|this|below|above)|note the|ignore|print|return|output|respond with|reply with|say|repeat|turn (?:this|it|the)|keep|stay|let|go|hope|get|forget|do not worry|trust|believe|hang|wish)\b",
     re.IGNORECASE,
 )
@@ -101,6 +101,34 @@ _TRANSIENT: Final = re.compile(
     r"working on (?:it|this|that)|looking (?:at|for|forward))\b|\b(?:on my (?:case|nerves)|up the wall)\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
     re.IGNORECASE,
 )
+
+_MADE: Final = (
+    r"(?:recipes?|summar(?:y|ies)|translations?|explanations?|examples?|lists?|essays?|poems?|templates?|outlines?|drafts?|tables?|formulas?|regex(?:es)?|functions?|scripts?|quer(?:y|ies)|snippets?|code|captions?|slogans?"
+    r"|titles?|headlines?|itinerar(?:y|ies)|overviews?|comparisons?|rewrites?|synonyms?|definitions?|answers?|solutions?|suggestions?|recommendations?|ideas?|tips|advice|help|paragraphs?|sentences?|e-?mails?|cover letters?|jokes?|prompts?|diagrams?|charts?)"
+)
+_OF_THE_TASK: Final = re.compile(
+    r"^(?:i|we)(?: (?:am|are|was|were|have been|keep|kept|just|still|always|also|now|constantly))* (?:get|gets|got|getting|see|saw|seeing|hit|hitting|encounter\w*|receiv\w+|fac(?:e|ed|ing)|have|having) (?:an?|the|this|these|some|many|lots of|weird|strange)(?: [\w.-]+){0,3}? (?:errors?|exceptions?|warnings?|tracebacks?|stack ?traces?|time-?outs?|crash(?:es)?|segfaults?|(?:error |status )?codes?|bugs?)\b"
+    r"|^(?:i|we)(?: (?:have|had|just|also|already|now))* (?:attached|pasted|enclosed)\b"
+    r"|^(?:i|we)(?: (?:have|had|just|also|already|now))* (?:uploaded|copied|included|linked|shared|sent(?: you)?|provided|added|given you|put)(?: you)? (?:an?|the|this|these|my|some|two|three|all)(?: [\w.-]+){0,3}? (?:files?|screenshots?|images?|pdfs?|docs?|documents?|spreadsheets?|logs?|links?|texts?|code|snippets?|data|csvs?|transcripts?|drafts?|resumes?|cvs?)(?=$| (?:below|above|here|for|to|so|with)\b)"
+    rf"|^(?:i|we)(?: (?:just|really|only|also|urgently|now|still|am|are))* (?:need|want|require|would like|looking for|search(?:ing)? for|after)(?! .*\b(?:every|each|always|never|whenever|from now on|in (?:your|all|future))\b) (?:an?|some|the|a few|a couple of|your|more|\d+|two|three|five|ten)(?: [\w-]+){{0,3}}? {_MADE}(?=$|,| (?:for|of|on|about|to|that|which|with|in|as|using|from|by|how|why)\b)"
+    r"|^my (?:[\w-]+ )?(?:question|query|request|doubt|prompt|follow-up|inquiry)s? (?:is|are|was|concerns?|regards|relates?|has to do)\b"
+    r"|^(?:i|we) (?:have|had|got|have got) (?:an?|another|one more|one|some|a few|two|the following) (?:\w+ )?(?:questions?|quer(?:y|ies)|requests?|doubts?)\b",
+    re.IGNORECASE,
+)
+"""What belongs to the task at hand and is over with it: an error, a file that is handed over, what is asked for."""
+
+_BESIDE_ONESELF: Final = re.compile(
+    r"^(?:i|we)(?: (?:am|are|was|were|have been|just|really|about to|slowly|literally|almost|totally))* (?:(?:going|go|went|gone) (?:\w+ )?(?:insane|crazy|mad|nuts|mental|bananas|bonkers|ballistic)|losing (?:my mind|it|my patience|hope)|freaking out|pulling my hair|at my wits|getting (?:\w+ )?(?:frustrated|annoyed|tired|hungry|sleepy|confused|desperate|nowhere|late|bored|impatient|nervous))\b",
+    re.IGNORECASE,
+)
+"""How somebody feels right now."""
+
+_LEFT_OUT: Final = re.compile(
+    r"^(?:i|we)(?: (?:have|had|just|finally|then|also|never|later|eventually|already|recently))* (?:quit|stopped|started|began|finished|resumed|dropped|gave up|switched|tried|kept|lost|sold|bought|got|changed|continued|did)"
+    r"(?: (?:again|later|then|now|already|long|some time|(?:about |over |almost |nearly |around )?(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a few|a couple of|many|several) (?:days?|weeks?|months?|years?|decades?)|ago|back|before|after(?:wards)?|since|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})|last (?:week|month|year|spring|summer|autumn|fall|winter)|when i was \w+))+$",
+    re.IGNORECASE,
+)
+"""What was done only the clause before can tell: "I used to smoke, but I quit three years ago"."""
 
 _FEEDBACK: Final = re.compile(
     r"^(?:i|we)(?: \w+){0,3} (?:like|love|prefer|hate|liked|loved|enjoy)\w* (?:the|both) (?:(?:first|second|third|last|previous|new|original|other|shorter|longer|updated) )*(?:sentence|paragraph|version|draft|line|title|option|answer|reply|response|wording|tone|ending|part|bit|one|ones|idea|suggestion|poem|slogan|picture|pic|photo|look|color|colour|design|vibe|sound)s?\b",
@@ -131,6 +159,9 @@ _GENERAL: Final = re.compile(
 
 _TESTS: Final = (
     ("feedback", _FEEDBACK),
+    ("task at hand", _OF_THE_TASK),
+    ("beside oneself", _BESIDE_ONESELF),
+    ("half of a sentence", _LEFT_OUT),
     ("let us", _LET_US),
     ("unfinished", _UNFINISHED),
     ("vague", _VAGUE),
