@@ -8,6 +8,7 @@ from typing import Any
 from retain.compose import build
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder
+from retain.ports.list_reader import ListReader
 from retain.ports.reader import PairReader
 from retain.registry import adapter
 
@@ -56,3 +57,11 @@ class KeptEmbedder:
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
         """A row of numbers for each pair."""
         return await self._inner.read(pairs, task)
+
+    def reads_lists(self, task: str) -> bool:
+        """Whether the model reads several texts beside one for this; see ``retain.ports.list_reader``."""
+        return isinstance(self._inner, ListReader) and self._inner.reads_lists(task)
+
+    async def read_list(self, text: str, others: Sequence[str], task: str) -> Any:
+        """A row of numbers for each of the others."""
+        return await self._inner.read_list(text, others, task)
