@@ -129,3 +129,13 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
     with_model(masked)
     with_model(paused)
     with_model(full, quota={"user_memories": 0})
+
+
+@pytest.mark.req("O-84")
+@pytest.mark.parametrize("said", ["Hello there!", "Thanks a lot, that is great", "ok!", "Good morning everyone :)"])
+def test_courtesies_are_nothing_to_remember(said: str) -> None:
+    async def work(model: Model) -> None:
+        await model.adds(said)
+        assert await model.knows() == []
+
+    with_model(work)

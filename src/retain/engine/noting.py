@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from retain.core.rules.courtesy import tells_nothing
+from retain.engine.draft import Draft
 from retain.engine.extract import PATTERN
 from retain.engine.parts import Parts
 from retain.engine.queueing import is_inline
@@ -17,8 +20,8 @@ from retain.ports.ledger import Tx
 async def note(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Learn from one request now; where there is nothing to learn in it, store it word for word.
 
-    Not what is known already, nor what a person deleted and nobody has said since, nor a request to forget. Where
-    memory is formed later, rules alone look at it: nobody waits for a model.
+    Not what is known already, nor what a person deleted and nobody has said since, nor a request to forget, nor what
+    tells nothing. Where memory is formed later, rules alone look at it: nobody waits for a model.
     """
     parts = await tuned_for(parts, request)
     at_once = parts if is_inline(parts) else _by_rules(parts)
@@ -26,7 +29,10 @@ async def note(parts: Parts, request: AddRequest) -> dict[str, Any]:
     if answer["status"] != "ok" or answer["results"] or answer.get("left_out"):
         return answer
     as_it_is = replace(request, infer=False, key=None, kind=None)
-    if await _is_deleted(parts, as_it_is):
+    drafts = draft_request(parts, as_it_is).drafts
+    if all(tells_nothing(draft.text) for draft in drafts):
+        return answer
+    if await _is_deleted(parts, drafts):
         return {**answer, "left_out": 1}
     return await add(parts, as_it_is)
 
@@ -38,9 +44,8 @@ def _by_rules(parts: Parts) -> Parts:
     return replace(parts, llm=None, policy=replace(policy, curation=curation, formation=formation))
 
 
-async def _is_deleted(parts: Parts, request: AddRequest) -> bool:
+async def _is_deleted(parts: Parts, drafts: Sequence[Draft]) -> bool:
     """Whether a person has deleted these words, and they are no more than repeated."""
-    drafts = draft_request(parts, request).drafts
 
     async def work(tx: Tx) -> bool:
         for draft in drafts:

@@ -78,7 +78,7 @@ def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     if fact.candidate.forget:
         is_known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
         return Decision(Action.RETRACT if is_known else Action.IGNORE, decision.target, "asked to forget it")
-    if not fact.adds and (decision.action is Action.ADD or not decision.firm):
+    if not fact.adds and (decision.action in (Action.ADD, Action.IGNORE) or not decision.firm):
         return Decision(Action.IGNORE, None, "says nothing by itself")
     return decision
 

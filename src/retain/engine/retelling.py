@@ -108,6 +108,16 @@ async def evidence_of(tx: Tx, record: Record) -> set[str]:
     return {one for one in found if one}
 
 
+async def as_told(tx: Tx, record: Record) -> Record | None:
+    """A turn or an episode without what somebody deleted of it, anything else as it is; None when nothing is left."""
+    if record.layer == Layer.EPISODE:
+        return (await retold(tx, [record])).get(record.id, record)
+    if record.layer != Layer.TURN:
+        return record
+    hidden = (await spans(tx, record.tenant_id, [record.id])).get(record.id, ())
+    return replace(record, text=without(record.text, hidden)) if hidden else record
+
+
 async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Instant) -> None:
     """Let turns, and the episodes of their talks, name whom and what they name where nobody deleted it."""
     ids = tuple(sorted(turn_ids))

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from retain.engine.draft import text_doc
 from retain.engine.mention import mention, note_of
+from retain.engine.retelling import as_told
 from retain.errors import Conflict
 from retain.model.entity import Found as Named
 from retain.model.entity import owner_of
@@ -123,7 +124,8 @@ async def exchange(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[L
         await tx.vectors.touch(tenant, [record.seq])
     await _reword(tx, record, held)
     if new and record.valid_to is None and is_learned(record):
-        await mention(tx, [note_of(record, new)], at)
+        told = await as_told(tx, record)
+        await mention(tx, [note_of(told, new)] if told is not None else [], at)
     for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in held}:
         await tx.entities.leave(tenant, [record.seq], owner)
 
