@@ -8,7 +8,7 @@ from typing import Final
 _WORD: Final = re.compile(r"\w+")
 _COURTESIES: Final = frozenset(
     "a again all and are bye cheers cool day evening everybody everyone fine good goodbye great greetings hello hey hi hiya "
-    "howdy later lot morning much nice night no ok okay perfect please see so soon sure team thank thanks that there "
+    "howdy is it later lot morning much nice night no ok okay perfect please see so soon sure team thank thanks that there "
     "very welcome well wonderful yes you".split()
 )
 
