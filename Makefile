@@ -27,7 +27,8 @@ test: $(DEV)  ## the tests, and whether they name every requirement that is due
 	@$(BIN)/python -m pytest --numprocesses=3 --dist=worksteal -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
-test-system: $(DEV)  ## the long tests with real processes and disks; writes docs/test-system.md
+test-system: $(DEV)  ## all scenarios on PostgreSQL, then the long tests with real processes; writes docs/test-system.md
+	@$(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal -m "postgres and not system" tests/faces
 	@$(BIN)/python scripts/system_report.py
 
 test-llm: $(LLM)  ## the tests with real language models on this machine; fetches 1.2 GB once
