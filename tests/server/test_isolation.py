@@ -74,7 +74,7 @@ class Crowd:
 
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Crowd]:
-    patient = {"failed_logins": {"per_minute": 0}}  # what is asked at random is wrong so often that nobody would be let in
+    patient = {"failed_logins": {"per_minute": 0}}  # what is asked at random is wrong so often that nobody is let in
     with World.of({**CONFIG, "server": patient}) as world:
         yield Crowd(world)
 
