@@ -6,14 +6,13 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from retain.core.capability import SystemRole, should_inject, system_role
 from retain.core.dialects.base import Block, Body, Dialect
 from retain.core.dialects.tooling import Tool
 from retain.core.fence import echoes
 from retain.core.inject import Position
-from retain.engine.context import Kept
 from retain.engine.pause import not_shown
 from retain.engine.requests import ContextRequest
 from retain.engine.tuning import tuned
@@ -29,6 +28,9 @@ from retain.server.gateway.search import search_tool
 from retain.server.gateway.tasks import Tasks
 from retain.server.gateway.upstream import Target
 from retain.server.observe import log
+
+if TYPE_CHECKING:
+    from retain.engine.context import Kept
 
 HEADER: Final = "x-memory"
 _OLD_HEADER: Final = "x-omniroute-no-memory"
