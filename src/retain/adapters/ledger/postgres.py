@@ -25,6 +25,7 @@ from retain.adapters.ledger import postgres_migrate as schema
 from retain.adapters.ledger.postgres_calling import Caller
 from retain.adapters.ledger.postgres_copies import PostgresCopies
 from retain.adapters.ledger.postgres_errors import is_passing, translating
+from retain.adapters.ledger.postgres_fate import NUMBER, Fate, Sent, became
 from retain.adapters.ledger.postgres_notify import Listener, tenant_key
 from retain.adapters.ledger.postgres_pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
 from retain.adapters.ledger.postgres_sql import Statement
@@ -42,8 +43,6 @@ _TIMES: Final = 8
 _FATES: Final = 40
 """How often it is asked what became of a commit."""
 
-_NUMBER: Final = "pg_postmaster_start_time()::text, pg_current_xact_id()::text"
-_FATE: Final = "SELECT pg_xact_status($1::text::xid8), pg_postmaster_start_time()::text = $2::text"
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _PEEK: Final = ""
 """A transaction that the server begins by itself."""
@@ -235,16 +234,12 @@ class PostgresLedger(PostgresCopies):
             await lent.wire.commit()
         except psycopg.Error:
             if lent.wire.lost:
-                return await self._fate(str(told[-1]), str(told[-2]))
+                return await self._fate(Sent(str(told[-1]), str(told[-2]), lent.tx.witness))
             raise
         return True
 
-    async def _fate(self, number: str, started: str) -> bool:
-        """Whether a transaction whose COMMIT got no answer is in the database.
-
-        A server that was started anew gives numbers again that it had not yet written down: what it then calls
-        committed may be somebody else's.
-        """
+    async def _fate(self, sent: Sent) -> bool:
+        """Whether a transaction whose COMMIT got no answer is in the database."""
         for run in range(_FATES):
             await self._pause(run)
             try:
@@ -252,20 +247,23 @@ class PostgresLedger(PostgresCopies):
             except psycopg.Error:
                 continue
             try:
-                ((state, same),) = await lent.wire.fetch(_FATE, (number, started))
-                if state == "aborted" or (state == "committed" and same):
-                    return bool(state == "committed")
-                if state == "committed":
+                lent.peeking.statements = self._beginning(_PEEK)
+                fate = await became(lent, sent)
+                if fate is not Fate.OPEN:
                     break
             except psycopg.Error as error:
                 if not lent.wire.lost and not is_passing(error):
                     raise
             finally:
                 await self._back(lent)
-        raise StorageBusy(
-            f"{self._store.where}: the connection was lost during a commit, and nobody can tell what became of it",
-            hint="read again before you repeat the call",
-        )
+        else:
+            fate = Fate.UNKNOWN
+        if fate is Fate.UNKNOWN:
+            raise StorageBusy(
+                f"{self._store.where}: the connection was lost during a commit, and nobody can tell what became of it",
+                hint="read again before you repeat the call",
+            )
+        return fate is Fate.STORED
 
     async def _lent(self) -> Lent:
         await self.open()
@@ -303,9 +301,9 @@ class PostgresLedger(PostgresCopies):
         made: list[Statement] = [*([(begin, ())] if begin else []), _set(settings)]
         if begin == _WRITE:
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
-            made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {_NUMBER}", ()))
+            made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {NUMBER}", ()))
         elif begin == _ASIDE:
-            made.append((f"SELECT {_NUMBER}", ()))
+            made.append((f"SELECT {NUMBER}", ()))
         self._beginnings[begin] = made
         return made
 

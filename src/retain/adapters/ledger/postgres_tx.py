@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeAlias
 
 from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, record_params
 from retain.adapters.ledger.postgres_fulltext import PostgresFullText
@@ -12,10 +12,11 @@ from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_types import PgVector
 from retain.adapters.ledger.postgres_vectors import PostgresVectors
 from retain.adapters.ledger.postgres_where import compiled
-from retain.adapters.ledger.seam import marks
+from retain.adapters.ledger.seam import Params, marks
 from retain.adapters.ledger.tables.admin import AdminTable
 from retain.adapters.ledger.tables.bulk import BulkTables, described, docs
 from retain.adapters.ledger.tables.erasure import ErasureTable
+from retain.adapters.ledger.tables.events import EventsTable
 from retain.adapters.ledger.tables.inbox import SignalsTable
 from retain.adapters.ledger.tables.keys import ApiKeysTable
 from retain.adapters.ledger.tables.memories import MemoriesTable
@@ -23,7 +24,7 @@ from retain.adapters.ledger.tables.stored import StoredTexts
 from retain.adapters.ledger.tables.vault import VaultTable
 from retain.adapters.ledger.tx import SqlTx
 from retain.model.access import ApiKey
-from retain.model.event import Signal
+from retain.model.event import Event, Signal
 from retain.model.instant import Instant
 from retain.model.memory import Record
 from retain.model.scope import Scope
@@ -59,6 +60,10 @@ JOIN signals s ON s.tenant_id = head.tenant_id AND s.seq = head.seq
 WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.tenant_id = head.tenant_id AND l.name = w.lease AND l.until > ?)
 ORDER BY w.place LIMIT 1 FOR UPDATE OF s SKIP LOCKED"""
 
+Witness: TypeAlias = tuple[str, Params]
+_EVENT: Final = "SELECT 1 FROM events WHERE tenant_id = ? AND memory_id = ? AND id = ?"
+_SIGNAL: Final = "SELECT 1 FROM signals WHERE tenant_id = ? AND id = ?"
+
 
 class PostgresTx(SqlTx):
     """See ``retain.ports.ledger.Tx``; made once per connection."""
@@ -67,9 +72,11 @@ class PostgresTx(SqlTx):
 
     def __init__(self, sql: PostgresSql) -> None:
         super().__init__(sql, compiled)
+        self._sql = sql
         self.memories = _Memories(sql)
         self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
         self.vectors = PostgresVectors(sql)
+        self.events: _Events = _Events(sql)
         self.signals: _Signals = _Signals(sql)
         self.api_keys = _ApiKeys(sql)
         self.stored = _Stored(sql)
@@ -82,6 +89,17 @@ class PostgresTx(SqlTx):
         """Whatever was kept for the transaction before is gone."""
         self.memories.begin()
         self.signals.called.clear()
+        self.events.last = self.signals.last = None
+
+    @property
+    def witness(self) -> Witness | None:
+        """A row that nobody else can have written: where it is, there is all that this transaction did."""
+        return self.events.last or self.signals.last
+
+    async def saw(self, witness: Witness) -> bool:
+        """Whether that row is there."""
+        query, params = witness
+        return await self._sql.one(query, params) is not None
 
     @property
     def called(self) -> list[str]:
@@ -120,8 +138,19 @@ JOIN links l ON l.tenant_id = p.tenant AND l.memory_seq = p.seq
 ORDER BY p.seq %s"""
 
 
+class _Events(EventsTable):
+    last: Witness | None = None
+
+    async def append(self, events: Iterable[Event]) -> None:
+        kept = list(events)
+        await super().append(kept)
+        for event in kept[-1:]:
+            self.last = _EVENT, (event.scope.tenant_id, event.memory_id, event.id)
+
+
 class _Signals(SignalsTable):
     _sql: PostgresSql
+    last: Witness | None = None
 
     def __init__(self, sql: PostgresSql) -> None:
         super().__init__(sql)
@@ -151,6 +180,8 @@ class _Signals(SignalsTable):
         """Keep signals, and call those who work."""
         kept = list(signals)
         await super().put(kept)
+        for signal in kept[-1:]:
+            self.last = _SIGNAL, (signal.scope.tenant_id, signal.id)
         for tenant in {one.scope.tenant_id for one in kept}:
             self._call(tenant, [one.due_at for one in kept if one.scope.tenant_id == tenant])
 
