@@ -25,8 +25,8 @@ from retain.core.change_judge import Trees, as_table, odds_of, verdict
 from retain.core.pairing import Action, Decision, Known
 from retain.core.reconcile import decide
 from retain.core.statement import understand
-from retain.engine import settle
-from retain.engine.relate import Fact, Neighbour
+from retain.engine.learning import settle
+from retain.engine.learning.relate import Fact, Neighbour
 from retain.testing.clock import FakeClock
 
 ROOT = Path(__file__).resolve().parent.parent

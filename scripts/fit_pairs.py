@@ -27,7 +27,7 @@ from torch import nn
 from torch.nn import functional
 
 from retain.adapters.embed.pairs import file_of
-from retain.engine import judge
+from retain.engine.recall import judge
 from scripts.fit_relevance import values
 from scripts.pair_net import PairNet, by_length, encoded, padded, tokenizer
 from scripts.relevance_data import FOLDS, PEOPLE, Questions, everything, lines

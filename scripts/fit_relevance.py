@@ -29,7 +29,7 @@ from retain.adapters.embed.minilm import Network
 from retain.adapters.embed.pairs import PairModel, deltas_in
 from retain.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
 from retain.adapters.embed.wordpiece import WordPiece
-from retain.engine import judge
+from retain.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 
 WEIGHTS: Final = ROOT / "src" / "retain" / "core" / "relevance.json"

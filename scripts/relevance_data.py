@@ -13,11 +13,11 @@ import numpy as np
 from retain import Memory
 from retain.core.probes import PROBES
 from retain.drive import drive
-from retain.engine import judge
 from retain.engine.parts import Parts
-from retain.engine.ranking import Hit
-from retain.engine.read import SearchRequest, check, hits_of
-from retain.engine.relevance import asked_of, told_of
+from retain.engine.recall import judge
+from retain.engine.recall.ranking import Hit
+from retain.engine.recall.read import SearchRequest, check, hits_of
+from retain.engine.recall.relevance import asked_of, told_of
 from retain.model.scope import Scope
 
 ROOT: Final = Path(__file__).resolve().parent.parent

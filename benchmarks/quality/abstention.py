@@ -15,8 +15,8 @@ from retain.compose import EmbedderLike
 from retain.core.abstain import RATE
 from retain.drive import drive
 from retain.engine.parts import Parts
-from retain.engine.read import SearchRequest, check, hits_of
-from retain.engine.relevance import relevance
+from retain.engine.recall.read import SearchRequest, check, hits_of
+from retain.engine.recall.relevance import relevance
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
 """Which share of unrelated questions may be shown something; the second is what the engine takes by default."""

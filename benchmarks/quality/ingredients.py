@@ -59,22 +59,22 @@ def _no_word(*_: Any) -> str:
 
 _NEIGHBOURS_WORDS: Final = Seam("retain.adapters.text.rank", "_neighbours", _none)
 _NEIGHBOURS_ALIKE: Final = Seam("retain.adapters.text.rank", "_near", _none)
-_CONTEXT: Final = Seam("retain.engine.write", "said_before", _nothing_before)
+_CONTEXT: Final = Seam("retain.engine.storing.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
-    "words (text channel)": (Seam("retain.engine.read", "fuse", _text_left_out),),
-    "meaning (vector of the whole text)": (Seam("retain.engine.read", "fuse", _meaning_left_out),),
-    "word-by-word comparison": (Seam("retain.engine.read", "word_by_word", _as_ranked),),
+    "words (text channel)": (Seam("retain.engine.recall.read", "fuse", _text_left_out),),
+    "meaning (vector of the whole text)": (Seam("retain.engine.recall.read", "fuse", _meaning_left_out),),
+    "word-by-word comparison": (Seam("retain.engine.recall.read", "word_by_word", _as_ranked),),
     "neighbours' words in the text channel": (_NEIGHBOURS_WORDS,),
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
     "speaker match": (Seam("retain.core.fusion", "SPEAKER", 0.0),),
     "penalty for questions": (Seam("retain.core.fusion", "ASKING", 0.0),),
-    "names put in the first person": (Seam("retain.engine.retrieve", "spoken", _as_it_was_asked),),
+    "names put in the first person": (Seam("retain.engine.recall.retrieve", "spoken", _as_it_was_asked),),
     "words of the day": (
-        Seam("retain.engine.draft", "_day_words", _no_word),
-        Seam("retain.engine.retrieve", "asked_days", _no_days),
+        Seam("retain.engine.storing.draft", "_day_words", _no_word),
+        Seam("retain.engine.recall.retrieve", "asked_days", _no_days),
     ),
 }
 """By the name they have in the tables."""

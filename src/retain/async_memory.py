@@ -14,11 +14,11 @@ from retain.config import Settings
 from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
-from retain.engine.listing import ListRequest
-from retain.engine.read import SearchRequest
-from retain.engine.remember import AddRequest
+from retain.engine.learning.remember import AddRequest
+from retain.engine.recall.listing import ListRequest
+from retain.engine.recall.read import SearchRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
-from retain.engine.revise import UNSET, UpdateRequest
+from retain.engine.storing.revise import UNSET, UpdateRequest
 from retain.faces.aio.accounts import Accounts
 from retain.faces.aio.configuring import Configuring
 from retain.faces.aio.consolidating import Consolidating

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from retain.config import Settings, postgres_url, readable, store_path
-from retain.engine.embedding import Embedding, VectorCache
 from retain.engine.engine import Engine
 from retain.engine.parts import Parts
+from retain.engine.storing.embedding import Embedding, VectorCache
 from retain.errors import ConfigError, MissingExtra
 from retain.ports.clock import Clock
 from retain.ports.embedder import Embedder
@@ -94,7 +94,7 @@ def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
         where = "local" if postgres_url(settings) is None else "postgres"
         local: VectorIndex = build("index", where, chosen.config, io, ledger)
         return local
-    from retain.engine.mirror import MirroredIndex
+    from retain.engine.moving.mirror import MirroredIndex
 
     return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io)
 

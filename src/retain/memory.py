@@ -16,11 +16,11 @@ from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
-from retain.engine.listing import ListRequest
-from retain.engine.read import SearchRequest
-from retain.engine.remember import AddRequest
+from retain.engine.learning.remember import AddRequest
+from retain.engine.recall.listing import ListRequest
+from retain.engine.recall.read import SearchRequest
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
-from retain.engine.revise import UNSET, UpdateRequest
+from retain.engine.storing.revise import UNSET, UpdateRequest
 from retain.faces.accounts import Accounts
 from retain.faces.configuring import Configuring
 from retain.faces.consolidating import Consolidating

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from retain.compose import compose
 from retain.engine.engine import Engine
-from retain.engine.mention import mention, note_of
 from retain.engine.parts import Parts
-from retain.engine.store import enter, leave
+from retain.engine.storing.mention import mention, note_of
+from retain.engine.storing.store import enter, leave
 from retain.model.entity import Found
 from retain.model.ids import new_id
 from retain.model.instant import Instant

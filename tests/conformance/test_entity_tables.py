@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retain.engine.mention import mention, note_of
-from retain.engine.store import enter
+from retain.engine.storing.mention import mention, note_of
+from retain.engine.storing.store import enter
 from retain.model.entity import Entity, EntityRow, EntityType, Found, Relation
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.scope import Scope

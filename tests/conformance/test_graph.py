@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from retain.core.edges import edges
-from retain.engine.graph import MOST, boosts, entities, related, relations
-from retain.engine.graph_llm import extract_with_llm
+from retain.engine.learning.graph_llm import extract_with_llm
+from retain.engine.recall.graph import MOST, boosts, entities, related, relations
 from retain.errors import LlmUnavailable, RetainError
 from retain.model.entity import Found, RelationRow
 from retain.model.scope import Scope

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.engine import mirror
-from retain.engine.mirror import MirroredIndex
-from retain.engine.store import Space, ensure_space
+from retain.engine.moving import mirror
+from retain.engine.moving.mirror import MirroredIndex
+from retain.engine.storing.store import Space, ensure_space
 from retain.model.query import VectorQuery
 from retain.model.scope import Scope
 from retain.ports.io import Io

@@ -13,7 +13,7 @@ import pytest
 from retain.adapters.io.blocking import BlockingIo
 from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from retain.drive import drive
-from retain.engine import mirror
+from retain.engine.moving import mirror
 from retain.errors import BackendUnavailable, VectorStoreError
 from retain.model.query import Where
 from retain.ports.io import Io

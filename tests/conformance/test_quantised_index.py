@@ -13,7 +13,7 @@ from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.vectors.blocks import ByteBlock
 from retain.adapters.vectors.local import LocalConfig, LocalVectors
 from retain.adapters.vectors.partition import Partition
-from retain.engine.store import Entry, Space, ensure_space, enter_all, leave
+from retain.engine.storing.store import Entry, Space, ensure_space, enter_all, leave
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.query import VectorQuery

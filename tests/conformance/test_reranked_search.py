@@ -9,7 +9,7 @@ import pytest
 
 from retain.adapters.rerank.http import HttpReranker
 from retain.core.fusion import Scored
-from retain.engine.rerank import reranked
+from retain.engine.recall.rerank import reranked
 from retain.model.query import ScoreParts
 from retain.ports.io import Io
 from retain.ports.reranker import Reranker

@@ -9,7 +9,7 @@ import pytest
 
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.ledger.tables.fulltext import BEHIND
-from retain.engine.store import enter, leave
+from retain.engine.storing.store import enter, leave
 from retain.model.ids import new_id
 from retain.model.memory import Link, Record, Status
 from retain.model.query import TextQuery
@@ -33,7 +33,7 @@ async def opened(io: Io) -> Ledger:
 
 
 def asked(words: list[str], user: str = "alice") -> TextQuery:
-    from retain.engine.draft import scope_tokens
+    from retain.engine.storing.draft import scope_tokens
 
     return TextQuery(words, scope_tokens(Scope(user_id=user)))
 

@@ -8,7 +8,7 @@ import pytest
 
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.ledger.tables import fulltext
-from retain.engine.store import enter
+from retain.engine.storing.store import enter
 from retain.model.ids import new_id
 from retain.model.memory import Link, Record
 from retain.model.scope import Scope

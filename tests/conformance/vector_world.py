@@ -12,8 +12,8 @@ import numpy as np
 
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from retain.engine.mirror import MirroredIndex
-from retain.engine.store import Space, ensure_space, enter, leave
+from retain.engine.moving.mirror import MirroredIndex
+from retain.engine.storing.store import Space, ensure_space, enter, leave
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.query import VectorQuery

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from retain.engine.draft import event_of, text_hash
 from retain.engine.parts import Parts
-from retain.engine.store import ensure_space, enter
-from retain.engine.write import current_space
+from retain.engine.storing.draft import event_of, text_hash
+from retain.engine.storing.store import ensure_space, enter
+from retain.engine.storing.write import current_space
 from retain.model.ids import new_id
 from retain.model.memory import Kind, Layer, Link, Record, Status
 from retain.model.policy import Upkeep

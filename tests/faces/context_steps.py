@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from retain.engine.account import receipt
-from retain.engine.context import context
-from retain.engine.draft import text_hash
 from retain.engine.parts import Parts
+from retain.engine.recall.account import receipt
+from retain.engine.recall.context import context
 from retain.engine.requests import ContextRequest
-from retain.engine.store import enter
+from retain.engine.storing.draft import text_hash
+from retain.engine.storing.store import enter
 from retain.model.context import ContextPack, Receipt
 from retain.model.ids import new_id
 from retain.model.memory import Kind, Layer, Link, Record

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.distill import Distilled
-from retain.engine.draft import dedupe_value, event_of, text_hash
+from retain.engine.layers.distill import Distilled
 from retain.engine.parts import Parts
-from retain.engine.store import enter
-from retain.engine.turns import Turn
+from retain.engine.storing.draft import dedupe_value, event_of, text_hash
+from retain.engine.storing.store import enter
+from retain.engine.storing.turns import Turn
 from retain.model.event import EventType
 from retain.model.ids import new_id
 from retain.model.instant import Instant
@@ -66,7 +66,7 @@ class Distiller:
     most_at_once: int = 0
 
     async def __call__(self, _: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant) -> Distilled:
-        """See ``retain.engine.distill.distill``."""
+        """See ``retain.engine.layers.distill.distill``."""
         self.seen.append([turn.text for turn in turns])
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -114,5 +114,5 @@ class Distiller:
 def distiller(monkeypatch: pytest.MonkeyPatch) -> Distiller:
     """Stands in for whoever distils."""
     made = Distiller()
-    monkeypatch.setattr("retain.engine.session_work.distill", made)
+    monkeypatch.setattr("retain.engine.work.session_work.distill", made)
     return made

@@ -8,7 +8,7 @@ import pytest
 
 from retain.core import passwords
 from retain.core.passwords import Cost
-from retain.engine import accounts_login, accounts_tokens
+from retain.engine.access import accounts_login, accounts_tokens
 from retain.errors import (
     Conflict,
     InvalidInput,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain.engine import accounts_tokens, copying, keys
+from retain.engine.access import accounts_tokens, keys
+from retain.engine.moving import copying
 from retain.engine.parts import Parts
 from retain.errors import (
     Forbidden,

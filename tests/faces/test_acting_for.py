@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from retain import Memory
-from retain.engine import calibrate
+from retain.engine.recall import calibrate
 from retain.errors import Forbidden, NotFoundError
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from retain.core.settings.names import SETTINGS
-from retain.engine.bounds import BoundLedger
+from retain.engine.access.bounds import BoundLedger
 from retain.errors import Forbidden, InvalidInput
 from retain.model.memory import Link
 from retain.model.scope import Scope

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from retain import Memory
-from retain.engine.consolidate import consolidate
-from retain.engine.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
+from retain.engine.upkeep.consolidate import consolidate
+from retain.engine.upkeep.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
 from retain.errors import BackendUnavailable, Conflict
 from retain.model.instant import instant
 from tests.faces import consolidate_steps as steps
@@ -146,7 +146,7 @@ async def test_a_pass_that_fails_is_logged_and_tried_again(
         raise BackendUnavailable("the disk is on fire")
 
     with monkeypatch.context() as patched:
-        patched.setattr("retain.engine.sweep.evict", broken)
+        patched.setattr("retain.engine.upkeep.sweep.evict", broken)
         with pytest.raises(BackendUnavailable):
             await tick(parts)
     (job,) = (await face.jobs(task="consolidate"))["results"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from retain.engine.account import receipt
-from retain.engine.read import SearchRequest, check, hits_of
-from retain.engine.surface import Surfacing, material
+from retain.engine.recall.account import receipt
+from retain.engine.recall.read import SearchRequest, check, hits_of
+from retain.engine.recall.surface import Surfacing, material
 from retain.errors import EmbeddingError, InvalidInput, ScopeError
 from retain.model.memory import Kind, Layer
 from retain.model.policy import Recall

@@ -9,11 +9,11 @@ import pytest
 
 from retain import Memory
 from retain.adapters.ledger.tables.memories import MemoriesTable
-from retain.engine import context_hits as module
-from retain.engine.judge import LOOKED_AT
 from retain.engine.parts import Parts
-from retain.engine.read import Hits, hits_of, read_up
-from retain.engine.relevance import Relevance
+from retain.engine.recall import context_hits as module
+from retain.engine.recall.judge import LOOKED_AT
+from retain.engine.recall.read import Hits, hits_of, read_up
+from retain.engine.recall.relevance import Relevance
 from retain.model.context import ContextPack
 from tests.faces.context_steps import account, parts_of, shown
 from tests.faces.harness import ON_DISK, Face, Opens

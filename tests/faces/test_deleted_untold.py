@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.retelling import without
+from retain.engine.storing.retelling import without
 from retain.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 from tests.faces.test_distill import COMPANION, WHO, digest, held

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from retain.core.visible import visible
-from retain.engine.distill import distill
-from retain.engine.turns import turns_of
+from retain.engine.layers.distill import distill
+from retain.engine.storing.turns import turns_of
 from retain.model.message import Message
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx

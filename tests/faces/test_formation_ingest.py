@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.distill import Distilled
+from retain.engine.layers.distill import Distilled
 from retain.errors import BackendUnavailable, LLMError, RetainError
 from tests.faces.formation_steps import (
     LONG,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.distill import Distilled
+from retain.engine.layers.distill import Distilled
 from retain.errors import InvalidInput, LLMError, StorageError
 from retain.ports.llm import Prompt, Reply
 from retain.testing.llm import ScriptedLlm

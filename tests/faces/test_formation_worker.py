@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 
 from retain import Memory
-from retain.engine import worker
-from retain.engine.claims import lease_name
-from retain.engine.distill import Distilled
+from retain.engine.layers.distill import Distilled
+from retain.engine.work import worker
+from retain.engine.work.claims import lease_name
 from retain.errors import BackendUnavailable, Forbidden, InvalidInput
 from retain.model.instant import instant, moment
 from retain.testing.llm import ScriptedLlm

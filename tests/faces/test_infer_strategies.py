@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from retain.core.curate import Candidate
-from retain.engine.extract import extract
-from retain.engine.turns import turns_of
+from retain.engine.learning.extract import extract
+from retain.engine.storing.turns import turns_of
 from retain.errors import ConfigError
 from retain.model.message import Message
 from retain.model.scope import Scope

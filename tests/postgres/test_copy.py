@@ -13,7 +13,7 @@ from retain import Memory
 from retain.compose import ledger_of
 from retain.config import Settings
 from retain.drive import drive
-from retain.engine import copying
+from retain.engine.moving import copying
 from retain.errors import Conflict, InvalidInput, StorageError
 from retain.registry import adapter
 from tests.faces.cli_runner import Cli

@@ -14,7 +14,7 @@ from retain import Memory
 from retain.adapters.ledger import postgres_notify
 from retain.adapters.ledger.postgres_notify import Listener, calls, tenant_key
 from retain.drive import drive
-from retain.engine import worker
+from retain.engine.work import worker
 from retain.model.event import Signal
 from retain.model.instant import instant
 from retain.model.scope import Scope

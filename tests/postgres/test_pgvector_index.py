@@ -21,7 +21,7 @@ from retain.adapters.vectors.local import LocalConfig, LocalVectors
 from retain.adapters.vectors.pg import PgConfig, PgVectors
 from retain.core.analyze import query_terms
 from retain.drive import drive
-from retain.engine.draft import scope_tokens
+from retain.engine.storing.draft import scope_tokens
 from retain.errors import StorageBusy, StorageError
 from retain.model.query import TextQuery, VectorQuery
 from retain.model.scope import Scope

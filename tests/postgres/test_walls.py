@@ -11,7 +11,7 @@ import pytest
 
 from retain import Memory
 from retain.drive import drive
-from retain.engine import keys
+from retain.engine.access import keys
 from retain.model.event import Signal
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx

@@ -10,8 +10,8 @@ import pytest
 
 from retain import Memory
 from retain.drive import drive
-from retain.engine.claims import Claim, claim, lease_name
 from retain.engine.parts import Parts
+from retain.engine.work.claims import Claim, claim, lease_name
 from retain.model.event import Signal
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx

@@ -15,11 +15,11 @@ import pytest
 from retain import Memory
 from retain.core.probes import PROBES
 from retain.drive import drive
-from retain.engine import calibrate
 from retain.engine.asking import SearchRequest, check
-from retain.engine.ranking import Hit
-from retain.engine.read import hits_of
-from retain.engine.relevance import Relevance, relevance
+from retain.engine.recall import calibrate
+from retain.engine.recall.ranking import Hit
+from retain.engine.recall.read import hits_of
+from retain.engine.recall.relevance import Relevance, relevance
 from retain.errors import InvalidInput
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx

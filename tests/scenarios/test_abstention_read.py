@@ -10,10 +10,10 @@ import pytest
 
 from retain import Memory
 from retain.drive import drive
-from retain.engine import judge
 from retain.engine.asking import SearchRequest, check
-from retain.engine.read import hits_of
-from retain.engine.relevance import Relevance, relevance
+from retain.engine.recall import judge
+from retain.engine.recall.read import hits_of
+from retain.engine.recall.relevance import Relevance, relevance
 from retain.errors import EmbeddingError
 
 LIFE: Final = (

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from retain import Memory
-from retain.engine.traces import Pieces, pieces_of
+from retain.engine.erasing.traces import Pieces, pieces_of
 
 _SYLLABLES: Final = "ba ke lo mu ni po ra se ti vu xa ye zo qui fro gla".split()
 _PREFIX: Final = 4

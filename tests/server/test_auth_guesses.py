@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retain.engine.accounts_tokens import LongToken
+from retain.engine.access.accounts_tokens import LongToken
 from retain.errors import TooManyRequests
 from retain.server.accounts import Guesses
 from retain.testing.clock import FakeClock

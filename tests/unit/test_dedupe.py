@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from retain.engine.draft import dedupe_value
+from retain.engine.storing.draft import dedupe_value
 from retain.model.scope import Scope
 
 ALL = ("user_id", "agent_id", "run_id")

@@ -8,7 +8,7 @@ import pytest
 
 from retain.adapters.embed.hashing import HashEmbedder
 from retain.drive import drive
-from retain.engine.embedding import Embedding, VectorCache, checked_vectors
+from retain.engine.storing.embedding import Embedding, VectorCache, checked_vectors
 from retain.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, RetainError
 from retain.model.vector import Vector
 

@@ -7,7 +7,7 @@ from retain.core.gate import TOO_SHORT, decide, query_of
 from retain.core.llm_gate import MAX_MESSAGE, gate_question, parse_route
 from retain.core.parse import UnreadableAnswer
 from retain.drive import drive
-from retain.engine.gating import gate
+from retain.engine.recall.gating import gate
 from retain.errors import LlmUnavailable
 from retain.model.context_gate import GateDecision, Route
 from retain.testing.llm import Answer, ScriptedLlm

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from retain.core.abstain import UNHEARD
 from retain.core.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
-from retain.engine import judge
+from retain.engine.recall import judge
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
 

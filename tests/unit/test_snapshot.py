@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.engine.snapshot import ended_state, is_live, links_of, record_of, state_of
+from retain.engine.storing.snapshot import ended_state, is_live, links_of, record_of, state_of
 from retain.model.memory import Kind, Layer, Link, Origin, Record, Status
 from retain.model.scope import Scope
 

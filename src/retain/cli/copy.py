@@ -46,7 +46,7 @@ def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> 
 
 def _copied(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: Progress) -> dict[str, Any]:
     from retain.drive import drive
-    from retain.engine.copying import copy as copied
+    from retain.engine.moving.copying import copy as copied
 
     return drive(copied(old, new, tenants, progress))
 

@@ -180,7 +180,7 @@ def _embedder(settings: Settings) -> Embedded:
 def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int] | None:
     from retain.compose import embedder_of
     from retain.drive import drive
-    from retain.engine.embedding import Embedding
+    from retain.engine.storing.embedding import Embedding
 
     # As if it were named: a default that is not installed is worth a word here.
     embedder = embedder_of(settings.model_copy(update={"embedder": settings.embedder}), io)

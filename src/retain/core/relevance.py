@@ -2,7 +2,7 @@
 
 A question for the user's own life is put in other words than one about the world, and a question that asks for a day is
 answered by a memory that has one. The weights (``relevance.json``) are fitted by ``scripts/fit_relevance.py`` to
-questions written for it; how they are used is told in ``retain.engine.judge``.
+questions written for it; how they are used is told in ``retain.engine.recall.judge``.
 """
 
 from __future__ import annotations

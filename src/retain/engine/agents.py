@@ -12,8 +12,8 @@ from retain.core.settings.lenient import AGENT
 from retain.core.settings.resolve import scope_key
 from retain.core.settings.translate import native, operators, refuse_operators, tenant_only
 from retain.engine.asking import checked_limit, checked_offset
-from retain.engine.lifecycle import delete_all
 from retain.engine.parts import Parts
+from retain.engine.storing.lifecycle import delete_all
 from retain.engine.tuning import PAUSED, decoded
 from retain.errors import Forbidden, InvalidInput, NotFoundError, RetainError
 from retain.model.ids import clean_id

@@ -11,7 +11,7 @@ from retain.core.check import checked_text
 from retain.core.filters import Filters, split_scope
 from retain.core.visible import DEFAULT_LAYERS, visible
 from retain.engine.parts import Parts
-from retain.engine.remember import scope_in
+from retain.engine.scoping import scope_in
 from retain.errors import InvalidInput
 from retain.model.instant import Instant, When, instant, parse_when
 from retain.model.memory import Layer

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
 from retain.core.filters import Filters
-from retain.engine import indexer, lifecycle, listing, read, remember, revise, transfer
+from retain.engine.learning import remember
+from retain.engine.moving import transfer
 from retain.engine.parts import Parts
+from retain.engine.recall import listing, read
 from retain.engine.requests import ContextRequest, IngestRequest, Progress
-from retain.engine.tally import write_down
+from retain.engine.storing import indexer, lifecycle, revise
+from retain.engine.storing.tally import write_down
 from retain.engine.tuning import tuned, tuned_for
 from retain.engine.workshop import IN_BACKGROUND
 from retain.model.context import ContextPack
 from retain.model.scope import Scope
 
 if TYPE_CHECKING:
-    from retain.engine.context import Kept
+    from retain.engine.recall.context import Kept
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,13 +51,13 @@ class Engine:
         self.parts.workshop.home = self.parts
         finalize(self, self.parts.workshop.leave).atexit = False
         if self.parts.policy.formation.mode in IN_BACKGROUND:
-            from retain.engine.worker import start
+            from retain.engine.work.worker import start
 
             start(self.parts)
 
     def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
         """See ``Memory.acting_for``."""
-        from retain.engine.bounds import bounded
+        from retain.engine.access.bounds import bounded
 
         bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
         other = Engine(bounded(self.parts.of(tenant_id), bounds))
@@ -96,7 +99,7 @@ class Engine:
     async def ingest(self, request: IngestRequest) -> dict[str, Any]:
         """See ``Memory.ingest``."""
         await self.open()
-        from retain.engine import ingest
+        from retain.engine.learning import ingest
 
         answer = await ingest.ingest(await tuned_for(self.parts, request), request)
         await self._meet([request.agent_id], answer)
@@ -111,7 +114,7 @@ class Engine:
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
         await self.open()
-        from retain.engine import context
+        from retain.engine.recall import context
 
         with self.parts.workshop.call():
             return await context.context(await tuned_for(self.parts, request), request)
@@ -119,7 +122,7 @@ class Engine:
     async def shown(self, request: ContextRequest) -> tuple[ContextPack, Kept | None]:
         """The same before its account is kept, for a service that has a model to ask meanwhile."""
         await self.open()
-        from retain.engine import context
+        from retain.engine.recall import context
 
         with self.parts.workshop.call():
             return await context.shown(await tuned_for(self.parts, request), request)
@@ -127,7 +130,7 @@ class Engine:
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
         await self.open()
-        from retain.engine import account
+        from retain.engine.recall import account
 
         found = await account.receipt(self.parts, receipt_id)
         return None if found is None else found.as_dict()
@@ -135,14 +138,14 @@ class Engine:
     async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
         """See ``Memory.entities``."""
         await self.open()
-        from retain.engine import graph
+        from retain.engine.recall import graph
 
         return await graph.listed(self.parts, given, limit, offset)
 
     async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
         """See ``Memory.relations``."""
         await self.open()
-        from retain.engine import graph
+        from retain.engine.recall import graph
 
         return await graph.edges_listed(self.parts, given, limit, offset)
 
@@ -169,7 +172,7 @@ class Engine:
     async def _forgotten(self, answer: T) -> T:
         """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
         if self.parts.policy.upkeep.deleted_keep_days == 0 and self.parts.bounds is None:
-            from retain.engine.sweep import forget_deleted
+            from retain.engine.upkeep.sweep import forget_deleted
 
             await forget_deleted(self.parts, self.parts.now())
         return answer
@@ -207,7 +210,7 @@ class Engine:
     async def flush(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """See ``Memory.flush``."""
         await self.open()
-        from retain.engine import pending
+        from retain.engine.work import pending
 
         return await pending.flush(self.parts, given)
 
@@ -219,7 +222,7 @@ class Engine:
     async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
         """See ``Memory.redact``."""
         await self.open()
-        from retain.engine import backscan
+        from retain.engine.erasing import backscan
 
         return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
 

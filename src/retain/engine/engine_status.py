@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from retain.core.visible import visible
-from retain.engine.draft import new_record
-from retain.engine.embedding import is_outage
-from retain.engine.hearing import stored_before
-from retain.engine.indexer import reindex
 from retain.engine.parts import Parts
-from retain.engine.store import enter, leave
-from retain.engine.turns import turn_of
-from retain.engine.write import current_space
+from retain.engine.storing.draft import new_record
+from retain.engine.storing.embedding import is_outage
+from retain.engine.storing.hearing import stored_before
+from retain.engine.storing.indexer import reindex
+from retain.engine.storing.store import enter, leave
+from retain.engine.storing.turns import turn_of
+from retain.engine.storing.write import current_space
 from retain.errors import ConfigError, Forbidden, RetainError, StorageError, embedding_reason
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status

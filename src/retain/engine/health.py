@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from retain.core.analyze import match_text
-from retain.engine.draft import new_record, scope_tokens
 from retain.engine.parts import Parts
-from retain.engine.store import enter, leave
-from retain.engine.turns import turn_of
+from retain.engine.storing.draft import new_record, scope_tokens
+from retain.engine.storing.store import enter, leave
+from retain.engine.storing.turns import turn_of
 from retain.engine.workshop import Counters
 from retain.errors import RetainError, StorageError
 from retain.model.event import Signal

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from retain.core.tokens import CHARS_PER_TOKEN
 from retain.core.visible import visible
-from retain.engine import agents, episodes, identity, pinned
+from retain.engine import agents
 from retain.engine.asking import checked_limit, checked_offset
-from retain.engine.consolidate import TASK
+from retain.engine.layers import episodes, identity, pinned
 from retain.engine.parts import Parts
+from retain.engine.upkeep.consolidate import TASK
 from retain.errors import Forbidden, InvalidInput
 from retain.model.instant import Instant
 from retain.model.job import JobFigures

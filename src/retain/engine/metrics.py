@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from retain.core.visible import visible
-from retain.engine.feedback import JUDGED, USED, USEFUL, USELESS
 from retain.engine.parts import Parts
-from retain.engine.tally import REDUNDANT, write_down
+from retain.engine.storing.feedback import JUDGED, USED, USEFUL, USELESS
+from retain.engine.storing.tally import REDUNDANT, write_down
 from retain.errors import Forbidden
 from retain.model.event import EventType
 from retain.model.instant import Instant, When, parse_when

@@ -11,8 +11,8 @@ from retain.core.check import checked_kind, checked_text
 from retain.core.visible import visible
 from retain.engine import shape
 from retain.engine.asking import checked_limit
-from retain.engine.feedback import JUDGED, USED
 from retain.engine.parts import Parts
+from retain.engine.storing.feedback import JUDGED, USED
 from retain.errors import InvalidInput
 from retain.model.query import And, Condition, Op, Or, Where
 from retain.ports.ledger import Tx

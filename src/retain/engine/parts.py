@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from retain.core.fence import Fence
+from retain.engine.access.quotas import Meter
 from retain.engine.blocks import BlockCache
-from retain.engine.embedding import Embedding
-from retain.engine.quotas import Meter
-from retain.engine.tally import Tally
+from retain.engine.storing.embedding import Embedding
+from retain.engine.storing.tally import Tally
 from retain.engine.tuning import Tunings
 from retain.engine.watch import Watch
 from retain.engine.workshop import Workshop
@@ -50,7 +50,7 @@ class Parts:
     workshop: Workshop = field(default_factory=Workshop)
     fences: dict[str, Fence] = field(default_factory=dict)
     bounds: Scope | None = None
-    """What these parts reach at most; None is the whole tenant. See ``retain.engine.bounds``."""
+    """What these parts reach at most; None is the whole tenant. See ``retain.engine.access.bounds``."""
 
     meter: Meter = field(default_factory=Meter)
     tunings: Tunings = field(default_factory=Tunings)

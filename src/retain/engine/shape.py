@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from retain.core.fusion import Scored
-from retain.engine.write import Outcome
+from retain.engine.storing.write import Outcome
 from retain.model.event import Event
 from retain.model.memory import Found, Layer, Status
 

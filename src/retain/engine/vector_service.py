@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retain.core.visible import visible
+from retain.engine.access.pause import not_stored
+from retain.engine.access.quotas import admit
 from retain.engine.asking import checked_limit
-from retain.engine.draft import Draft, event_of, new_record
-from retain.engine.holders import is_inside
-from retain.engine.identity import embedded
-from retain.engine.lifecycle import take_from
+from retain.engine.layers.identity import embedded
 from retain.engine.parts import Parts
-from retain.engine.pause import not_stored
-from retain.engine.quotas import admit
-from retain.engine.revise import next_version
-from retain.engine.sharing import checked_reason
-from retain.engine.store import Space, Vectors, ensure_space, enter, join, supersede
-from retain.engine.tuning import tuned
-from retain.engine.vector_items import (
+from retain.engine.storing.draft import Draft, event_of, new_record
+from retain.engine.storing.holders import is_inside
+from retain.engine.storing.lifecycle import take_from
+from retain.engine.storing.revise import next_version
+from retain.engine.storing.sharing import checked_reason
+from retain.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
+from retain.engine.storing.vector_items import (
     VECTOR,
     Brought,
     checked_ids,
@@ -42,6 +41,7 @@ from retain.engine.vector_items import (
     unit,
     values_of,
 )
+from retain.engine.tuning import tuned
 from retain.errors import Conflict, Forbidden, NotFoundError, ScopeError
 from retain.model.event import EventType
 from retain.model.instant import Instant

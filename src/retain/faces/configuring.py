@@ -78,7 +78,7 @@ class Configuring(Face):
         known stays, and a search by hand finds it. Who names several means all of them together: with a user and a
         session only that session of this user is paused.
         """
-        from retain.engine import pause
+        from retain.engine.access import pause
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(pause.pause, given, until))
@@ -91,7 +91,7 @@ class Configuring(Face):
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
         """End a pause; name exactly those that it was made for."""
-        from retain.engine import pause
+        from retain.engine.access import pause
 
         return drive(self._engine.run(pause.resume, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
 
@@ -103,7 +103,7 @@ class Configuring(Face):
         run_id: str | int | None = None,
     ) -> dict[str, Any]:
         """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
-        from retain.engine import pause
+        from retain.engine.access import pause
 
         return drive(self._engine.run(pause.paused, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
 

@@ -30,7 +30,7 @@ class Consolidating(Face):
         many ``narratives`` were made anew, what was ``purged``, and the ``job_id``. ``status`` is ``completed``,
         ``already_running`` (here or in another process) or ``disabled``.
         """
-        from retain.engine import consolidate
+        from retain.engine.upkeep import consolidate
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(consolidate.consolidate, given, dry_run=dry_run))
@@ -53,7 +53,7 @@ class Consolidating(Face):
 
         Returns ``{"originalCount", "summarizedCount", "tokensSaved"}`` and the ``job_id`` if anything was changed.
         """
-        from retain.engine import summarize
+        from retain.engine.upkeep import summarize
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(summarize.summarize, given, max_tokens, older_than_days, dry_run=dry_run))

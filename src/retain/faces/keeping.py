@@ -32,7 +32,7 @@ class Keeping(Face):
         Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
         ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
         """
-        from retain.engine import erase
+        from retain.engine.erasing import erase
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(erase.erase, given, memory_id, progress))
@@ -42,7 +42,7 @@ class Keeping(Face):
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "left", "subject"}``.
         """
-        from retain.engine import erasure_report
+        from retain.engine.erasing import erasure_report
 
         return drive(self._engine.run(erasure_report.verify, report))
 
@@ -54,13 +54,13 @@ class Keeping(Face):
 
         Returns the manifest: ``path``, ``schema``, ``created_at``, the rows of every table, and the SHA-256 of all.
         """
-        from retain.engine import backup
+        from retain.engine.moving import backup
 
         return drive(self._engine.run(backup.backup, path, progress))
 
     def verify_backup(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         """The manifest of a backup, after checking all that is in it; ``Corrupted`` when anything is wrong."""
-        from retain.engine import backup
+        from retain.engine.moving import backup
 
         return drive(self._engine.run(backup.verify, path))
 
@@ -73,7 +73,7 @@ class Keeping(Face):
 
         Returns the manifest and how many were ``erased_again``.
         """
-        from retain.engine import backup
+        from retain.engine.moving import backup
 
         return drive(self._engine.run(backup.restore, path, progress))
 
@@ -105,7 +105,7 @@ class Keeping(Face):
         Returns ``{"format", "stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued",
         "skipped": {reason: count}}``.
         """
-        from retain.engine import importing
+        from retain.engine.moving import importing
         from retain.registry import adapter
 
         who = (user_id, agent_id, run_id, from_user)

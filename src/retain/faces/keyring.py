@@ -29,25 +29,25 @@ class Keyring(Face):
         ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With ``may_assert_user`` whoever
         holds it is trusted to say for which user it asks. ``key`` in the answer is shown this once and kept nowhere.
         """
-        from retain.engine import keys
+        from retain.engine.access import keys
 
         subjects = Subjects(user_id or "", agent_id or "", may_assert_user)
         return drive(self._engine.run(keys.create_key, name, verbs, subjects, expires_at))
 
     def keys(self) -> list[dict[str, Any]]:
         """The keys of this tenant, oldest first; the secrets themselves are not kept."""
-        from retain.engine import keys
+        from retain.engine.access import keys
 
         return drive(self._engine.run(keys.list_keys))
 
     def rotate_key(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
-        from retain.engine import keys
+        from retain.engine.access import keys
 
         return drive(self._engine.run(keys.rotate_key, key_id, grace_seconds))
 
     def revoke_key(self, key_id: str) -> dict[str, Any]:
         """End a key at once."""
-        from retain.engine import keys
+        from retain.engine.access import keys
 
         return drive(self._engine.run(keys.revoke_key, key_id))

@@ -54,7 +54,7 @@ class Previewing(Face):
         Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
         and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
         """
-        from retain.engine import preview
+        from retain.engine.recall import preview
 
         search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy)
         return drive(self._engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens)))
@@ -87,7 +87,7 @@ class Previewing(Face):
         self, older_than_days: float = 30, *, user_id: str | int | None = None, dry_run: bool = False
     ) -> dict[str, Any]:
         """Shorten what is older to its first three sentences, of one user or of everybody; see ``summarize``."""
-        from retain.engine import shortening
+        from retain.engine.upkeep import shortening
 
         given = None if user_id is None else {"user_id": user_id}
         return drive(self._engine.run(shortening.summarize_old, given, older_than_days, dry_run=dry_run))
@@ -97,7 +97,7 @@ class Previewing(Face):
 
         Nobody named is ``own_key``; what is not the id of a key is the id of a user.
         """
-        from retain.engine import owners
+        from retain.engine.access import owners
 
         return drive(self._engine.run(owners.owner, key_id, own_key))
 

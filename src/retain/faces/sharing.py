@@ -27,7 +27,7 @@ class Sharing(Face):
 
         Nothing is copied. ``event`` is ``NONE`` when they hold it already, or know another one that says the same.
         """
-        from retain.engine import sharing
+        from retain.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(sharing.share, memory_id, given, reason))
@@ -42,7 +42,7 @@ class Sharing(Face):
         reason: str | None = None,
     ) -> dict[str, Any]:
         """Take a memory from somebody. The others keep it; with the last one it is deleted, and ``event`` says so."""
-        from retain.engine import sharing
+        from retain.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(sharing.unshare, memory_id, given, reason))
@@ -63,7 +63,7 @@ class Sharing(Face):
         They get a memory of their own with a new id, and the others keep what they have. Who holds it alone has its
         next version, under the same id. Returns the memory with its ``event`` and, if it is a new one, the ``old_id``.
         """
-        from retain.engine import sharing
+        from retain.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(sharing.replace, memory_id, text, given, metadata, reason))
@@ -81,7 +81,7 @@ class Sharing(Face):
 
         ``new_id`` is the same as ``old_id`` for a new version, and None for what was taken away.
         """
-        from retain.engine import sharing
+        from retain.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(sharing.updates, given, limit, offset))
@@ -100,7 +100,7 @@ class Sharing(Face):
 
         Returns ``{"job_id", "moved", "merged", "signals", "receipts"}``.
         """
-        from retain.engine import reassign
+        from retain.engine.undoing import reassign
 
         return drive(self._engine.run(reassign.reassign, from_scope, to_scope, progress))
 
@@ -119,7 +119,7 @@ class Sharing(Face):
 
         Of a memory that several hold, ``user_id`` says who judges; its weight is then left as it is for the others.
         """
-        from retain.engine import feedback
+        from retain.engine.storing import feedback
 
         about = {"receipt_id": receipt_id, "memory_id": memory_id}
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
@@ -131,7 +131,7 @@ class Sharing(Face):
         A memory counts as used when the answer holds what it says and the question did not. Returns ``used`` and
         ``unused`` ids, and the ``share`` of each in ``results``.
         """
-        from retain.engine import feedback
+        from retain.engine.storing import feedback
 
         return drive(self._engine.run(feedback.record_answer, receipt_id, answer))
 

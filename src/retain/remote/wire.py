@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Final
 
-from retain.engine.revise import UNSET
+from retain.engine.storing.revise import UNSET
 from retain.errors import InvalidInput
 from retain.model.instant import parse_when
 from retain.model.query import And, Condition, Not, Or

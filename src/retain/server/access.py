@@ -15,8 +15,8 @@ from fastapi import Depends, Request
 
 from retain.async_memory import AsyncMemory
 from retain.core.jwt import looks_like_one
-from retain.engine import accounts_tokens, keys
-from retain.engine.accounts_tokens import Recognised
+from retain.engine.access import accounts_tokens, keys
+from retain.engine.access.accounts_tokens import Recognised
 from retain.errors import Forbidden, Unauthenticated
 from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from retain.model.scope import DEFAULT_TENANT

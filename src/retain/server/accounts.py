@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from retain.engine import accounts_login
-from retain.engine.accounts import folded, is_login
+from retain.engine.access import accounts_login
+from retain.engine.access.accounts import folded, is_login
 from retain.engine.engine import Engine
 from retain.errors import Forbidden, TooManyRequests, Unauthenticated
 from retain.model.account import Lifetimes

@@ -25,14 +25,14 @@ class Accounts(Face):
         ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
         reach that user's or agent's memories only. Of the password only what recognises it is kept.
         """
-        from retain.engine import accounts
+        from retain.engine.access import accounts
 
         wanted = accounts.Changes(name=name, role=role, user_id=user_id, agent_id=agent_id)
         return await self._engine.run(accounts.create_account, login, password, wanted)
 
     async def accounts(self) -> list[dict[str, Any]]:
         """The accounts of this tenant, oldest first."""
-        from retain.engine import accounts
+        from retain.engine.access import accounts
 
         return await self._engine.run(accounts.list_accounts)
 
@@ -52,14 +52,14 @@ class Accounts(Face):
 
         With another password, or when it is disabled, whoever is logged in with it no longer is.
         """
-        from retain.engine import accounts
+        from retain.engine.access import accounts
 
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return await self._engine.run(accounts.set_account, account, wanted)
 
     async def remove_account(self, account: str) -> dict[str, Any]:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
-        from retain.engine import accounts
+        from retain.engine.access import accounts
 
         return await self._engine.run(accounts.remove_account, account)
 
@@ -69,7 +69,7 @@ class Accounts(Face):
         With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
         end at once. Nobody has to log in again.
         """
-        from retain.engine import accounts_tokens
+        from retain.engine.access import accounts_tokens
 
         return await self._engine.run(accounts_tokens.rotate_token_key, grace=grace)
 
@@ -79,6 +79,6 @@ class Accounts(Face):
         A language model is asked once, where one is configured, else rules answer; ``source`` says which. Secrets, and
         what the law protects, are left out unless the use case asks for them. It only suggests: nothing is changed.
         """
-        from retain.engine import instructions
+        from retain.engine.learning import instructions
 
         return await self._engine.run(instructions.suggest, use_case)

@@ -29,7 +29,7 @@ class Forming(Face):
         ``error`` or ``dead_letter``. Each row holds its ``outcome`` word for word, the decisions about facts, and what
         it cost: model, tokens, milliseconds.
         """
-        from retain.engine import jobs
+        from retain.engine.work import jobs
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.run(jobs.jobs, given, task, status, limit)
@@ -46,7 +46,7 @@ class Forming(Face):
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` says how it
         ended: ``distilled``, or why not.
         """
-        from retain.engine import sessions
+        from retain.engine.work import sessions
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.run(sessions.end_session, given)
@@ -72,7 +72,7 @@ class Forming(Face):
         left to do and ``pending`` when it waits for another try; ``distillation`` says what happened: ``distilled``,
         ``no_signals``, ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
         """
-        from retain.engine.session_ingest import SessionRequest, ingest_session
+        from retain.engine.work.session_ingest import SessionRequest, ingest_session
 
         request = SessionRequest(turns, user_id, agent_id, run_id, occurred_at, metadata, skip_extraction)
         return await self._engine.run(ingest_session, request)
@@ -93,7 +93,7 @@ class Forming(Face):
 
         Returns how many were ``ingested``, ``known`` and ``failed``, whether it was ``cancelled``, and ``results``.
         """
-        from retain.engine import backfill
+        from retain.engine.work import backfill
 
         given = {"user_id": user_id, "agent_id": agent_id}
         return await self._engine.run(backfill.backfill, conversations, given, progress)
@@ -113,7 +113,7 @@ class Forming(Face):
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, may share a store.
         """
-        from retain.engine import worker
+        from retain.engine.work import worker
 
         return await self._engine.run(worker.work, seconds, all_tenants=all_tenants)
 

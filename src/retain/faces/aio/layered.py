@@ -20,7 +20,7 @@ class Layered(Face):
         grows with every change, the ``model`` that wrote it (``"user"`` when it was written by hand), and whether it is
         ``stale``: something it was made of has changed since.
         """
-        from retain.engine import identity
+        from retain.engine.layers import identity
 
         return await self._engine.run(identity.identity, user_id)
 
@@ -30,19 +30,19 @@ class Layered(Face):
         What is there already, in whatever case, is not added again. ``warnings`` say when there is more than a model is
         shown.
         """
-        from retain.engine import identity
+        from retain.engine.layers import identity
 
         return await self._engine.run(identity.add_override, user_id, text)
 
     async def remove_override(self, position: int, *, user_id: str | int) -> dict[str, Any]:
         """Delete the override at a position, counted from 0; gives the identity."""
-        from retain.engine import identity
+        from retain.engine.layers import identity
 
         return await self._engine.run(identity.remove_override, user_id, position)
 
     async def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
         """Put these in the place of all overrides; gives the identity. What stays keeps its id and its history."""
-        from retain.engine import identity
+        from retain.engine.layers import identity
 
         return await self._engine.run(identity.set_overrides, user_id, texts)
 
@@ -51,7 +51,7 @@ class Layered(Face):
 
         It is then left alone by consolidation. ``None`` gives it back: the next consolidation makes it anew.
         """
-        from retain.engine import narrative
+        from retain.engine.layers import narrative
 
         return await self._engine.run(narrative.set_narrative, user_id, text)
 
@@ -70,7 +70,7 @@ class Layered(Face):
         Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``
         are the ids of the facts that an episode speaks of.
         """
-        from retain.engine import episodes
+        from retain.engine.layers import episodes
 
         request = episodes.EpisodesRequest(user_id, agent_id, run_id, limit, offset, since)
         return await self._engine.run(episodes.episodes, request)
@@ -88,7 +88,7 @@ class Layered(Face):
         ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
         was not learned from a session), ``use_count`` and ``last_used`` how often and when it was shown to a model.
         """
-        from retain.engine import pinned
+        from retain.engine.layers import pinned
 
         return await self._engine.run(pinned.pinned, pinned.PinnedRequest(user_id, agent_id, run_id, limit))
 
@@ -105,7 +105,7 @@ class Layered(Face):
         newest message; these lines change rarely, belong to the instructions that an application keeps for its agent,
         and are put there by the application, never by Retain.
         """
-        from retain.engine import pinned
+        from retain.engine.layers import pinned
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.run(pinned.standing_instructions, given)

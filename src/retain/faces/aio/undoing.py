@@ -22,7 +22,7 @@ class Undoing(Face):
 
         Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
         """
-        from retain.engine import undo
+        from retain.engine.undoing import undo
 
         return await self._engine.run(undo.undo, event_id, job_id)
 
@@ -32,7 +32,7 @@ class Undoing(Face):
         What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
         restored, and ``NotFoundError`` says so.
         """
-        from retain.engine import restore
+        from retain.engine.undoing import restore
 
         return await self._engine.run(restore.restore, memory_id, version)
 
@@ -55,38 +55,38 @@ class Undoing(Face):
 
         Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
         """
-        from retain.engine import rollback
+        from retain.engine.undoing import rollback
 
         request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress)
         return await self._engine.run(rollback.rollback, request)
 
     async def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Keep a memory and recall it no more; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
-        from retain.engine import status
+        from retain.engine.storing import status
 
         return await self._engine.run(status.disable, memory_id, reason)
 
     async def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Recall a disabled memory again."""
-        from retain.engine import status
+        from retain.engine.storing import status
 
         return await self._engine.run(status.enable, memory_id, reason)
 
     async def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
-        from retain.engine import status
+        from retain.engine.storing import status
 
         return await self._engine.run(status.quarantine, memory_id, reason)
 
     async def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Let a memory out of quarantine."""
-        from retain.engine import status
+        from retain.engine.storing import status
 
         return await self._engine.run(status.approve, memory_id, reason)
 
     async def reject(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Delete a memory that is in quarantine; it does not come back by itself."""
-        from retain.engine import status
+        from retain.engine.storing import status
 
         return await self._engine.run(status.reject, memory_id, reason)
 
@@ -110,7 +110,7 @@ class Undoing(Face):
         ``deleted``. Of everybody when nobody is named; then ``q`` is looked for literally. ``limit`` is 1 to 250. With
         ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
         """
-        from retain.engine import console
+        from retain.engine.recall import console
 
         request = console.InspectRequest(q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of)
         return await self._engine.run(console.console_search, request)
@@ -126,7 +126,7 @@ class Undoing(Face):
         as_of: When | None = None,
     ) -> dict[str, Any]:
         """What a model would be shown for a message, as a console may show it: redacted, and not counted as used."""
-        from retain.engine import console
+        from retain.engine.recall import console
 
         request = ContextRequest(query, user_id, agent_id, run_id, budget, as_of=as_of)
         return await self._engine.run(console.context_preview, request)

@@ -12,7 +12,7 @@ from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
-from retain.engine.revise import UNSET
+from retain.engine.storing.revise import UNSET
 from retain.model.context import ContextPack
 from retain.model.instant import When
 from retain.remote.base import Remote

@@ -13,7 +13,7 @@ from retain.core.dialects.base import Block, Body, Dialect
 from retain.core.dialects.tooling import Tool
 from retain.core.fence import echoes
 from retain.core.inject import Position
-from retain.engine.pause import not_shown
+from retain.engine.access.pause import not_shown
 from retain.engine.requests import ContextRequest
 from retain.engine.tuning import tuned
 from retain.errors import RetainError
@@ -30,7 +30,7 @@ from retain.server.gateway.upstream import Target
 from retain.server.observe import log
 
 if TYPE_CHECKING:
-    from retain.engine.context import Kept
+    from retain.engine.recall.context import Kept
 
 HEADER: Final = "x-memory"
 _OLD_HEADER: Final = "x-omniroute-no-memory"

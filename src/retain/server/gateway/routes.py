@@ -12,7 +12,7 @@ from retain.core.dialects.anthropic import Messages
 from retain.core.dialects.base import Body, Dialect
 from retain.core.dialects.chat import Chat
 from retain.core.dialects.responses import Responses
-from retain.engine.running import runs_with
+from retain.engine.work.running import runs_with
 from retain.errors import BackendError, InvalidInput
 from retain.server.access import Caller, Reader
 from retain.server.gateway import relay

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from retain.async_memory import AsyncMemory
 from retain.core.tokens import estimate_tokens
-from retain.engine.remember import AddRequest
+from retain.engine.learning.remember import AddRequest
 from retain.errors import InvalidInput, RetainError
 from retain.model.access import Verb
 
@@ -96,7 +96,9 @@ async def _add(asked: Asked) -> Json:
         stored = await asked.memory.add(given["content"], **said, **named, infer=False)
         answer = stored if isinstance(stored, dict) else {"results": stored, "status": "ok"}
     else:
-        from retain.engine.noting import note  # it brings all the rules, which nobody has asked for yet at the start
+        from retain.engine.learning.noting import (
+            note,  # it brings all the rules, which nobody has asked for yet at the start
+        )
 
         request = AddRequest(given["content"], **said)
         answer = await asked.memory._engine.run(note, request)  # noqa: SLF001 - only a model asks for it so

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 
-from retain.engine.accounts import shown
+from retain.engine.access.accounts import shown
 from retain.server.access import Caller, admitted
 from retain.server.accounts import reception_of
 from retain.server.schemas.accounts import (

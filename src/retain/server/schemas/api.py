@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
-from retain.engine.owners import key_of
+from retain.engine.access.owners import key_of
 from retain.server.schemas.base import Answer, Given, Id, Json
 
 Type = Literal["factual", "episodic", "procedural", "semantic"]

@@ -1,0 +1,1 @@
+"""Gone for good, and proven so."""

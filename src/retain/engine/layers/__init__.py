@@ -1,0 +1,1 @@
+"""What grows out of facts: episodes, identity, the narrative."""

@@ -1,0 +1,121 @@
+"""What a fact does to the memories near it: by exact words, by a model, by structure and by what is likely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from retain.core.apart import brings_news
+from retain.core.change_features import Said
+from retain.core.change_judge import judge
+from retain.core.change_reader import of_a_message, possible, verdict
+from retain.core.linking import is_about_another
+from retain.core.merge import refines
+from retain.core.pairing import Action, Decision
+from retain.core.reconcile import decide
+from retain.core.rules.own import own_values
+from retain.core.statement import understand
+from retain.engine.learning.relate import Fact, Neighbour
+from retain.engine.storing.draft import text_hash
+from retain.engine.storing.write import Outcome
+from retain.model.event import EventType
+from retain.model.memory import Record, Status
+
+MOST_RETRACTED: Final = 3
+"""One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
+
+
+def has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
+    """Whether something said in the same turn has changed a memory already."""
+    mine = (one.event for one in before if one.draft.origin_id == fact.draft.origin_id)
+    return any(event in (EventType.UPDATE, EventType.REPLACE, EventType.DELETE) for event in mine)
+
+
+def decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+    """What is done to which memory: by exact words, else by a model's proposals, else by structure.
+
+    What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
+    structure decides about the fact.
+    """
+    proposed = _proposed(fact, near)
+    is_whole = len(proposed) == len(fact.proposals)
+    main = _by_words(fact, near)
+    if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
+        main = _by_structure(fact, near)
+    if main is None:
+        return proposed
+    changes = (Action.REVISE, Action.RETRACT)
+    return [main, *(one for one in proposed if one.action in changes and one.target != main.target)]
+
+
+def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
+    """The exact ladder: the same words are the same fact; a fuller sentence refines the one it begins with."""
+    for at, one in enumerate(near):
+        if one.found.record.hash == text_hash(fact.draft.text):
+            return Decision(Action.RETRACT if fact.candidate.forget else Action.IGNORE, at, "the same words are known")
+    for at, one in enumerate(near):
+        if refines(one.found.record.text, fact.draft.text):
+            return Decision(Action.REVISE, at, "the same, and more")
+    for at, one in enumerate(near):
+        if refines(fact.draft.text, one.found.record.text) and not fact.candidate.forget:
+            return Decision(Action.IGNORE, at, "less than is known")
+    return None
+
+
+def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
+    statement, known = understand(fact.draft.text, fact.own, fact.who), [one.known for one in near]
+    decision = decide(statement, known)
+    if fact.read is not None:
+        beside = {one.found.record.seq: one.known.statement for one in near}
+        others = {seq for seq, memory in beside.items() if is_about_another(statement, memory)}
+        news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
+        takes = None if fact.takes in others else fact.takes
+        decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
+    elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
+        decision = judge(Said(statement, fact.turn.text.lower(), decision, fact.adds), known)
+    if fact.only_read:
+        return of_a_message(decision, fact.read, fact.takes)
+    if fact.candidate.forget:
+        is_known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
+        return Decision(Action.RETRACT if is_known else Action.IGNORE, decision.target, "asked to forget it")
+    if not fact.adds and (decision.action in (Action.ADD, Action.IGNORE) or not decision.firm):
+        return Decision(Action.IGNORE, None, "says nothing by itself")
+    return decision
+
+
+def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+    """What a model proposed, as far as the versions it spoke of are still those that hold."""
+    places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
+    places[None] = None
+    held = (one for one in fact.proposals if one.target in places)
+    return [Decision(one.action, places[one.target], one.reason) for one in held]
+
+
+def guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
+    """What structure decided, unless it is older or less trusted than what it would change."""
+    if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
+        return decision
+    at = decision.target
+    if fact.draft.status != Status.ACTIVE:
+        adds = fact.adds and not fact.candidate.forget
+        return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
+    if reason := _outweighed(fact, target, before):
+        return Decision(Action.IGNORE, at, reason)
+    if decision.linked and has_changed(fact, before):
+        return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
+    ended = sum(outcome.event == EventType.DELETE for outcome in before)
+    if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
+        return Decision(Action.IGNORE, at, "too many retractions in one call")
+    return decision
+
+
+def _outweighed(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
+    """Why a fact may not change a memory; '' when it may."""
+    resent = fact.turn.said_before and not fact.turn.retold
+    # What somebody wrote themselves counts from then on; and so does all that came of a conversation, when it is sent
+    # again: what is known of the same moment was settled after it, unless it is learned only now.
+    since = target.valid_from if resent or "evidence" not in target.data else target.occurred_at
+    is_new = any(one.record is not None and one.record.seq == target.seq for one in before)
+    if fact.draft.occurred_at < since or (resent and fact.draft.occurred_at == since and not is_new):
+        return "what is known was said later"
+    return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""

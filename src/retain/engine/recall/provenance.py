@@ -1,0 +1,65 @@
+"""What is said about where hits come from: a fact and its turn are shown once, and an overtaken turn says by what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from retain.engine.asking import Search
+from retain.engine.parts import Parts
+from retain.engine.recall.ranking import Hit
+from retain.model.memory import Layer, Record
+
+_SPARE: Final = 2
+"""How many times the wanted number is looked up where turns may be left out."""
+
+
+def with_spare(wanted: Search) -> Search:
+    """The same search, with some to spare when facts and the turns they come from are both looked for."""
+    return replace(wanted, limit=_SPARE * wanted.limit) if _is_mixed(wanted) else wanted
+
+
+def _is_mixed(wanted: Search) -> bool:
+    return Layer.TURN in wanted.layers and len(wanted.layers) > 1
+
+
+async def traced(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[tuple[Hit, dict[str, Any]]]:
+    """The hits to show, each with what is to be added about where it comes from."""
+    shown, left_out = _once(hits, wanted.limit) if _is_mixed(wanted) else (list(hits), set[str]())
+    turns = [found.record.id for found, _ in shown if found.record.layer == Layer.TURN]
+    overtaken = await _overtaken(parts, wanted, turns) if turns else {}
+    return [(hit, _about(hit[0].record, left_out, overtaken)) for hit in shown]
+
+
+def _once(hits: Sequence[Hit], limit: int) -> tuple[list[Hit], set[str]]:
+    """The best hits without the turns whose facts are among them; and those turns.
+
+    Leaving turns out makes room for hits further down, whose turns may have to go as well; a fact that is in stays in.
+    """
+    left_out: set[str] = set()
+    while True:
+        shown = [hit for hit in hits if hit[0].record.id not in left_out][:limit]
+        sources = {_turn_of(found.record) for found, _ in shown}
+        again = {found.record.id for found, _ in hits if found.record.layer == Layer.TURN} & sources
+        if again <= left_out:
+            return shown, left_out
+        left_out |= again
+
+
+def _turn_of(record: Record) -> str | None:
+    """The turn that says what a fact says; an edited fact is its own source."""
+    evidence = record.data.get("evidence")
+    return evidence.get("turn") if isinstance(evidence, dict) else None
+
+
+async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found = await parts.ledger.peek(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
+    return {one.turn_id: {"id": one.fact_id, "memory": one.text} for one in found}
+
+
+def _about(record: Record, left_out: set[str], overtaken: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    if record.id in overtaken:
+        return {"superseded_by": overtaken[record.id]}
+    source = _turn_of(record)
+    return {"source": source} if source in left_out else {}

@@ -1,0 +1,1 @@
+"""Back to how it was."""

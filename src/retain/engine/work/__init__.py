@@ -1,0 +1,1 @@
+"""The queue behind the calls: jobs, sessions, and who works on them."""
