@@ -26,11 +26,8 @@ _MEANWHILE: Final = 1.0
 _HABIT: Final = 4
 """Who came back at once so many times in a row is expected back."""
 
-_PATIENCE: Final = 0.075
-"""After this time the first in line looks whether whoever was expected back has stayed away."""
-
-_MOMENT: Final = 0.002
-"""No thread takes longer to wake, where it can run at all."""
+_PATIENCE: Final = 0.015
+"""After this time the last in line looks whether whoever was expected back has stayed away."""
 
 _DOUBT: Final = 0.25
 """Once somebody has stayed away, nobody is expected back for so long."""
@@ -53,23 +50,17 @@ class _Mine(threading.local):
 class _Waiting:
     """A thread in line; ``granted`` once the turn is its own. All but waiting is done under the guard."""
 
-    __slots__ = ("bell", "granted", "watches")
+    __slots__ = ("bell", "granted")
 
     def __init__(self) -> None:
-        self.bell, self.watches = threading.Lock(), threading.Lock()
+        self.bell = threading.Lock()
         self.bell.acquire()
-        self.watches.acquire()
         self.granted = False
 
     def ring(self) -> None:
         """Wake it."""
         if self.bell.locked():
             self.bell.release()
-
-    def watch(self) -> None:
-        """Tell that it is the first now, and looks by itself."""
-        if self.watches.locked():
-            self.watches.release()
 
 
 class Turn(AbstractAsyncContextManager[None]):
@@ -86,6 +77,7 @@ class Turn(AbstractAsyncContextManager[None]):
         self._line: deque[_Waiting] = deque()
         self._holder = 0
         self._since = 0.0
+        self._expected_until = 0.0
         self._doubt_until = 0.0
 
     async def __aenter__(self) -> None:
@@ -122,23 +114,23 @@ class Turn(AbstractAsyncContextManager[None]):
             self._mine.spent = thread_time()
             return
         self._mine.spent = -1.0
+        self._expected_until = now + _AT_ONCE if keeps else 0.0
         self._taken.release()
         if not keeps and self._line:  # somebody came while it was given up
-            self._wake_first()
+            self._wake_last()
 
     def _hand_over(self) -> bool:
         with self._guard:
             if not self._line:
                 return False
-            first = self._line.popleft()
-            first.granted = True
-            first.ring()
+            self._expected_until = 0.0
+            self._grant()
             return True
 
-    def _wake_first(self) -> None:
+    def _wake_last(self) -> None:
         with self._guard:
             if self._line:
-                self._line[0].ring()
+                self._line[-1].ring()
 
     def _wait(self) -> None:
         mine = _Waiting()
@@ -146,35 +138,33 @@ class Turn(AbstractAsyncContextManager[None]):
             self._line.append(mine)
         try:
             while (seconds := self._left_to_wait(mine)) != 0:
-                rung = mine.bell.acquire(timeout=seconds)
-                if not rung and not self._taken.locked():
-                    self._doubt_until = perf_counter() + _DOUBT
-            self._wake_next()
+                mine.bell.acquire(timeout=seconds)
         except BaseException:
             self._withdraw(mine)
             raise
 
     def _left_to_wait(self, mine: _Waiting) -> float:
-        """0 when the turn was handed over, or is free and this thread the first in line; -1 is until the bell rings."""
-        with self._guard:
-            if not mine.granted:
-                if self._line[0] is not mine:
-                    return -1
-                if not self._taken.acquire(blocking=False):
-                    mine.watch()
-                    return _PATIENCE
-                self._line.popleft()
-                mine.granted = True
-            return 0
+        """0 when the turn is this thread's; -1 is until the bell rings.
 
-    def _wake_next(self) -> None:
-        """Let the next one begin to watch, and wait for it: it would ask for the interpreter all the while."""
+        The last in line watches for all of them: it has come just now, so nobody need be woken for it.
+        """
         with self._guard:
-            if not self._line:
-                return
-            following = self._line[0]
-            following.ring()
-        following.watches.acquire(timeout=_MOMENT)
+            now = perf_counter()
+            if not mine.granted and now >= self._expected_until and self._taken.acquire(blocking=False):
+                if self._expected_until:
+                    self._doubt_until = now + _DOUBT
+                self._grant()
+            if mine.granted:
+                return 0
+            if self._line[-1] is not mine:
+                return -1
+            return self._expected_until - now if now < self._expected_until else _PATIENCE
+
+    def _grant(self) -> None:
+        """Give the turn to the first in line."""
+        first = self._line.popleft()
+        first.granted = True
+        first.ring()
 
     def _withdraw(self, mine: _Waiting) -> None:
         """Leave the line after an interruption; a turn that was granted meanwhile goes on."""
@@ -184,4 +174,4 @@ class Turn(AbstractAsyncContextManager[None]):
         if mine.granted:
             self.give(for_long=True)
         else:
-            self._wake_first()
+            self._wake_last()
