@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol
 
 from retain.model.query import VectorQuery
+from retain.ports.columns import Columns
 
 
 class DenseHit(NamedTuple):
@@ -18,8 +19,8 @@ class DenseHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseHits(Sequence[DenseHit]):
-    """Hits in columns (arrays), of which the first ``near`` are not ``extra``; one is made only where it is needed."""
+class DenseHits(Columns[DenseHit]):
+    """Hits in columns, of which the first ``near`` are not ``extra``."""
 
     seqs: Any
     cosines: Any
@@ -37,26 +38,9 @@ class DenseHits(Sequence[DenseHit]):
         cosines = np.array([hit.cosine for hit in ordered], np.float64)
         return cls(seqs, cosines, sum(not hit.extra for hit in hits))
 
-    def __len__(self) -> int:
-        return len(self.seqs)
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # as of a list
-
     def __iter__(self) -> Iterator[DenseHit]:
         extra = (at >= self.near for at in range(len(self)))
         return map(DenseHit, self.seqs.tolist(), self.cosines.tolist(), extra)
-
-    @overload
-    def __getitem__(self, at: int) -> DenseHit: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[DenseHit]: ...
-
-    def __getitem__(self, at: int | slice) -> DenseHit | list[DenseHit]:
-        return list(self)[at]
 
 
 class VectorIndex(Protocol):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol
 
 from retain.model.query import WordsQuery
 from retain.model.scope import Scope
+from retain.ports.columns import Columns
 
 
 class TextHit(NamedTuple):
@@ -26,8 +27,8 @@ class TextHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TextHits(Sequence[TextHit]):
-    """Hits in columns (arrays): most are never looked at, so one is made only where it is asked for."""
+class TextHits(Columns[TextHit]):
+    """Hits in columns."""
 
     seqs: Any
     scores: Any
@@ -46,21 +47,9 @@ class TextHits(Sequence[TextHit]):
         columns = zip(*hits, strict=True) if hits else ((),) * len(kinds)
         return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
-    def __len__(self) -> int:
-        return len(self.seqs)
-
     def __iter__(self) -> Iterator[TextHit]:
         columns = (self.seqs, self.scores, self.speaker, self.asking, self.own_words)
         return map(TextHit, *(column.tolist() for column in columns))
-
-    @overload
-    def __getitem__(self, at: int) -> TextHit: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[TextHit]: ...
-
-    def __getitem__(self, at: int | slice) -> TextHit | list[TextHit]:
-        return list(self)[at]
 
 
 @dataclass(slots=True)
