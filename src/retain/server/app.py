@@ -14,6 +14,7 @@ from starlette.routing import Route
 import retain
 from retain.async_memory import AsyncMemory
 from retain.config import Settings
+from retain.engine.warming import warm
 from retain.server import description, errors
 from retain.server.access import Doorkeeper
 from retain.server.gateway.upstream import Upstreams
@@ -46,7 +47,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     async def life(_: FastAPI) -> AsyncIterator[None]:
         await ours.check()
         state.ready = True
+        warming = state.tasks.start(ours._engine.run(warm))  # noqa: SLF001 - a service looks after its memory
         yield
+        warming.cancel()
         state.ready = False
         await mcp.close()
         await state.tasks.finish(_SHUTDOWN_SECONDS)
