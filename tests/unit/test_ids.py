@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from itertools import groupby
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,13 @@ def test_new_ids_are_uuids_of_version_four_and_all_different() -> None:
     for text in made:
         parsed = uuid.UUID(text)
         assert (parsed.version, parsed.variant, str(parsed)) == (4, uuid.RFC_4122, text)
+
+
+def test_a_thousand_ids_in_a_row_begin_alike_and_the_next_thousand_do_not() -> None:
+    beginnings = [new_id()[:4] for _ in range(20 * 1024)]
+    runs = [key for key, _ in groupby(beginnings)]
+
+    assert 15 <= len(runs) <= 21  # two neighbours may be alike by chance
 
 
 @pytest.mark.req("N-37", "R-34")

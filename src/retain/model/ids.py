@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
+from itertools import count
 from typing import Final
 
 from retain.errors import ScopeError
 
 MAX_ID_CHARS: Final = 256
+_ALIKE: Final = 1024
+_made: Final = count()
 
 
 def new_id() -> str:
-    """A random UUID of version 4, as text.
+    """A random UUID of version 4, as text; a thousand in a row begin alike, so that they lie together in an index.
 
     Formatted by hand because ``uuid.uuid4()`` builds an object only to print it: this is on the
     path of every write and twice as fast.
     """
-    raw = bytearray(os.urandom(16))
+    raw = bytearray(_beginning(next(_made) // _ALIKE) + os.urandom(14))
     raw[6] = (raw[6] & 0x0F) | 0x40
     raw[8] = (raw[8] & 0x3F) | 0x80
     text = raw.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+@lru_cache(maxsize=1)
+def _beginning(_: int) -> bytes:
+    return os.urandom(2)
 
 
 def clean_id(value: object, name: str) -> str:

@@ -19,6 +19,10 @@ class Memories(Protocol):
         """Store a new version; gives its ``seq`` (also set on the record)."""
         ...
 
+    async def insert_all(self, records: Sequence[Record]) -> None:
+        """Store new versions; each gets its ``seq``, which grows in the order given."""
+        ...
+
     async def close(self, seq: int, status: str, at: Instant) -> bool:
         """End a current version; false when somebody else ended it before."""
         ...

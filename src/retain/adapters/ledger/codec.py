@@ -30,8 +30,13 @@ _DATA, _METADATA = RECORD_COLUMNS.index("data"), RECORD_COLUMNS.index("metadata"
 _WIDTH: Final = len(RECORD_COLUMNS)
 
 INSERT_RECORD: Final = f"INSERT INTO memories ({', '.join(INSERTED)}) VALUES ({', '.join('?' * len(INSERTED))})"
+INSERT_NUMBERED: Final = (
+    f"INSERT INTO memories ({', '.join(INSERTED)}, seq) VALUES ({', '.join('?' * len(RECORD_COLUMNS))})"
+)
 SELECT_RECORD: Final = ", ".join(f"m.{name}" for name in RECORD_COLUMNS)
 SELECT_LINK: Final = ", ".join(f"l.{name}" for name in LINK_COLUMNS)
+# Members of enumerations, stored as plain text: for each value of any other class the driver looks for an adapter.
+_NAMES_AT: Final = tuple(map(INSERTED.index, ("origin", "layer", "kind", "status")))
 _DATA_AT, _METADATA_AT = INSERTED.index("data"), INSERTED.index("metadata")
 
 
@@ -63,6 +68,8 @@ def load(text: str | None) -> dict[str, Any]:
 def record_params(record: Record) -> list[Any]:
     """The parameters of ``INSERT_RECORD``."""
     values = list(_values(record))
+    for at in _NAMES_AT:
+        values[at] = str(values[at])
     values[_DATA_AT] = dump(record.data)
     values[_METADATA_AT] = dump(record.metadata)
     return values

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, TypeAlias
 
-from retain.adapters.ledger.codec import INSERTED, SELECT_LINK, SELECT_RECORD, record_params
+from retain.adapters.ledger.codec import INSERT_NUMBERED, SELECT_LINK, SELECT_RECORD, record_params
 from retain.adapters.ledger.postgres_fulltext import PostgresFullText
 from retain.adapters.ledger.postgres_notify import calls
 from retain.adapters.ledger.postgres_sql import PostgresSql
 from retain.adapters.ledger.postgres_types import PgVector
 from retain.adapters.ledger.postgres_vectors import PostgresVectors
 from retain.adapters.ledger.postgres_where import compiled
-from retain.adapters.ledger.seam import Params, marks
+from retain.adapters.ledger.seam import Params
 from retain.adapters.ledger.tables.admin import AdminTable
 from retain.adapters.ledger.tables.bulk import BulkTables, described, docs
 from retain.adapters.ledger.tables.erasure import ErasureTable
@@ -33,7 +33,6 @@ from retain.ports.erasure import KnownCopy
 
 _MOST_NUMBERS: Final = 64
 _NUMBERS: Final = "SELECT nextval('retain.memories_seq_seq') FROM generate_series(1, ?)"
-_INSERT: Final = f"INSERT INTO memories ({', '.join(INSERTED)}, seq) VALUES ({marks(len(INSERTED) + 1)})"
 _COLUMNS: Final = """
 SELECT c.relname::text, a.attname::text, coalesce(array_position(i.indkey::int2[], a.attnum), -1) + 1
 FROM pg_class c
@@ -124,8 +123,13 @@ class _Memories(MemoriesTable):
             self._numbers = sorted((int(row[0]) for row in rows), reverse=True)
             self._wanted = min(2 * self._wanted, _MOST_NUMBERS)
         record.seq = self._numbers.pop()
-        await self._sql.many(_INSERT, [(*record_params(record), record.seq)])
+        await self._sql.many(INSERT_NUMBERED, [(*record_params(record), record.seq)])
         return record.seq
+
+    async def insert_all(self, records: Sequence[Record]) -> None:
+        """Statements that nobody waits for need not be few."""
+        for record in records:
+            await self.insert(record)
 
     page: ClassVar[str] = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}

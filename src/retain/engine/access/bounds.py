@@ -280,6 +280,10 @@ class BoundMemories:
         """Store a new version; its links say who may see it."""
         return await self._memories.insert(record)
 
+    async def insert_all(self, records: Sequence[Record]) -> None:
+        """Store new versions; their links say who may see them."""
+        await self._memories.insert_all(records)
+
     async def close(self, seq: int, status: str, at: Instant) -> bool:
         """End a version that was found within the bounds."""
         return await self._memories.close(seq, status, at)

@@ -53,8 +53,10 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
     """Store versions of one tenant and index them: one statement for each table."""
     if not entries:
         return
-    for entry in entries:
-        await tx.memories.insert(entry.record)
+    if len(entries) == 1:  # most writes; the database numbers it
+        await tx.memories.insert(entries[0].record)
+    else:
+        await tx.memories.insert_all([entry.record for entry in entries])
     tenant = entries[0].record.tenant_id
     await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in entry.links))
     indexed = [entry for entry in entries if entry.record.status in INDEXED]

@@ -108,7 +108,7 @@ def _params(event: Event) -> tuple[Any, ...]:
     return (
         event.id,
         event.memory_id,
-        event.event,
+        str(event.event),  # see ``codec``: plain text is bound faster
         event.old_text,
         event.new_text,
         event.old_id,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from retain.adapters.ledger.codec import (
+    INSERT_NUMBERED,
     INSERT_RECORD,
     SELECT_LINK,
     SELECT_RECORD,
@@ -71,6 +72,13 @@ class MemoriesTable:
     async def insert(self, record: Record) -> int:
         record.seq = await self._sql.insert(INSERT_RECORD, record_params(record))
         return record.seq
+
+    async def insert_all(self, records: Sequence[Record]) -> None:
+        # Nobody else writes meanwhile, so the numbers after the last one that was ever given are free.
+        row = await self._sql.one("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
+        for seq, record in enumerate(records, start=int(row[0]) + 1 if row else 1):
+            record.seq = seq
+        await self._sql.many(INSERT_NUMBERED, ((*record_params(record), record.seq) for record in records))
 
     async def close(self, seq: int, status: str, at: Instant) -> bool:
         # A version never ends before it began, even when clocks or backdated revisions disagree.
