@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -181,6 +182,35 @@ def test_times_filters_and_generators_are_sent_as_json_holds_them(service: tuple
             client.search("tea", user_id=7, filters=Condition("room", Op.EQ, "hall"))
         with pytest.raises(InvalidInput, match="metadata"):
             client.add("tea", user_id=7, metadata={"x": object()})
+
+
+def test_messages_are_sent_in_every_shape_a_memory_takes() -> None:
+    class Dumped:
+        def model_dump(self) -> dict[str, Any]:
+            return {"role": "assistant", "content": "b", "refusal": None}
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(self.model_dump().items())
+
+    said = {"role": "assistant", "content": "b", "refusal": None}
+    user = UUID("8e9d7c5a-1b2c-4d3e-9f00-abcdefabcdef")
+    given = {"messages": ["x", ("user", "a"), Dumped()], "user_id": user}
+    wanted = {"messages": ["x", {"role": "user", "content": "a"}, said], "user_id": str(user)}
+    assert sent("add", given) == wanted
+    assert sent("add", {"messages": Dumped()}) == {"messages": said}
+    assert sent("add", {"messages": ("user", "a")}) == {"messages": ["user", "a"]}, "two things that were said"
+    assert sent("add_many", {"items": [given]}) == {"items": [wanted]}
+
+
+def test_an_export_that_comes_over_a_loop_is_put_back(service: tuple[str, Memory]) -> None:
+    async def moved() -> int:
+        key = service[1].create_key(verbs=["admin"])["key"]
+        async with AsyncMemory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as source:
+            await source.add("I live in Oslo", user_id="alice", infer=False)
+            async with AsyncClient(service[0], key) as client:
+                return (await client.load(source.export()))["memories"]
+
+    assert asyncio.run(moved()) == 1
 
 
 def test_none_is_sent_only_where_it_says_something() -> None:

@@ -149,6 +149,21 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
             assert other.search("Oslo", user_id="alice")["results"]
 
 
+def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        _greet(Settings.of({"store": {"url": "memory:"}}), None)
+    (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
+    shown = subprocess.run(  # noqa: S603 - what our own command line prints
+        ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],
+        env={"RETAIN_KEY": "rk_abc"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Authorization: Bearer rk_abc" in shown.stdout.splitlines()
+
+
 def _request(words: list[str]) -> dict[str, Any]:
     """What a command line of ``curl`` asks for."""
     headers = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")

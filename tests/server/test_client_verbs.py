@@ -31,6 +31,7 @@ STRANGE: dict[str, list[Any]] = {
     "Sequence[float]": [[], [0.0], [1e308] * 3],
     "Sequence[Mapping[str, Any]]": [[], [{}], [{"messages": 7}], [{"id": "", "values": []}], [{"memory_id": "x"}]],
     "Iterable[Mapping[str, Any]]": [[], [{}], [{"type": "header"}], [{"id": "x", "messages": "y"}]],
+    "ExportLines": [[], [{}], [{"type": "header"}], [{"type": "header", "format": "retain-export", "version": 1}, {}]],
     "MessagesInput": ["", [], {}, [{}], [{"role": "ghost", "content": "x"}], {"content": [{"type": "image_url"}]}],
     "TranscriptInput": ["", [], {}, [{}], [{"content": "x", "timestamp": "then"}], [{"content": "x", "run_id": []}]],
 }

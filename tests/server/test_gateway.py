@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,6 @@ import openai
 import pytest
 
 from retain import Memory
-from retain.adapters.ledger.sqlite import SqliteLedger
-from retain.errors import StorageReadOnly
-from retain.ports.ledger import Work
 from retain.server.app import create_app
 from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Upstream, served
@@ -141,70 +137,6 @@ def test_models_and_embeddings_are_passed_on(gate: Gate) -> None:
     counted = gate.anthropic().messages.count_tokens(model="m", messages=[{"role": "user", "content": "hi"}])
     assert counted.input_tokens == 7
     assert client.embeddings.create(model="m", input="x", encoding_format="float").data[0].embedding == [0.5, 0.5]
-
-
-def test_a_receipt_tells_what_was_shown(gate: Gate) -> None:
-    client = gate.openai(user_id="alice")
-    gate.memory.add("I live in Oslo", user_id="alice")
-    raw = client.chat.completions.with_raw_response.create(
-        model="m", messages=[{"role": "user", "content": "Where do I live?"}]
-    )
-    receipt = gate.memory.receipt(raw.headers["x-retain-receipt"])
-    assert receipt is not None
-    assert len(receipt["chosen"]) == 1
-
-
-def test_the_account_is_kept_while_the_model_is_asked(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate.memory.add("I live in Oslo", user_id="alice")
-    asked_before: list[bool] = []
-
-    async def noted(self: SqliteLedger, work: Work[Any]) -> Any:
-        for _ in range(200):
-            if gate.upstream.seen:
-                break
-            await asyncio.sleep(0.05)
-        asked_before.append(bool(gate.upstream.seen))
-        return await self.write(work)
-
-    monkeypatch.setattr(SqliteLedger, "note", noted)
-    raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
-        model="m", messages=[{"role": "user", "content": "Where do I live?"}]
-    )
-    assert asked_before == [True]
-    assert gate.memory.receipt(raw.headers["x-retain-receipt"]) is not None
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_an_account_that_cannot_be_kept_is_not_promised(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch, *, stream: bool
-) -> None:
-    gate.memory.add("I live in Oslo", user_id="alice")
-
-    async def refused(self: SqliteLedger, work: Work[Any]) -> Any:
-        raise StorageReadOnly("the store may not be written")
-
-    monkeypatch.setattr(SqliteLedger, "note", refused)
-    raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
-        model="m", messages=[{"role": "user", "content": "Where do I live?"}], stream=stream
-    )
-    assert raw.headers["x-retain-receipt"] == "none"
-    assert "User lives in Oslo" in gate.sent
-
-
-def test_an_account_that_takes_long_holds_nobody_up(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate.memory.add("I live in Oslo", user_id="alice")
-    object.__setattr__(gate.app.state.retain.settings.gateway, "recall_ms", 300.0)
-
-    async def stuck(self: SqliteLedger, work: Work[Any]) -> Any:
-        await asyncio.sleep(600)
-
-    monkeypatch.setattr(SqliteLedger, "note", stuck)
-    raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
-        model="m", messages=[{"role": "user", "content": "Where do I live?"}], extra_headers={"x-memory": "extract-off"}
-    )
-    assert (raw.parse().choices[0].message.content, raw.headers["x-retain-receipt"]) == ("Noted.", "none")
-    for task in list(gate.app.state.retain.tasks._running):
-        task.get_loop().call_soon_threadsafe(task.cancel)
 
 
 @pytest.mark.req("P-27")

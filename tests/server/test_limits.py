@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -188,6 +189,35 @@ def test_a_body_that_is_too_large_is_refused_whether_or_not_it_says_so(*, chunke
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
         assert "server.body_bytes" in answer.json()["hint"]
         assert world.client.post("/v1/memories", json=SAID).status_code == 200
+
+
+MODEL_ROUTES = [
+    "/v1/chat/completions",
+    "/chat/completions/",
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/v1/responses",
+    "/v1/embeddings",
+    "/agents/nurse/run",
+]
+
+
+@pytest.mark.req("N-42")
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("path", MODEL_ROUTES)
+def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool) -> None:
+    def body(size: int) -> Any:
+        whole = json.dumps({"model": "nobody's", "messages": [{"role": "user", "content": "x" * size}]}).encode()
+        return iter([whole[:100], whole[100:]]) if chunked else whole
+
+    with World.of({**CONFIG, "server": {"body_bytes": 2_048}, "gateway": {"body_bytes": 8_192}}) as world:
+        world.run(world.app.state.retain.memory.save_agent, "nurse")
+        passed = world.client.post(path, content=body(4_000))
+        assert "no upstream runs the model" in passed.json()["detail"]
+        refused = world.client.post(path, content=body(9_000))
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        assert "gateway.body_bytes" in refused.json()["hint"]
+        assert world.client.post("/v1/memories", content=body(4_000)).status_code == 413
 
 
 def test_a_full_quota_is_forbidden_with_a_hint() -> None:

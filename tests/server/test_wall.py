@@ -67,6 +67,28 @@ def test_a_configured_page_may_ask_with_a_key_and_reads_the_answer(shared: World
     assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (403, False)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "authorization,content-type,x-stainless-lang,x-stainless-os,x-stainless-retry-count",
+        "anthropic-dangerous-direct-browser-access,anthropic-version,content-type,x-api-key",
+        "authorization,content-type,x-memory,x-retain-user,x-retain-session",
+        "authorization,content-type,idempotency-key,last-event-id,x-request-id",
+    ],
+)
+def test_a_configured_page_may_use_the_official_clients_and_reads_its_receipts(shared: World, sent: str) -> None:
+    wanted = {"Origin": PAGE, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": sent}
+    before = shared.anonymous().options("/v1/chat/completions", headers=wanted)
+    assert (before.status_code, before.headers["access-control-allow-origin"]) == (200, PAGE)
+    allowed = {name.strip() for name in before.headers["access-control-allow-headers"].lower().split(",")}
+    assert set(sent.split(",")) <= allowed
+    refused = shared.anonymous().options("/v1/chat/completions", headers={**wanted, "Origin": ELSEWHERE})
+    assert (refused.status_code, "access-control-allow-headers" in refused.headers) == (403, False)
+    answer = shared.client.get("/v1/me", headers={"Origin": PAGE})
+    assert "x-retain-receipt" in answer.headers["access-control-expose-headers"]
+    assert "access-control-allow-credentials" not in {*before.headers, *answer.headers}
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/nothing-here", "/openapi.json"])
 def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
     headers = shared.anonymous().get(path).headers

@@ -90,13 +90,14 @@ class Upstream:
 
     async def _responses(self, request: Request) -> Any:
         body, turn = await self._take(request)
+        number = 1 + len(self.turns)
         whole = {
-            "id": "r1",
+            "id": f"r{number}",
             "object": "response",
             "created_at": 1,
             "model": body["model"],
             "status": "completed",
-            "output": _items(turn),
+            "output": _items(turn, number),
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
@@ -182,9 +183,9 @@ def _message_events(whole: dict[str, Any]) -> Iterator[str]:
     yield _named({"type": "message_stop"})
 
 
-def _items(turn: Turn) -> list[dict[str, Any]]:
+def _items(turn: Turn, number: int) -> list[dict[str, Any]]:
     text = {"type": "output_text", "text": turn.text, "annotations": []}
-    said = {"type": "message", "id": "i1", "role": "assistant", "status": "completed", "content": [text]}
+    said = {"type": "message", "id": f"i{number}", "role": "assistant", "status": "completed", "content": [text]}
     calls = [
         {"type": "function_call", "id": f"f-{call}", "call_id": call, "name": name, "arguments": json.dumps(given)}
         for call, name, given in turn.calls

@@ -36,7 +36,7 @@ def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: s
 
 def injected(messages: Sequence[Mapping[str, Any]], stable: str, volatile: str, position: Position) -> Messages:
     """The messages with a block of memory in its place; as they were when there is nothing to put in."""
-    given = [dict(message) for message in messages]
+    given = [dict(message) if isinstance(message, Mapping) else message for message in messages]
     whole = "\n".join(part for part in (stable, volatile) if part)
     if not whole:
         return given
@@ -64,7 +64,7 @@ def _split(messages: Messages, stable: str, volatile: str) -> Messages:
 
 
 def _merged(messages: Messages, text: str) -> Messages:
-    if not messages or messages[0].get("role") != "system":
+    if not messages or _role(messages[0]) != "system":
         return [_system(text), *messages]
     return [{**messages[0], "content": _joined(messages[0].get("content"), text, first=False)}, *messages[1:]]
 
@@ -87,5 +87,10 @@ def _joined(content: Any, text: str, *, first: bool) -> Any:
 
 
 def _last_user(messages: Messages) -> int | None:
-    places = (at for at in range(len(messages) - 1, -1, -1) if messages[at].get("role") == "user")
+    places = (at for at in range(len(messages) - 1, -1, -1) if _role(messages[at]) == "user")
     return next(places, None)
+
+
+def _role(message: Any) -> Any:
+    """Whose message it is; something else may stand in a list too, and is for somebody else to judge."""
+    return message.get("role") if isinstance(message, Mapping) else None

@@ -6,16 +6,16 @@ loading everything would.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from retain.core.filters import Filters
+from retain.engine.asking import SearchRequest
 from retain.engine.learning import remember
-from retain.engine.moving import transfer
 from retain.engine.parts import Parts
-from retain.engine.recall import listing, read
-from retain.engine.requests import ContextRequest, IngestRequest, Progress
+from retain.engine.recall import listing
+from retain.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
 from retain.engine.storing import indexer, lifecycle, revise
 from retain.engine.storing.tally import write_down
 from retain.engine.tuning import tuned, tuned_for
@@ -23,11 +23,10 @@ from retain.engine.workshop import IN_BACKGROUND
 from retain.model.context import ContextPack
 from retain.model.scope import Scope
 
-if TYPE_CHECKING:
-    from retain.engine.recall.context import Kept
-
 P = ParamSpec("P")
 T = TypeVar("T")
+_CLOSING: Final = 10.0
+"""So many seconds closing waits for receipts at most."""
 
 
 class Engine:
@@ -39,9 +38,18 @@ class Engine:
         self._guest = False
 
     async def open(self) -> None:
-        """Open the store; harmless when it is open."""
+        """Open the store, and let what was shown until now be accounted for, so that no verb overtakes that."""
+        await self._begin()
+        await self.parts.late.settled(self.parts.io)
+
+    async def _begin(self) -> None:
+        """Open the store; harmless when it is open. The verbs of a chat wait for no account."""
         if not self._open:
             await self.parts.ledger.open()
+            if hasattr(self.parts.embedding.embedder, "known_as"):
+                from retain.engine.storing.same_model import introduce
+
+                await introduce(self.parts)
             self._open = True
             if not self._guest:
                 self._settle_in()
@@ -69,6 +77,11 @@ class Engine:
         await self.open()
         return await verb(self.parts, *args, **kwargs)
 
+    async def ask(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same on the way of a chat: who asks, and what holds for them, depends on no account of what was shown."""
+        await self._begin()
+        return await verb(self.parts, *args, **kwargs)
+
     def _shaped(self, answer: dict[str, Any]) -> Any:
         """The answer, or only its results for callers who are used to bare lists."""
         return answer["results"] if self.parts.policy.bare_lists else answer
@@ -83,7 +96,7 @@ class Engine:
 
     async def add(self, request: remember.AddRequest) -> Any:
         """See ``Memory.add``."""
-        await self.open()
+        await self._begin()
         with self.parts.workshop.call():
             answer = await remember.add(await tuned_for(self.parts, request), request)
             await self._meet([request.agent_id], answer)
@@ -105,27 +118,29 @@ class Engine:
         await self._meet([request.agent_id], answer)
         return answer
 
-    async def search(self, request: read.SearchRequest) -> Any:
+    async def search(self, request: SearchRequest) -> Any:
         """See ``Memory.search``."""
-        await self.open()
+        await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
+        from retain.engine.recall import read
+
         with self.parts.workshop.call():
             return self._shaped(await read.search(await tuned_for(self.parts, request), request))
 
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
-        await self.open()
+        await self._begin()
         from retain.engine.recall import context
 
         with self.parts.workshop.call():
             return await context.context(await tuned_for(self.parts, request), request)
 
-    async def shown(self, request: ContextRequest) -> tuple[ContextPack, Kept | None]:
-        """The same before its account is kept, for a service that has a model to ask meanwhile."""
-        await self.open()
-        from retain.engine.recall import context
+    async def shown(self, request: ContextRequest) -> ContextPack:
+        """The same for a service that has a model to ask: its account is kept behind the answer."""
+        await self._begin()
+        from retain.engine.shown import shown
 
         with self.parts.workshop.call():
-            return await context.shown(await tuned_for(self.parts, request), request)
+            return await shown(await tuned_for(self.parts, request), request)
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
@@ -148,6 +163,12 @@ class Engine:
         from retain.engine.recall import graph
 
         return await graph.edges_listed(self.parts, given, limit, offset)
+
+    def __reduce__(self) -> str:
+        """Say why not: whoever pickles a memory wants to hand it to another process."""
+        raise TypeError(
+            "a memory holds an open store and cannot be pickled: make one in each process, from its settings"
+        )
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """See ``Memory.get``."""
@@ -228,11 +249,15 @@ class Engine:
 
     def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """See ``Memory.export``."""
+        from retain.engine.moving import transfer
+
         return transfer.export(self, given)
 
-    async def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> dict[str, int]:
         """See ``Memory.load``."""
         await self.open()
+        from retain.engine.moving import transfer
+
         return await transfer.load(self.parts, records)
 
     async def check(self) -> dict[str, Any]:
@@ -244,6 +269,7 @@ class Engine:
         """See ``Memory.close``."""
         if self._guest:  # the store and its worker belong to whoever opened them
             return
+        await self.parts.late.closed(self.parts.io, _CLOSING)
         await self.parts.io.finish()
         await write_down(self.parts)
         await self.parts.ledger.close()

@@ -11,9 +11,11 @@ from zoneinfo import ZoneInfo
 from retain.core.fence import Fence
 from retain.engine.access.quotas import Meter
 from retain.engine.blocks import BlockCache
+from retain.engine.late_receipts import LateReceipts
 from retain.engine.storing.embedding import Embedding
 from retain.engine.storing.tally import Tally
 from retain.engine.tuning import Tunings
+from retain.engine.waiting import Waiting
 from retain.engine.watch import Watch
 from retain.engine.workshop import Workshop
 from retain.model.instant import Instant, instant
@@ -59,6 +61,8 @@ class Parts:
 
     watch: Watch = field(default_factory=Watch)
     tally: Tally = field(default_factory=Tally)
+    late: LateReceipts = field(default_factory=LateReceipts)
+    waiting: Waiting = field(default_factory=Waiting)
 
     @property
     def at_hand(self) -> bool:

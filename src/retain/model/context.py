@@ -79,19 +79,26 @@ class Receipt:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {**self._as_dict(), "dropped": tuple(map(_plain, self.dropped))}
+        return {
+            **self._as_dict(),
+            "chosen": tuple(map(_plain, self.chosen)),
+            "dropped": tuple(map(_plain, self.dropped)),
+        }
 
     def as_stored(self) -> dict[str, Any]:
-        """The same in less room: most of what is dropped is dropped for one reason."""
+        """The same in less room: names stand nowhere twice, and most of what is dropped is dropped for one reason."""
         runs = groupby(self.dropped, key=attrgetter("reason"))
-        return {**self._as_dict(), "dropped": [[reason, [one.id for one in some]] for reason, some in runs]}
+        return {
+            **self._as_dict(),
+            "chosen": list(map(_CHOSEN, self.chosen)),
+            "dropped": [[reason, [one.id for one in some]] for reason, some in runs],
+        }
 
     def _as_dict(self) -> dict[str, Any]:
         held = {name: getattr(self, name) for name in _RECEIPT}
         return {
             **held,
             "gate": asdict(self.gate),
-            "chosen": tuple(map(_plain, self.chosen)),
             "ms": dict(self.ms),
             "degraded": tuple(map(deepcopy, self.degraded)),
         }
@@ -101,7 +108,7 @@ class Receipt:
         """What ``as_dict`` or ``as_stored`` gave, also after a way through JSON."""
         inner = {
             "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
-            "chosen": tuple(Chosen(**one) for one in body["chosen"]),
+            "chosen": tuple(Chosen(**one) if isinstance(one, Mapping) else Chosen(*one) for one in body["chosen"]),
             "dropped": tuple(one for run in body["dropped"] for one in _dropped(run)),
             "degraded": tuple(body["degraded"]),
             "used": tuple(body["used"]) if body.get("used") is not None else None,
@@ -152,6 +159,7 @@ class ContextPack:
 
 
 _RECEIPT: Final = tuple(one.name for one in fields(Receipt))
+_CHOSEN: Final = attrgetter(*(one.name for one in fields(Chosen)))
 _PACK: Final = tuple(one.name for one in fields(ContextPack))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from retain.model.instant import Instant
 from retain.model.scope import Scope
+from retain.ports.erasure import Erased
 
 
 class Receipts(Protocol):
@@ -14,6 +15,14 @@ class Receipts(Protocol):
 
     async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
         """Keep a receipt."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Which of these are kept."""
+        ...
+
+    async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
+        """Who was erased since a moment: whoever keeps a receipt of before must leave theirs out."""
         ...
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:

@@ -97,8 +97,8 @@ class Doorkeeper:
     async def _looked_up(self, token: str) -> ApiKey | Recognised:
         engine = self._memory._engine  # noqa: SLF001 - recognising somebody is not a verb of the face
         if looks_like_one(token):
-            return await engine.run(accounts_tokens.authenticate, token)
-        return await engine.run(keys.authenticate, token)
+            return await engine.ask(accounts_tokens.authenticate, token)
+        return await engine.ask(keys.authenticate, token)
 
     def _holds(self, known: ApiKey | Recognised) -> bool:
         """Whether a token has not expired meanwhile."""
@@ -119,7 +119,7 @@ class Doorkeeper:
         if now - self._noted.get(key.id, -_NOTED_EVERY) < _NOTED_EVERY:
             return
         self._noted[key.id] = now
-        task = asyncio.create_task(self._memory._engine.run(keys.note_use, key))  # noqa: SLF001
+        task = asyncio.create_task(self._memory._engine.ask(keys.note_use, key))  # noqa: SLF001
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -77,7 +77,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     server = settings.server
     if server.origins:
         app.add_middleware(CORSMiddleware, **sharing(server.origins))
-    app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, body_bytes=server.body_bytes)
+    sizes = {"body_bytes": server.body_bytes, "model_bytes": settings.gateway.body_bytes}
+    app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, **sizes)
     app.add_middleware(Watcher, journal=app.state.journal)
     app.add_middleware(Envelope)
     return app

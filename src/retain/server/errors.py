@@ -91,7 +91,7 @@ def told(request: Request, error: errors.RetainError) -> JSONResponse:
 
 def install(app: FastAPI) -> None:
     """Let an application answer every error in this way."""
-    app.add_exception_handler(errors.RetainError, _ours)
+    app.add_exception_handler(errors.RetainError, failed)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     for kind in _UNHOLDABLE:
@@ -99,7 +99,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-async def _ours(request: Request, error: Exception) -> JSONResponse:
+async def failed(request: Request, error: Exception) -> JSONResponse:
+    """The answer for one of our own errors, after it was logged."""
     if not isinstance(error, errors.RetainError):
         return await _unforeseen(request, error)
     if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:

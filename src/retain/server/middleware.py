@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,6 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retain.server.errors import problem
 
+_MODELS: Final = re.compile(
+    r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/[^/]+/run"
+)
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SAFE: Final = {
@@ -59,27 +63,33 @@ class Envelope:
 
 
 class Wall:
-    """Refuses names we do not answer to (rebinding), pages that may not ask (forgery), and bodies too large."""
+    """Refuses names we do not answer to (rebinding), pages that may not ask (forgery), and bodies too large.
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], body_bytes: int) -> None:
+    What goes on to a model may be larger than what is ours: it holds pictures.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], body_bytes: int, model_bytes: int
+    ) -> None:
         self._app = app
         self._hosts = _LOCAL | {host.lower() for host in hosts}
         self._any_host = "*" in hosts
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
-        self._most = body_bytes
+        self._ours = _Size(body_bytes, "server.body_bytes")
+        self._models = _Size(model_bytes, "gateway.body_bytes")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless something is wrong with it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refused = self._refused(headers)
+        headers, size = Headers(scope=scope), self._size(scope)
+        refused = self._refused(headers, size)
         if refused is not None:
             status, message, code, hint = refused
             await problem(Request(scope), status, message, code=code, hint=hint)(scope, receive, send)
             return
-        counted = _Counted(receive, self._most)
+        counted = _Counted(receive, size.most)
         begun = False
 
         async def answered(message: Message) -> None:
@@ -93,10 +103,14 @@ class Wall:
             await self._app(scope, counted, answered)
         except _TooLong:
             if not begun:
-                answer = problem(Request(scope), 413, "the request is too large", code="too_large", hint=self._hint())
+                answer = problem(Request(scope), 413, "the request is too large", code="too_large", hint=size.hint)
                 await answer(scope, receive, send)
 
-    def _refused(self, headers: Headers) -> tuple[int, str, str, str] | None:
+    def _size(self, scope: Scope) -> _Size:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        return self._models if _MODELS.fullmatch(path) else self._ours
+
+    def _refused(self, headers: Headers, size: _Size) -> tuple[int, str, str, str] | None:
         host = _name(headers.get("host", ""))
         if host is None or (not self._any_host and host not in self._hosts):
             return 400, "this service does not answer to that name", "unknown_host", "add it to server.hosts"
@@ -104,28 +118,41 @@ class Wall:
         if origin and origin not in self._origins and not _same(origin, headers.get("host", "")):
             return 403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins"
         length = headers.get("content-length", "")
-        if length and not _is_within(length, self._most):
-            return 413, "the request is too large", "too_large", self._hint()
+        if length and not _is_within(length, size.most):
+            return 413, "the request is too large", "too_large", size.hint
         return None
 
-    def _hint(self) -> str:
-        return f"at most {self._most:,} bytes; server.body_bytes changes that"
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How large a request may be, and what says so."""
+
+    most: int
+    setting: str
+
+    @property
+    def hint(self) -> str:
+        return f"at most {self.most:,} bytes; {self.setting} changes that"
 
 
 def sharing(origins: Sequence[str]) -> dict[str, Any]:
-    """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie."""
+    """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie.
+
+    Any header may come along, for clients in a page send some of their own.
+    """
     return {
         "allow_origins": [origin.rstrip("/").lower() for origin in origins],
         "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-        "allow_headers": [
-            "authorization",
-            "content-type",
-            "idempotency-key",
-            "last-event-id",
-            "x-api-key",
+        "allow_headers": ["*"],
+        "expose_headers": [
+            "request-id",
+            "retry-after",
+            "retry-after-ms",
             "x-request-id",
+            "x-retain-receipt",
+            "x-should-retry",
+            "x-upstream-request-id",
         ],
-        "expose_headers": ["retry-after", "x-request-id"],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from retain.core.capability import SystemRole
 from retain.core.dialects.anthropic_tools import MessageTools
 from retain.core.dialects.base import Block, Body, Heard, Said, text_of
+from retain.core.dialects.tooling import listed, table
 from retain.core.inject import Position
 
 # Coding agents put notes of their own among the words of the user, in these marks.
@@ -36,11 +37,18 @@ class Messages:
         content = None if at is None else _own(body["messages"][at].get("content"))
         return [{"role": "user", "content": content}] if content else []
 
+    def goes_on(self, body: Body) -> bool:
+        """Results of tools in a message after the last words of the user."""
+        at = _last_user(body)
+        since = [] if at is None else body["messages"][at + 1 :]
+        parts = (part for one in since if isinstance(one, Mapping) for part in listed(one.get("content")))
+        return any(isinstance(part, Mapping) and _is_tool(part) for part in parts)
+
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
         """What is stable in front of the system prompt, what changes before the words of the last user message."""
         if not isinstance(body.get("messages"), list) or not block.whole:
             return dict(body)
-        if block.system is SystemRole.NO:
+        if block.system is SystemRole.NO or not isinstance(body.get("system"), str | list | None):
             return _no_system(body, block)
         match block.position:
             case Position.SYSTEM_FIRST:
@@ -57,16 +65,15 @@ class Messages:
 
     def whole(self, reply: Body) -> Heard:
         """The text blocks of an answer."""
-        return Heard([text_of(reply.get("content"))], dict(reply.get("usage") or {}), finished=True)
+        return Heard([text_of(reply.get("content"))], dict(table(reply.get("usage"))), finished=True)
 
     def piece(self, heard: Heard, event: Body) -> None:
         """Take the next event."""
         kind = event.get("type")
         if kind == "content_block_delta":
-            heard.text.append(str((event.get("delta") or {}).get("text") or ""))
+            heard.text.append(text_of(table(event.get("delta")).get("text")))
         elif kind in ("message_start", "message_delta"):
-            usage = event.get("usage") or (event.get("message") or {}).get("usage")
-            heard.usage.update(usage or {})
+            heard.usage.update(table(event.get("usage") or table(event.get("message")).get("usage")))
         elif kind == "message_stop":
             heard.finished = True
 
@@ -86,9 +93,9 @@ class Messages:
         nothing = {"delta": {"stop_reason": None, "stop_sequence": None}, "usage": {"output_tokens": 0}}
         return "message_delta", {"type": "message_delta", **nothing, "memories": memories}
 
-    def broken(self, message: str) -> Said:
+    def broken(self, message: str, error: Body) -> Said:
         """An error."""
-        return "error", {"type": "error", "error": {"type": "api_error", "message": message}}
+        return "error", {"type": "error", "error": {"type": "api_error", "message": message, **error}}
 
 
 def _last_user(body: Body) -> int | None:

@@ -6,15 +6,26 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from retain.core.dialects.tooling import Body, Call, Json, Tool, arguments_of, listed, mappings, with_sum
+from retain.core.dialects.tooling import (
+    Begun,
+    Body,
+    Call,
+    Json,
+    Ours,
+    Tool,
+    arguments_of,
+    listed,
+    mappings,
+    number,
+    table,
+    with_sum,
+)
 
 _GROWING: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
 class MessageTools:
     """See ``retain.core.dialects.tooling.Tooling``."""
-
-    speaks_early: Final = True
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice."""
@@ -52,32 +63,46 @@ class MessageTools:
         for event in events:
             match event.get("type"):
                 case "message_start":
-                    message = {**message, **(event.get("message") or {})}
+                    message = {**message, **table(event.get("message"))}
                 case "content_block_start":
-                    blocks[int(event.get("index") or 0)] = dict(event.get("content_block") or {})
+                    blocks[number(event.get("index"))] = dict(table(event.get("content_block")))
                 case "content_block_delta":
-                    _grow(blocks.setdefault(int(event.get("index") or 0), {}), event.get("delta") or {})
+                    _grow(blocks.setdefault(number(event.get("index")), {}), table(event.get("delta")))
                 case "message_delta":
-                    message |= event.get("delta") or {}
-                    message["usage"] = {**(message.get("usage") or {}), **(event.get("usage") or {})}
+                    message |= table(event.get("delta"))
+                    message["usage"] = {**table(message.get("usage")), **table(event.get("usage"))}
         return {**message, "content": [_closed(blocks[at]) for at in sorted(blocks)]}
 
-    def begins(self, event: Body) -> tuple[int, str] | None:
+    def begins(self, event: Body) -> list[tuple[int, str]]:
         """A block that calls a tool."""
-        block = event.get("content_block")
-        if not isinstance(block, Mapping) or block.get("type") != "tool_use":
-            return None
-        return int(event.get("index") or 0), str(block.get("name") or "")
+        block = table(event.get("content_block"))
+        return [(number(event.get("index")), str(block.get("name") or ""))] if block.get("type") == "tool_use" else []
 
-    def place(self, event: Body) -> int | None:
-        """The number of the block."""
-        return int(event["index"]) if isinstance(event.get("index"), int) else None
+    def spared(self, reply: Body, name: str) -> Json:
+        """The content without them; if they were all it called, it has come to its end."""
+        kept = [one for one in listed(reply.get("content")) if not _calls(one, name)]
+        changed = {**reply, "content": kept}
+        return changed if any(_calls(one) for one in kept) else _ended(changed)
 
-    def resumed(self, event: Body, shift: int) -> Json | None:
+    def freed(self, event: Body, ours: Ours) -> Json | None:
+        """Without these blocks, the others counted without them."""
+        if event.get("type") == "message_delta" and ours.alone:
+            return {**event, "delta": _ended(table(event.get("delta")))}
+        place = event.get("index")
+        if not isinstance(place, int):
+            return dict(event)
+        return None if place in ours.places else {**event, "index": ours.moved(place)}
+
+    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:  # noqa: ARG002 - blocks are counted
+        """So many blocks."""
+        return Begun(begun.places + place)
+
+    def resumed(self, event: Body, begun: Begun) -> Json | None:
         """The message has begun already, and its blocks are counted on."""
         if event.get("type") == "message_start":
             return None
-        return {**event, "index": event["index"] + shift} if isinstance(event.get("index"), int) else dict(event)
+        place = event.get("index")
+        return {**event, "index": place + begun.places} if isinstance(place, int) else dict(event)
 
     def with_usage(self, message: Body, spent: Body) -> Json:
         """It stands at the top, in whole answers and in the event before the last; at the beginning in the message."""
@@ -89,22 +114,33 @@ class MessageTools:
 
 def _told_again(spent: Body, event: Body) -> Json:
     """What the event before the last counts; the rest was told at the beginning."""
-    return {name: value for name, value in spent.items() if name in (event.get("usage") or {})}
+    return {name: value for name, value in spent.items() if name in table(event.get("usage"))}
+
+
+def _calls(block: Any, name: str = "") -> bool:
+    """Whether a block calls a tool: this one, or any."""
+    return isinstance(block, Mapping) and block.get("type") == "tool_use" and (not name or block.get("name") == name)
+
+
+def _ended(message: Json) -> Json:
+    """A message that called nothing but our tool, and so nothing."""
+    return {**message, "stop_reason": "end_turn"} if message.get("stop_reason") == "tool_use" else message
 
 
 def _grow(block: Json, delta: Body) -> None:
     """Add a piece to its block."""
     kind = str(delta.get("type"))
     if kind == "input_json_delta":
-        block["input"] = (block["input"] if isinstance(block.get("input"), str) else "") + str(delta["partial_json"])
+        before = block["input"] if isinstance(block.get("input"), str) else ""
+        block["input"] = before + str(delta.get("partial_json") or "")
     elif (name := _GROWING.get(kind)) is not None:
         block[name] = str(block.get(name) or "") + str(delta.get(name) or "")
 
 
 def _closed(block: Json) -> Json:
-    """A block as a whole answer has it: what a tool is given is no text there."""
+    """A block as a whole answer has it: what a tool is given, whoever runs it, is no text there."""
     given: Any = block.get("input")
-    if block.get("type") != "tool_use" or not isinstance(given, str):
+    if not isinstance(given, str):
         return block
     try:
         return {**block, "input": json.loads(given or "{}")}

@@ -58,7 +58,7 @@ class Heard:
     @property
     def said(self) -> str:
         """The words of the answer."""
-        return "".join(self.text)
+        return str(readable("".join(self.text)))
 
 
 class Dialect(Protocol):
@@ -86,6 +86,10 @@ class Dialect(Protocol):
         """What the user said last, in the form ``Memory.add`` takes; empty when it was nobody's turn but a tool's."""
         ...
 
+    def goes_on(self, body: Body) -> bool:
+        """Whether a tool has answered since the user spoke: then those words have come before, in another request."""
+        ...
+
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
         """The request with a block in its place."""
         ...
@@ -110,8 +114,8 @@ class Dialect(Protocol):
         """An event that says what was shown, before the one that closes. Every client has to be able to read on."""
         ...
 
-    def broken(self, message: str) -> Said:
-        """An event that says that the answer ends here, and why."""
+    def broken(self, message: str, error: Body) -> Said:
+        """An event that says that the answer ends here, and why; ``error`` is what an upstream said about it itself."""
         ...
 
 
@@ -121,6 +125,27 @@ def is_chore(text: str) -> bool:
     Open WebUI sends such requests under the user's name after every chat.
     """
     return _QUOTED_CHAT.search(text) is not None
+
+
+def readable(value: Any) -> Any:
+    """Text, or what holds it, in whole characters.
+
+    Halves of one that came one after the other are joined; half a character alone becomes the sign for what cannot be
+    read.
+    """
+    if isinstance(value, str):
+        return value if _is_whole(value) else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [readable(one) for one in value]
+    return {name: readable(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def text_of(content: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, Final
 
 from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, Said, is_chore, text_of
 from retain.core.dialects.chat_tools import ChatTools
+from retain.core.dialects.tooling import mappings, table
 from retain.core.inject import Position, injected
 
 _MARK: Final = "[DONE]"
@@ -35,6 +37,11 @@ class Chat:
             return []
         return [{"role": "user", "content": last["content"]}]
 
+    def goes_on(self, body: Body) -> bool:
+        """A message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
+        roles = (one.get("role") for one in reversed(mappings(body.get("messages"))))
+        return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
+
     def _last(self, body: Body) -> Mapping[str, Any] | None:
         given = body.get("messages")
         if not isinstance(given, list):
@@ -52,17 +59,17 @@ class Chat:
 
     def whole(self, reply: Body) -> Heard:
         """The first choice's words."""
-        heard = Heard(usage=dict(reply.get("usage") or {}), finished=True)
-        for choice in (reply.get("choices") or [])[:1]:
-            heard.text.append(text_of((choice.get("message") or {}).get("content")))
+        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True)
+        for choice in mappings(reply.get("choices"))[:1]:
+            heard.text.append(text_of(table(choice.get("message")).get("content")))
         return heard
 
     def piece(self, heard: Heard, event: Body) -> None:
         """Take the next chunk."""
-        heard.usage = dict(event.get("usage") or heard.usage)
-        for choice in event.get("choices") or []:
-            if isinstance(choice, Mapping) and choice.get("index", 0) == 0:
-                heard.text.append(text_of((choice.get("delta") or {}).get("content")))
+        heard.usage = dict(table(event.get("usage")) or heard.usage)
+        for choice in mappings(event.get("choices")):
+            if choice.get("index", 0) == 0:
+                heard.text.append(text_of(table(choice.get("delta")).get("content")))
                 heard.finished = heard.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
@@ -75,9 +82,9 @@ class Chat:
         """A chunk without choices, as the one that tells the usage."""
         return "", {"id": "retain", "object": "chat.completion.chunk", "choices": [], "memories": memories}
 
-    def broken(self, message: str) -> Said:
+    def broken(self, message: str, error: Body) -> Said:
         """A chunk with an error."""
-        return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut"}}
+        return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut", **error}}
 
 
 def _placed(messages: list[Any], block: Block) -> list[Any]:

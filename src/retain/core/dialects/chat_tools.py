@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from retain.core.dialects.tooling import Body, Call, Json, Tool, arguments_of, listed, mappings, with_sum
+from retain.core.dialects.tooling import (
+    Begun,
+    Body,
+    Call,
+    Json,
+    Ours,
+    Tool,
+    arguments_of,
+    listed,
+    mappings,
+    number,
+    table,
+    with_sum,
+)
+
+_CALLED: Final = "tool_calls"
 
 
 class ChatTools:
     """See ``retain.core.dialects.tooling.Tooling``."""
-
-    speaks_early: Final = True
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice, wants several answers, or speaks of functions in the old way."""
@@ -52,28 +65,43 @@ class ChatTools:
         calls: dict[int, Json] = {}
         usage: Any = None
         for event in events:
-            usage = event.get("usage") or usage
+            usage = table(event.get("usage")) or usage
             for delta in _deltas(event):
                 text.append(delta["content"] if isinstance(delta.get("content"), str) else "")
-                for piece in mappings(delta.get("tool_calls")):
-                    _grow(calls, piece)
+                for place, piece in _pieces(delta):
+                    _grow(calls, place, piece)
         message: Json = {"role": "assistant", "content": "".join(text) or None}
         message |= {"tool_calls": [calls[at] for at in sorted(calls)]} if calls else {}
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
-    def begins(self, event: Body) -> tuple[int, str] | None:
-        """The first piece of a call holds the name."""
-        pieces = [piece for delta in _deltas(event) for piece in mappings(delta.get("tool_calls"))]
-        return next(((int(one.get("index") or 0), _name(one)) for one in pieces if _name(one)), None)
+    def begins(self, event: Body) -> list[tuple[int, str]]:
+        """The first piece of a call holds the name; a chunk may hold pieces of several."""
+        return [(place, _name(one)) for delta in _deltas(event) for place, one in _pieces(delta) if _name(one)]
 
-    def place(self, event: Body) -> int | None:
-        """The number of the call."""
-        pieces = [piece for delta in _deltas(event) for piece in mappings(delta.get("tool_calls"))]
-        return int(pieces[0].get("index") or 0) if pieces else None
+    def spared(self, reply: Body, name: str) -> Json:
+        """The first choice without them; if they were all it called, it has come to its end."""
+        message, choices = _message(reply), mappings(reply.get("choices"))
+        others = [one for one in mappings(message.get("tool_calls")) if _name(one) != name]
+        said = {key: value for key, value in message.items() if key != "tool_calls" or others}
+        changed = {**choices[0], "message": said | ({"tool_calls": others} if others else {})}
+        return {**reply, "choices": [changed if others else _ended(changed), *choices[1:]]}
 
-    def resumed(self, event: Body, shift: int) -> Json | None:  # noqa: ARG002 - chunks stand in no order
+    def freed(self, event: Body, ours: Ours) -> Json | None:
+        """Chunks without the pieces of these calls, the others counted without them."""
+        choices = [_freed(one, ours) if one.get("index", 0) == 0 else one for one in mappings(event.get("choices"))]
+        left = [one for one in choices if one is not None]
+        if not choices:
+            return dict(event)
+        return {**event, "choices": left} if left else None
+
+    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:  # noqa: ARG002 - in no order
         """Chunks follow each other, from whichever answer."""
-        return dict(event)
+        return begun
+
+    def resumed(self, event: Body, begun: Begun) -> Json | None:  # noqa: ARG002 - chunks stand in no order
+        """Whose message it is was said at its beginning."""
+        choices = [_without_role(one) for one in mappings(event.get("choices"))]
+        return {**event, "choices": choices} if choices else dict(event)
 
     def with_usage(self, message: Body, spent: Body) -> Json:
         """It stands at the top, in whole answers and in the last chunk."""
@@ -96,10 +124,38 @@ def _name(call: Body) -> str:
     return str(function.get("name") or "") if isinstance(function, Mapping) else ""
 
 
-def _grow(calls: dict[int, Json], piece: Body) -> None:
+def _pieces(delta: Body) -> list[tuple[int, Json]]:
+    """The pieces of calls in a chunk, by the number of the call; who does not number them has them in order."""
+    return [(number(one.get("index"), at), one) for at, one in enumerate(mappings(delta.get("tool_calls")))]
+
+
+def _freed(choice: Json, ours: Ours) -> Json | None:
+    """A choice of a chunk without the pieces of our calls; None when there was nothing else in it."""
+    ended, delta = _ended(choice) if ours.alone else choice, table(choice.get("delta"))
+    if "tool_calls" not in delta:
+        return ended
+    pieces = [{**one, "index": ours.moved(at)} for at, one in _pieces(delta) if at not in ours.places]
+    rest = {name: value for name, value in delta.items() if name != "tool_calls"}
+    if not (pieces or rest.get("role") or rest.get("content") or choice.get("finish_reason")):
+        return None
+    return {**ended, "delta": rest | ({"tool_calls": pieces} if pieces else {})}
+
+
+def _ended(choice: Json) -> Json:
+    """A choice that called nothing but our tool, and so nothing."""
+    return {**choice, "finish_reason": "stop"} if choice.get("finish_reason") == _CALLED else choice
+
+
+def _without_role(choice: Json) -> Json:
+    delta = table(choice.get("delta"))
+    rest = {name: value for name, value in delta.items() if name != "role"}
+    return {**choice, "delta": rest} if "role" in delta else choice
+
+
+def _grow(calls: dict[int, Json], at: int, piece: Body) -> None:
     """Add a piece to its call."""
-    at, function = int(piece.get("index") or 0), piece.get("function") or {}
+    function = table(piece.get("function"))
     call = calls.setdefault(at, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
     call["id"] = piece.get("id") or call["id"]
     call["function"]["name"] = function.get("name") or call["function"]["name"]
-    call["function"]["arguments"] += function.get("arguments") or ""
+    call["function"]["arguments"] += str(function.get("arguments") or "")

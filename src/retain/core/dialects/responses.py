@@ -8,6 +8,7 @@ from typing import Any, Final
 from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.dialects.responses_tools import ResponseTools
+from retain.core.dialects.tooling import listed, mappings, table
 from retain.core.inject import Position
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
@@ -41,11 +42,18 @@ class Responses:
         content = None if at is None else given[at].get("content")  # type: ignore[index]  # it has a place
         return [{"role": "user", "content": content}] if content else []
 
+    def goes_on(self, body: Body) -> bool:
+        """What a tool gave back, after the last words of the user."""
+        given = body.get("input")
+        at = _last_user(given)
+        since = mappings(listed(given)[0 if at is None else at + 1 :])
+        return any(str(one.get("type")).endswith("_output") for one in since)
+
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
         """What is stable in the instructions, what changes before the last words of the user."""
         if not block.whole:
             return dict(body)
-        if block.system is SystemRole.NO:
+        if block.system is SystemRole.NO or not isinstance(body.get("instructions"), str | None):
             return _no_system(body, block)
         if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
             first = block.position is Position.SYSTEM_FIRST
@@ -59,9 +67,9 @@ class Responses:
 
     def whole(self, reply: Body) -> Heard:
         """The text of an answer's messages."""
-        heard = Heard(usage=dict(reply.get("usage") or {}), finished=True)
-        for item in reply.get("output") or []:
-            if isinstance(item, Mapping) and item.get("type") == "message":
+        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True)
+        for item in mappings(reply.get("output")):
+            if item.get("type") == "message":
                 heard.text.append(text_of(item.get("content")))
         return heard
 
@@ -69,10 +77,10 @@ class Responses:
         """Take the next event."""
         kind = str(event.get("type") or "")
         if kind == "response.output_text.delta":
-            heard.text.append(str(event.get("delta") or ""))
+            heard.text.append(text_of(event.get("delta")))
         elif kind in _ENDS:
             heard.finished = kind == "response.completed"
-            heard.usage = dict((event.get("response") or {}).get("usage") or {})
+            heard.usage = dict(table(table(event.get("response")).get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""
@@ -85,10 +93,10 @@ class Responses:
         number = closing.get("sequence_number", 0)
         return "retain.memories", {"type": "retain.memories", "sequence_number": number, "memories": memories}
 
-    def broken(self, message: str) -> Said:
-        """An error."""
-        told = {"type": "error", "code": "upstream_cut", "message": message, "param": None, "sequence_number": 0}
-        return "error", told
+    def broken(self, message: str, error: Body) -> Said:
+        """An error, whose type is a word for the event."""
+        told = {"code": "upstream_cut", "message": message, "param": None, **error}
+        return "error", {**told, "type": "error", "sequence_number": 0}
 
 
 def _no_system(body: Body, block: Block) -> dict[str, Any]:
@@ -120,6 +128,6 @@ def _prefixed(given: Any, text: str) -> Any:
     return [*given[:at], {**given[at], "content": joined}, *given[at + 1 :]]
 
 
-def _joined(given: Any, text: str, *, first: bool) -> str:
-    said = given if isinstance(given, str) else ""
+def _joined(given: str | None, text: str, *, first: bool) -> str:
+    said = given or ""
     return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 Body: TypeAlias = Mapping[str, Any]
@@ -33,13 +33,34 @@ class Call:
     arguments: Json | None
 
 
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """The calls of our own in an answer that a caller gets: by what name, in which places, and whether alone there."""
+
+    name: str
+    places: frozenset[int]
+    alone: bool
+
+    def moved(self, place: int) -> int:
+        """Where something stands when they are gone."""
+        return place - sum(one < place for one in self.places)
+
+
+@dataclass(slots=True)
+class Begun:
+    """What a caller has of an answer that goes on in another round: so many blocks or items, and so many events.
+
+    ``items`` and ``id`` are what the end of an answer tells once more, where it does so.
+    """
+
+    places: int = 0
+    events: int = 0
+    items: list[Json] = field(default_factory=list)
+    id: Any = None
+
+
 class Tooling(Protocol):
     """How one dialect speaks of tools."""
-
-    @property
-    def speaks_early(self) -> bool:
-        """Whether an answer that has begun to speak may go on in another round."""
-        ...
 
     def free(self, body: Body, name: str) -> bool:
         """Whether a tool may be added: the caller has none of that name and leaves the choice to the model."""
@@ -61,15 +82,23 @@ class Tooling(Protocol):
         """The whole answer that the events of a stream tell."""
         ...
 
-    def begins(self, event: Body) -> tuple[int, str] | None:
-        """The place and the name of the tool whose call begins with this event."""
+    def begins(self, event: Body) -> list[tuple[int, str]]:
+        """The places and the names of the tools whose calls begin with this event."""
         ...
 
-    def place(self, event: Body) -> int | None:
-        """The place of the call that this event goes on with."""
+    def spared(self, reply: Body, name: str) -> Json:
+        """A whole answer without the calls of a tool."""
         ...
 
-    def resumed(self, event: Body, shift: int) -> Json | None:
+    def freed(self, event: Body, ours: Ours) -> Json | None:
+        """An event without our calls; None when there is nothing else in it."""
+        ...
+
+    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:
+        """What a caller has after a round that ends, for them, at the call in this place."""
+        ...
+
+    def resumed(self, event: Body, begun: Begun) -> Json | None:
         """An event of another round as a part of the answer that has begun; None when it has no place there."""
         ...
 
@@ -109,6 +138,16 @@ def arguments_of(text: Any) -> Json | None:
 def listed(value: Any) -> list[Any]:
     """A list, or an empty one."""
     return list(value) if isinstance(value, list) else []
+
+
+def table(value: Any) -> Json:
+    """A table, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def number(value: Any, other: int = 0) -> int:
+    """A whole number, or another one."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else other
 
 
 def mappings(value: Any) -> list[Json]:

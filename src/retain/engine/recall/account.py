@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache, partial
+from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
 from retain.core.planner import OVER_CAP, Plan
 from retain.core.redact import Action, RedactPolicy, redact
 from retain.engine.parts import Parts
 from retain.engine.recall.surface import Material
-from retain.errors import StorageError
+from retain.errors import RetainError, StorageError
 from retain.model.context import ContextPack, Receipt
 from retain.model.ids import new_id
 from retain.model.instant import instant, moment
@@ -52,46 +55,81 @@ def packed(asked: Asked, planned: Plan) -> ContextPack:
     )
 
 
-async def accounted(parts: Parts, asked: Asked, pack: ContextPack, found: Material, planned: Plan) -> ContextPack:
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What there is to keep of a block: what it was made of, and under which key it is given again."""
+
+    parts: Parts
+    asked: Asked
+    pack: ContextPack
+    found: Material
+    planned: Plan
+    key: tuple[object, ...] | None = None
+
+    def tell(self) -> None:
+        """Log that a block was made, and tell those who watch how long its steps took."""
+        watch, asked, chosen = self.parts.watch, self.asked, self.planned.chosen
+        watch.laps("context", asked.ms)
+        watch.gated(str(asked.gate.route))
+        tell("complete", asked, count=len(chosen), tier=_tier(self.parts, asked))
+        if log.isEnabledFor(DEBUG):
+            log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in chosen]))
+
+    def uses(self) -> Iterator[tuple[int, Scope]]:
+        """The versions that are shown, and whose."""
+        for one in self.planned.chosen:
+            row = self.found.rows[one.id]
+            yield row.record.seq, row.link.scope
+
+    def receipt(self) -> Receipt:
+        """The receipt."""
+        asked, planned, scope = self.asked, self.planned, self.asked.scope
+        return Receipt(
+            id=self.pack.receipt_id,
+            created_at=asked.now,
+            query=redact(asked.query, _masking(self.parts.policy.curation.redact)).text[:_QUERY_CHARS],
+            gate=asked.gate,
+            budget=asked.budget,
+            tokens=planned.tokens,
+            considered=len(planned.chosen) + len(planned.dropped) + len(self.found.dropped) + len(asked.left_out),
+            user_id=scope.user_id or None,
+            agent_id=scope.agent_id or None,
+            run_id=scope.run_id or None,
+            chosen=planned.chosen,
+            dropped=(*self.found.dropped, *planned.dropped, *asked.left_out),
+            ms=dict(asked.ms),
+            degraded=tuple(asked.degraded),
+        )
+
+
+async def accounted(account: Account) -> ContextPack:
     """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
-    parts.watch.laps("context", asked.ms)
-    parts.watch.gated(str(asked.gate.route))
-    tell("complete", asked, count=len(planned.chosen), tier=_tier(parts, asked))
-    log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in planned.chosen]))
-    given = _receipt(parts, asked, pack, found, planned)
+    account.tell()
     try:
-        await parts.ledger.note(partial(_recorded, parts=parts, scope=asked.scope, given=given, found=found))
+        await account.parts.ledger.note(partial(recorded, accounts=[account]))
     except StorageError as error:
-        return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
-    return pack
+        return unkept(account.pack, error)
+    return account.pack
 
 
-async def _recorded(tx: Tx, *, parts: Parts, scope: Scope, given: Receipt, found: Material) -> None:
-    policy = parts.policy.retrieval
-    shown = [found.rows[one.id] for one in given.chosen]
-    await tx.links.used([(one.record.seq, one.link.scope) for one in shown], given.created_at)
-    await tx.receipts.put(scope, given.id, given.as_stored(), given.created_at)
-    oldest = instant(moment(given.created_at) - timedelta(days=policy.receipt_days))
+def unkept(pack: ContextPack, error: RetainError) -> ContextPack:
+    """A block whose account could not be kept."""
+    return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
+
+
+async def recorded(tx: Tx, accounts: Sequence[Account]) -> None:
+    """Write the receipts of one tenant and count the uses, each once, however many are counted at a time."""
+    scope, policy = accounts[-1].asked.scope, accounts[-1].parts.policy.retrieval
+    last = max(one.asked.now for one in accounts)
+    counted = Counter(use for one in accounts for use in set(one.uses()))
+    while counted:
+        await tx.links.used(counted, last)
+        counted -= Counter(dict.fromkeys(counted, 1))
+    for one in accounts:
+        given = one.receipt()
+        await tx.receipts.put(one.asked.scope, given.id, given.as_stored(), given.created_at)
+    oldest = instant(moment(last) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
-
-
-def _receipt(parts: Parts, asked: Asked, pack: ContextPack, found: Material, planned: Plan) -> Receipt:
-    return Receipt(
-        id=pack.receipt_id,
-        created_at=asked.now,
-        query=redact(asked.query, _masking(parts.policy.curation.redact)).text[:_QUERY_CHARS],
-        gate=asked.gate,
-        budget=asked.budget,
-        tokens=planned.tokens,
-        considered=len(planned.chosen) + len(planned.dropped) + len(found.dropped) + len(asked.left_out),
-        user_id=asked.scope.user_id or None,
-        agent_id=asked.scope.agent_id or None,
-        run_id=asked.scope.run_id or None,
-        chosen=planned.chosen,
-        dropped=(*found.dropped, *planned.dropped, *asked.left_out),
-        ms=dict(asked.ms),
-        degraded=tuple(asked.degraded),
-    )
 
 
 @lru_cache(maxsize=16)

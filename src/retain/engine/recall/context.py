@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from retain.core.analyze import query_terms
 from retain.core.check import checked_text
@@ -18,7 +18,7 @@ from retain.core.planner import Plan, plan
 from retain.engine.access.pause import not_shown
 from retain.engine.asking import EVERYBODY
 from retain.engine.parts import Parts
-from retain.engine.recall.account import accounted, packed, tell
+from retain.engine.recall.account import Account, accounted, packed, tell
 from retain.engine.recall.context_hits import find
 from retain.engine.recall.fencing import fence_of
 from retain.engine.recall.gating import gate
@@ -36,10 +36,6 @@ from retain.ports.glance import seen
 
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
-
-
-Kept: TypeAlias = Callable[[], Coroutine[Any, Any, ContextPack]]
-"""Keeps the account of a block, and gives the block with what became of that."""
 
 
 @dataclass(slots=True)
@@ -77,31 +73,32 @@ class Asked:
 
 async def context(parts: Parts, request: ContextRequest) -> ContextPack:
     """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
-    pack, kept = await shown(parts, request)
-    return pack if kept is None else await kept()
+    pack, account = await answered(parts, request)
+    return pack if account is None else held(account, await accounted(account))
 
 
-async def shown(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Kept | None]:
-    """The same, and what is left to do: to keep the account of it, for somebody who has other things to do first."""
+async def answered(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
+    """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
     asked = check(parts, request)
     if reason := not_shown(parts):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
     if asked.budget == 0:
         return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
     look = partial(_looked, parts, asked)
-    key, held = await (look() if asked.mode is GateMode.LLM else parts.together(look))
-    if isinstance(held, ContextPack):
-        return held, None
-    found, planned = held
+    key, known = await (look() if asked.mode is GateMode.LLM else parts.together(look))
+    if isinstance(known, ContextPack):
+        return known, None
+    found, planned = known
     pack = packed(asked, planned)
+    return pack, Account(parts, asked, pack, found, planned, key)
 
-    async def kept() -> ContextPack:
-        told = await accounted(parts, asked, pack, found, planned)
-        if key is not None and not told.degraded:  # what is mended should show at once
-            parts.blocks.put(key, told, asked.now, _until(parts, asked, found, planned))
-        return told
 
-    return pack, kept
+def held(account: Account, told: ContextPack) -> ContextPack:
+    """A block as it is told, held for whoever asks the same again, unless something was amiss."""
+    parts, asked = account.parts, account.asked
+    if account.key is not None and not told.degraded:  # what is mended should show at once
+        parts.blocks.put(account.key, told, asked.now, _until(parts, asked, account.found, account.planned))
+    return told
 
 
 async def _looked(parts: Parts, asked: Asked) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from retain.core.capability import SystemRole, should_inject, system_role
-from retain.core.dialects.base import Block, Body, Dialect
+from retain.core.dialects.base import Block, Body, Dialect, readable
 from retain.core.dialects.tooling import Tool
 from retain.core.fence import echoes
 from retain.core.inject import Position
 from retain.engine.access.pause import not_shown
+from retain.engine.parts import Parts
 from retain.engine.requests import ContextRequest
 from retain.engine.tuning import tuned
 from retain.errors import RetainError
@@ -25,39 +26,13 @@ from retain.server.access import Caller
 from retain.server.gateway.counts import SKIPPED
 from retain.server.gateway.identity import Who
 from retain.server.gateway.search import search_tool
+from retain.server.gateway.switches import HEADER, Switches, is_understood
 from retain.server.gateway.tasks import Tasks
 from retain.server.gateway.upstream import Target
 from retain.server.observe import log
 
-if TYPE_CHECKING:
-    from retain.engine.recall.context import Kept
-
-HEADER: Final = "x-memory"
-_OLD_HEADER: Final = "x-omniroute-no-memory"
 _OFF: Final = "memory is off for this request"
 _ALWAYS: Final = ("always", "off")
-
-
-@dataclass(frozen=True, slots=True)
-class Switches:
-    """What a request, and the settings, want of memory: to show, to learn, and to let the model search by itself."""
-
-    inject: bool = True
-    form: bool = True
-    search: bool = False
-
-    @classmethod
-    def of(cls, headers: Mapping[str, str], policy: Policy, *, agent_route: bool = False) -> Switches:
-        """From the header of a request; the settings have the last word."""
-        wish = headers.get(HEADER, "").strip().lower()
-        off = wish == "off" or headers.get(_OLD_HEADER, "").strip().lower() in ("true", "1", "yes")
-        enabled = policy.enabled and policy.retrieval.token_budget > 0 and not off
-        route = policy.inject.agents if agent_route else policy.inject.chat
-        return cls(
-            inject=enabled and policy.shows and route and wish != "inject-off",
-            form=enabled and policy.learns and wish != "extract-off",
-            search=enabled and policy.search_tool and wish != "inject-off",
-        )
 
 
 @dataclass(slots=True)
@@ -65,7 +40,8 @@ class Exchange:
     """One chat on its way: who asks, what they said, and what memory had to say about it.
 
     ``body`` is what the caller sent, and stays so; ``policy`` are the configured values until ``recall`` has read what
-    holds for this user and this agent. ``told`` is what a model was told about the user besides the block.
+    holds for this user, this agent and the ``session`` that was named, if one was. ``told`` is what a model was told
+    about the user besides the block.
     """
 
     caller: Caller
@@ -76,17 +52,19 @@ class Exchange:
     deadline_ms: float
     headers: Mapping[str, str]
     by_agent: bool = False
+    session: str | None = None
     switches: Switches = field(default_factory=Switches)
     pack: ContextPack | None = None
     tool: Tool | None = None
     skipped: str = ""
     told: list[str] = field(default_factory=list)
     recall_ms: float = 0.0
-    _keeping: Kept | None = None
 
     async def recall(self) -> None:
         """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them."""
         self._switch()
+        if not is_understood(self.headers):
+            log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
         if not self.who.known:
             self._skip(self.who.why or _OFF)
             return
@@ -103,41 +81,25 @@ class Exchange:
         self.recall_ms = (time.perf_counter() - began) * 1000
 
     async def _recall(self) -> None:
-        reach = self.who.reach(by_agent=True)
-        parts = await self.caller.memory._engine.run(  # noqa: SLF001 - the values a service reads
-            tuned, Scope.of(**reach, tenant_id=self.caller.key.tenant_id)
-        )
+        asked = {**self.who.reach(by_agent=True), "run_id": self.session}
+        scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
+        engine = self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
+        parts = await engine.ask(tuned, scope)
+        if not _is_told(parts, scope):
+            self._give_up("settings")
+            return
         self.policy = parts.policy
         self._switch()
-        if not_shown(parts):
+        question = readable(self.dialect.question(self.body))
+        if why := not_shown(parts):
             self.tool = None
-        question = self.dialect.question(self.body)
-        if not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
+            self._skip(why)
+        elif not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
             self._skip(_OFF)
         elif not question:
             self._skip("the user says nothing")
         else:
-            engine = self.caller.memory._engine  # noqa: SLF001 - its account is kept while the model is asked
-            self.pack, self._keeping = await engine.shown(ContextRequest(question, **self._wanted()))
-
-    def account(self, tasks: Tasks) -> asyncio.Task[ContextPack] | None:
-        """Begin to keep the account of what is shown, while the model is asked."""
-        if self.pack is None or self._keeping is None:
-            self.tell()
-            return None
-        return tasks.start(self._account(self._keeping))
-
-    async def _account(self, keep: Kept) -> ContextPack:
-        self.tell()
-        return await keep()
-
-    async def accounted(self, keeping: asyncio.Task[ContextPack] | None) -> None:
-        """Wait for it, so that whoever is told its number can read it; not longer than recalling may take."""
-        if keeping is None or self.pack is None:
-            return
-        await asyncio.wait({keeping}, timeout=self.deadline_ms / 1000)
-        kept = keeping.done() and not keeping.cancelled() and keeping.exception() is None
-        self.pack = keeping.result() if kept else replace(self.pack, receipt_id="")
+            self.pack = await engine.shown(ContextRequest(question, **self._wanted()))
 
     def _switch(self) -> None:
         self.switches = Switches.of(self.headers, self.policy, agent_route=self.by_agent)
@@ -157,7 +119,8 @@ class Exchange:
         SKIPPED.labels("off").inc()
 
     def _give_up(self, reason: str) -> None:
-        self.skipped, self.pack = reason, None
+        """Go on without: whoever is not known to want memory is not searched for either."""
+        self.skipped, self.pack, self.tool = reason, None, None
         SKIPPED.labels(reason).inc()
         log.warning("memory.injection.skipped", reason=reason, model=str(self.body.get("model")))
 
@@ -168,10 +131,22 @@ class Exchange:
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
         role = known or system_role(target.upstream.name, target.model, str(body.get("model") or ""))
         place = Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
-        return self.dialect.with_memory(body, Block(self.pack.stable, self.pack.volatile, place, role))
+        block = Block(self.pack.stable, self.pack.volatile, place, role)
+        try:
+            return self.dialect.with_memory(body, block)
+        except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
+            self.skipped, self.pack = self.unread(error), None
+            return dict(body)
 
-    def tell(self) -> None:
-        """The record of what was shown."""
+    def unread(self, error: Exception) -> str:
+        """Something passes by that memory cannot read; the chat goes on, and it is counted."""
+        kind = type(error).__name__
+        SKIPPED.labels("unread").inc()
+        log.warning("memory.chat.unread", kind=kind, model=str(self.body.get("model")))
+        return kind
+
+    async def tell(self) -> None:
+        """The record of what was shown, for a moment in which nobody waits for it."""
         model = str(self.body.get("model"))
         if self.pack is not None and not self.pack.empty:
             log.info(
@@ -189,16 +164,21 @@ class Exchange:
         """Keep what was said, for learning; a failure is logged and reaches nobody."""
         if not (self.switches.form and self.who.known and Verb.WRITE in self.caller.key.verbs):
             return
-        said = self.dialect.messages(self.body)
-        if not said:
-            return
-        if heard := self._without_echoes(answer).strip():
-            said = [*said, {"role": "assistant", "content": heard}]
         try:
-            await self.caller.memory.add(said, **self.who.scope())
+            if said := self._said(answer):
+                await self.caller.memory.add(said, **self.who.scope())
         except Exception as error:  # noqa: BLE001 - the chat is over; what failed is for the log
             code = error.code if isinstance(error, RetainError) else type(error).__name__
             log.warning("memory.extraction.background.failed", code=code)
+
+    def _said(self, answer: str) -> list[dict[str, Any]]:
+        """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
+        words: list[dict[str, Any]] = readable(self.dialect.messages(self.body))
+        if not words:
+            return []
+        heard = self._without_echoes(answer).strip()
+        answered = [{"role": "assistant", "content": heard}] if heard else []
+        return answered if self.dialect.goes_on(self.body) else [*words, *answered]
 
     def _without_echoes(self, answer: str) -> str:
         """The answer without what only repeats what the model was told: that is known, and no news."""
@@ -223,3 +203,10 @@ class Exchange:
         """What was shown, as an answer carries it."""
         cited = self.pack.citations if self.pack is not None else ()
         return [{"id": one.memory_id, "memory": one.line.removeprefix("- "), "date": one.date} for one in cited]
+
+
+def _is_told(parts: Parts, scope: Scope) -> bool:
+    """Whether it is known what holds for somebody; while it cannot be read they may have switched memory off."""
+    version, known = parts.tunings.versions.get(parts.tenant_id), parts.tunings.policies
+    who = (parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
+    return version is not None and (not version[0] or who in known)

@@ -42,6 +42,18 @@ class Who:
         return {"user_id": self.user_id, "agent_id": self.agent_id if by_agent else None}
 
 
+def said(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers as they were meant: what was sent in UTF-8 comes in as if every byte were a character."""
+    return {name: value if value.isascii() else _meant(value) for name, value in headers.items()}
+
+
+def _meant(value: str) -> str:
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
+
+
 def who(caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, request_id: str) -> Who:
     """Resolve the user, the agent and the session of a chat."""
     user, why = _user(caller, headers, body, policy)

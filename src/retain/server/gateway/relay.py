@@ -8,16 +8,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Final
 
 import httpx2
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from retain.core.dialects.base import Heard, Said
 from retain.errors import BackendUnavailable, RetainError
 from retain.server.gateway.counts import CUT
 from retain.server.gateway.hook import Exchange
-from retain.server.gateway.rounds import Rounds
+from retain.server.gateway.rounds import Refused, Rounds
 from retain.server.gateway.sse import Event, written
 from retain.server.gateway.tasks import Tasks
+from retain.server.gateway.upstream import returned
 from retain.server.observe import log
 
 _OK: Final = 200
@@ -26,8 +27,8 @@ _OK: Final = 200
 class Relayed(Response):
     """An answer in pieces. It ends with its last piece or with the caller, and leaves nothing running."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
-        self._pieces, self.status_code, self.background = pieces, _OK, None
+    def __init__(self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str], first: bytes = b"") -> None:
+        self._pieces, self._first, self.status_code, self.background = pieces, first, _OK, None
         self.body_iterator = pieces
         self.init_headers(headers)
 
@@ -47,6 +48,8 @@ class Relayed(Response):
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        if self._first:
+            await send({"type": "http.response.body", "body": self._first, "more_body": True})
         async for piece in self._pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -59,7 +62,7 @@ async def _left(receive: Receive) -> None:
 
 
 async def whole(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, headers: dict[str, str]
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: dict[str, str]
 ) -> Response:
     """An answer that comes in one piece."""
     try:
@@ -69,23 +72,37 @@ async def whole(
         raise BackendUnavailable("the upstream ended its answer early", kind="upstream", name="") from error
     finally:
         await response.aclose()
+    headers = {**returned(response), **about}
     reply = changed or (_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
-    await exchange.formed(exchange.dialect.whole(reply).said, tasks)
+    await exchange.formed(_words(exchange, reply), tasks)
     if _wants_memories(exchange):
         reply, changed = {**reply, "memories": exchange.memories()}, reply
-    if changed is None:
-        return Response(body, response.status_code, headers)
-    return JSONResponse(reply, response.status_code, {k: v for k, v in headers.items() if k.lower() != "content-type"})
+    # in ASCII, in which everything can be written that could be read: half a character, and what is no number
+    return Response(body if changed is None else json.dumps(reply), response.status_code, headers)
+
+
+async def streamed(
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: dict[str, str]
+) -> Response:
+    """An answer in pieces. While a model may search first, it has not begun, and may still be refused as a whole."""
+    pieces, first, headers = stream(exchange, rounds, response, tasks), b"", {**returned(response), **about}
+    if exchange.tool is not None:
+        try:
+            first = await anext(pieces, b"")
+        except Refused as refused:
+            return Response(refused.body, refused.status, {**refused.headers, **about})
+    return Relayed(pieces, headers, first)
 
 
 async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:
-    """An answer in pieces. Whoever ends it, what was said until then is kept."""
+    """The pieces of an answer. Whoever ends it, what was said until then is kept."""
     heard, ended, by, told = Heard(), False, "caller", not _wants_memories(exchange)
-    events = rounds.stream(response)
+    events, begun = rounds.stream(response), False
     try:
         async for event in events:
+            begun = True
             _listen(exchange, heard, event)
             if not told and exchange.dialect.closes(event.name, event.data):
                 told = True
@@ -97,6 +114,12 @@ async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, 
         by = "upstream"
         if not (ended or heard.finished):  # it closed its connection as if that were the end
             yield _broken(exchange, "no end")
+    except Refused as refused:
+        by = "upstream"
+        if not begun:
+            ended = True  # it never began, and there is nothing to keep
+            raise
+        yield _written(exchange.dialect.broken(str(refused), refused.error))
     except (httpx2.HTTPError, RetainError) as error:
         by = "upstream"
         yield _broken(exchange, type(error).__name__)
@@ -115,18 +138,30 @@ async def _closed(events: AsyncIterator[Event]) -> None:
 
 def _listen(exchange: Exchange, heard: Heard, event: Event) -> None:
     found = event.json()
-    if found is not None:
+    if found is None:
+        return
+    try:
         exchange.dialect.piece(heard, found)
+    except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
+        exchange.unread(error)
+
+
+def _words(exchange: Exchange, reply: dict[str, Any]) -> str:
+    try:
+        return exchange.dialect.whole(reply).said
+    except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
+        exchange.unread(error)
+        return ""
 
 
 def _broken(exchange: Exchange, how: str) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
-    return _written(exchange.dialect.broken(f"the upstream ended its answer early ({how})"))
+    return _written(exchange.dialect.broken(f"the upstream ended its answer early ({how})", {}))
 
 
 def _written(said: Said) -> bytes:
     name, holds = said
-    return written(json.dumps(holds, ensure_ascii=False), name)
+    return written(json.dumps(holds), name)
 
 
 def _wants_memories(exchange: Exchange) -> bool:
@@ -137,6 +172,6 @@ def _wants_memories(exchange: Exchange) -> bool:
 def _object(body: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -14,32 +14,56 @@ from typing import Any, Final, TypeAlias
 import httpx2
 
 from retain.core.dialects.base import Body, Heard
-from retain.core.dialects.tooling import Call, added
-from retain.errors import BackendUnavailable
+from retain.core.dialects.tooling import Begun, Call, Ours, Tooling, added
 from retain.server.gateway.hook import Exchange
 from retain.server.gateway.search import searched
 from retain.server.gateway.sse import Event, Events, written
+from retain.server.gateway.upstream import returned
 
 _OK: Final = 200
 _PREAMBLE: Final = 240
+_FEWEST: Final = 2
 
 Ask: TypeAlias = Callable[[Body], Awaitable[httpx2.Response]]
 """Send a request; the answer is the caller's to close."""
 
 
+class Refused(Exception):
+    """An upstream that answers a later round of a stream with something that is none."""
+
+    def __init__(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        super().__init__(f"the upstream answered {status}")
+        self.status, self.body, self.headers = status, body, headers
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """What it says about it itself."""
+        told = _object(self.body).get("error")
+        return told if isinstance(told, dict) else {}
+
+
+def is_stream(response: httpx2.Response) -> bool:
+    """Whether an answer comes in events, as was asked; some services answer as a whole nevertheless."""
+    kind = response.headers.get("content-type", "").lower()
+    return response.status_code == _OK and not kind.startswith("application/json")
+
+
 async def events_of(response: httpx2.Response) -> AsyncIterator[Event]:
-    """The events of an answer, byte for byte; what an end in the middle leaves over comes last."""
+    """The events of an answer, byte for byte."""
     events = Events()
     async for piece in response.aiter_bytes():
         for event in events.feed(piece):
             yield event
-    if events.rest:
-        yield Event(events.rest, "", "")
+    if (last := events.last) is not None:
+        yield last
 
 
 @dataclass(slots=True)
 class Rounds:
-    """The rounds of one chat in which the model may search; ``spent`` is what all but the last of them cost."""
+    """The rounds of one chat in which the model may search; ``spent`` is what all but the last of them cost.
+
+    ``begun`` is what the caller has of an answer that goes on in another round.
+    """
 
     exchange: Exchange
     ask: Ask
@@ -47,55 +71,60 @@ class Rounds:
     body: Body
     number: int = 0
     spent: dict[str, Any] = field(default_factory=dict)
-    shift: int = 0
-    resuming: bool = False
+    begun: Begun | None = None
 
     @property
     def last(self) -> bool:
-        """Whether the model has to answer now."""
-        return self.number >= self.most
+        """Whether the model has to answer now; whoever may ask has one round for that, and one to answer."""
+        return self.exchange.tool is None or self.number >= max(self.most, _FEWEST)
 
     @property
     def name(self) -> str:
         """What our tool is called."""
         return self.exchange.tool.name if self.exchange.tool is not None else ""
 
+    @property
+    def tooling(self) -> Tooling:
+        """How the chat speaks of tools."""
+        return self.exchange.dialect.tooling
+
     async def next(self) -> httpx2.Response:
         """Ask once more."""
         self.number += 1
         if self.exchange.tool is None:
             return await self.ask(self.body)
-        return await self.ask(self.exchange.dialect.tooling.offered(self.body, self.exchange.tool, last=self.last))
+        return await self.ask(self.tooling.offered(self.body, self.exchange.tool, last=self.last))
 
     async def answer(self, reply: Body, calls: list[Call]) -> None:
         """Look for what a model asked for, and write it into the next request."""
-        tooling = self.exchange.dialect.tooling
         results = [(call, await searched(self.exchange, call)) for call in calls]
-        self.body = tooling.answered(self.body, reply, results)
-        self.spent = added(self.spent, reply.get("usage") or {})
+        self.body = self.tooling.answered(self.body, reply, results)
+        used = reply.get("usage")
+        self.spent = added(self.spent, used if isinstance(used, Mapping) else {})
 
     async def whole(self, response: httpx2.Response) -> tuple[httpx2.Response, dict[str, Any] | None]:
         """The last answer, and what it says when that is not what its bytes say."""
-        tooling = self.exchange.dialect.tooling
         while not self.last and response.status_code == _OK:
             reply = _object(await response.aread())
-            calls = tooling.calls(reply, self.name) if reply else []
+            calls = self.tooling.calls(reply, self.name)
             if not calls:
                 break
             await response.aclose()
             await self.answer(reply, calls)
             response = await self.next()
-        if not self.spent or response.status_code != _OK:
+        if self.exchange.tool is None or response.status_code != _OK:
             return response, None
         reply = _object(await response.aread())
-        return response, tooling.with_usage(reply, self.spent) if reply else None
+        told = self.tooling.with_usage(reply, self.spent)
+        told = self.tooling.spared(told, self.name) if self.tooling.calls(told, self.name) else told
+        return response, told if told != reply else None
 
     async def stream(self, response: httpx2.Response) -> AsyncIterator[Event]:
         """The events of the last answer."""
         while True:
             one = _Round(self, response)
             try:
-                async for event in one.events():
+                async for event in one.events() if self.exchange.tool is not None else events_of(response):
                     yield event
             finally:
                 await response.aclose()
@@ -103,22 +132,15 @@ class Rounds:
                 return
             await self.answer(one.reply, one.calls)
             response = await self.next()
-            if response.status_code != _OK:
-                await response.aclose()
-                raise BackendUnavailable(f"the upstream answered {response.status_code}", kind="upstream", name="")
+            if not is_stream(response):
+                raise await _refusal(response)
 
-    def passed(self, event: Event) -> Event | None:
-        """An event of the last round as the caller gets it: untouched, unless earlier rounds have to be told in it."""
-        found = event.json() if self.spent or self.resuming else None
-        if found is None:
-            return event
-        tooling = self.exchange.dialect.tooling
-        told = tooling.with_usage(found, self.spent)
-        moved = tooling.resumed(told, self.shift) if self.resuming else told
-        if moved is None or moved == found:
-            return event if moved is not None else None
-        raw = written(json.dumps(moved, ensure_ascii=False), event.name)
-        return Event(raw, event.name, json.dumps(moved))
+
+async def _refusal(response: httpx2.Response) -> Refused:
+    try:
+        return Refused(response.status_code, await response.aread(), returned(response))
+    finally:
+        await response.aclose()
 
 
 @dataclass(slots=True)
@@ -148,58 +170,75 @@ class _Round:
         for one in self._released():
             yield one
 
+    @property
+    def ends_here(self) -> bool:
+        """Whether the caller has all of this round: the model asks the memory, and answers in another one."""
+        return bool(self.own) and not self.theirs and not self.rounds.last
+
     def _take(self, event: Event) -> None:
         """Hold an event, unless it is none of the caller's business."""
         found = event.json()
-        if found is not None and not self.rounds.last:
-            self._look(found)
-        if not self._is_ours(found):
+        if found is not None:
+            try:
+                self._look(found)
+            except Exception as error:  # noqa: BLE001 - an event that is not understood here is the caller's
+                self.rounds.exchange.unread(error)
+        if not self.ends_here:
             self.held.append(event)
 
     def _look(self, found: dict[str, Any]) -> None:
         """What an event says about the answer."""
-        tooling = self.rounds.exchange.dialect.tooling
+        for place, name in self.rounds.tooling.begins(found):
+            self._begun(place, name)
+        if self.rounds.last:
+            return
         self.seen.append(found)
-        if (begun := tooling.begins(found)) is not None:
-            self._begun(*begun)
-        self.rounds.exchange.dialect.piece(self.heard, found)
-        if tooling.speaks_early and not self.own and len(self.heard.said) > _PREAMBLE:
-            self.speaking = True
-
-    def _is_ours(self, found: dict[str, Any] | None) -> bool:
-        """Whether an event is a part of our own call, or of an answer that goes on in another round."""
-        if not self.own or not self.theirs:
-            return bool(self.own)
-        return found is not None and self.rounds.exchange.dialect.tooling.place(found) in self.own
+        if not (self.speaking or self.own):
+            self.rounds.exchange.dialect.piece(self.heard, found)
+            self.speaking = len(self.heard.said) > _PREAMBLE
 
     def _begun(self, place: int, name: str) -> None:
         """A call begins: of our tool, or of one of the caller's, who then gets this answer."""
-        if name != self.rounds.name:
-            self.theirs = self.theirs or not self.own
-            self.speaking = self.speaking or (self.theirs and self.rounds.exchange.dialect.tooling.speaks_early)
-            return
-        self.own.add(place)
-        if not self.theirs:
-            if self.speaking:
-                self.rounds.shift, self.rounds.resuming = self.rounds.shift + place, True
-            else:
-                self.held.clear()
+        if name == self.rounds.name:
+            self.own.add(place)
+        elif not self.own or self.rounds.last:
+            self.theirs = self.speaking = True
+        if self.ends_here and not self.speaking:
+            self.held.clear()
 
     def _end(self) -> None:
-        tooling = self.rounds.exchange.dialect.tooling
-        if self.own and not (self.theirs and self.speaking):
-            self.reply = tooling.gathered(self.seen)
-            self.calls = tooling.calls(self.reply, self.rounds.name)
-            self.held.clear()
+        if not self.ends_here:
+            return
+        tooling, rounds = self.rounds.tooling, self.rounds
+        self.reply = tooling.gathered(self.seen)
+        self.calls = tooling.calls(self.reply, rounds.name)
+        if self.speaking:
+            rounds.begun = tooling.carried(rounds.begun or Begun(), self.seen, min(self.own))
 
     def _released(self) -> list[Event]:
         held, self.held = self.held, []
-        return [passed for event in held if (passed := self.rounds.passed(event)) is not None]
+        return [passed for event in held if (passed := self._passed(event)) is not None]
+
+    def _passed(self, event: Event) -> Event | None:
+        """An event as the caller gets it: untouched, unless other rounds have to be told in it, or our calls hidden."""
+        rounds = self.rounds
+        found = event.json() if rounds.spent or rounds.begun or self.own else None
+        if found is None:
+            return event
+        told: dict[str, Any] | None = rounds.tooling.with_usage(found, rounds.spent)
+        if told is not None and self.own:
+            told = rounds.tooling.freed(told, Ours(rounds.name, frozenset(self.own), alone=not self.theirs))
+        if told is not None and rounds.begun is not None:
+            told = rounds.tooling.resumed(told, rounds.begun)
+        if told is None or told == found:
+            return event if told is not None else None
+        data = json.dumps(told)
+        return Event(written(data, event.name), event.name, data)
 
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return dict(found) if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}

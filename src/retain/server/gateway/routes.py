@@ -13,20 +13,23 @@ from retain.core.dialects.base import Body, Dialect
 from retain.core.dialects.chat import Chat
 from retain.core.dialects.responses import Responses
 from retain.engine.work.running import runs_with
-from retain.errors import BackendError, InvalidInput
+from retain.errors import InvalidInput, RetainError
 from retain.server.access import Caller, Reader
+from retain.server.errors import failed
 from retain.server.gateway import relay
 from retain.server.gateway.hook import Exchange
-from retain.server.gateway.identity import who
-from retain.server.gateway.rounds import Rounds
-from retain.server.gateway.upstream import Target, returned
+from retain.server.gateway.identity import said, who
+from retain.server.gateway.models import listed
+from retain.server.gateway.presence import while_there
+from retain.server.gateway.rounds import Rounds, is_stream
+from retain.server.gateway.switches import HEADER
+from retain.server.gateway.upstream import returned
 from retain.server.schemas import gateway as forms
 from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS)
 
-_OK: Final = 200
 _CHAT: Final = Chat()
 _MESSAGES: Final = Messages()
 _RESPONSES: Final = Responses()
@@ -54,7 +57,7 @@ async def responses(request: Request, caller: Reader) -> Response:
 @router.post("/agents/{agent_id}/run", **forms.RUN)
 async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
-    agent = await caller.memory._engine.run(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
+    agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
     body = _as_agent(await _object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
 
@@ -74,37 +77,35 @@ async def count_tokens(request: Request, caller: Reader) -> Response:  # noqa: A
 async def _as_it_is(request: Request, path: str) -> Response:
     body, state = await _object(request), _state(request)
     targets = state.upstreams.targets(str(body.get("model") or ""))
-    async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
-        return Response(await response.aread(), response.status_code, returned(response))
+
+    async def answered() -> Response:
+        async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
+            return Response(await response.aread(), response.status_code, returned(response))
+
+    return await while_there(request, answered())
 
 
 @router.get("/v1/models", response_model=forms.Models)
 async def models(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
     """The models of every upstream that answers, under the names by which they are asked for here."""
-    state, found = _state(request), list[dict[str, Any]]()
-    for one in state.upstreams.all:
-        prefix = one.models[0] if one.strip and one.models else ""
-        for item in await _models_of(state, Target(one, ""), request):
-            found.append({**item, "id": f"{prefix}{item.get('id')}"})
-    return JSONResponse({"object": "list", "data": found})
-
-
-async def _models_of(state: State, target: Target, request: Request) -> list[dict[str, Any]]:
-    try:
-        async with state.upstreams.asked([target], "/models", lambda _: None, request.headers) as response:
-            listed = json.loads(await response.aread()) if response.status_code == _OK else {}
-    except (BackendError, ValueError):
-        return []
-    data = listed.get("data") if isinstance(listed, dict) else None
-    return [item for item in data or [] if isinstance(item, dict)]
+    return JSONResponse({"object": "list", "data": await listed(_state(request).upstreams, request.headers)})
 
 
 async def passed_on(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None = None
 ) -> Response:
     """Recall, ask the upstream, give its answer back, and form what was said."""
-    state = _state(request)
     exchange = _exchange(request, caller, dialect, body, agent_id)
+    try:
+        return await while_there(request, _passed_on(request, exchange, agent_id))
+    except RetainError as error:
+        answer = await failed(request, error)
+        answer.headers.update(_about(exchange))
+        return answer
+
+
+async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None) -> Response:
+    state, dialect, body = _state(request), exchange.dialect, exchange.body
     targets = state.upstreams.targets(str(body.get("model") or ""))
     await exchange.recall()
 
@@ -114,26 +115,25 @@ async def passed_on(
         )
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
-    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds if exchange.tool else 1, sent)
-    keeping = exchange.account(state.tasks)
+    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds, sent)
+    state.tasks.start(exchange.tell())
     response = await rounds.next()
-    await exchange.accounted(keeping)
-    headers = {**returned(response), **_about(exchange)}
-    if body.get("stream") and response.status_code == _OK:
-        return relay.Relayed(relay.stream(exchange, rounds, response, state.tasks), headers)
-    return await relay.whole(exchange, rounds, response, state.tasks, headers)
+    back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole
+    return await back(exchange, rounds, response, state.tasks, _about(exchange))
 
 
 def _exchange(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
 ) -> Exchange:
-    headers, state = dict(request.headers), _state(request)
+    headers, state = said(request.headers), _state(request)
+    headers[HEADER] = ",".join(request.headers.getlist(HEADER))
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
     policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
     about = who(caller, headers, body, policy.identity, request.state.request_id)
-    deadline = state.settings.gateway.recall_ms
-    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=agent_id is not None)
+    deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
+    session = None if about.run_id == request.state.request_id else about.run_id
+    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _about(exchange: Exchange) -> dict[str, str]:
 async def _object(request: Request) -> dict[str, Any]:
     try:
         found = json.loads(await request.body())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput("Invalid JSON body") from error
     if not isinstance(found, dict):
         raise InvalidInput("the body must be an object")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # and no other: a text may hold what else is taken for one
+_MARK: Final = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,7 @@ class Event:
         """What it holds, if that is an object."""
         try:
             found = json.loads(self.data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 
@@ -45,17 +49,30 @@ class Events:
         """What has come of an event that is not complete."""
         return self._buffer
 
+    @property
+    def last(self) -> Event | None:
+        """An event that only lacks its empty line, with that line: whatever comes next stands apart from it.
+
+        Half an event is nothing: clients would not read it either.
+        """
+        event = event_of(self._buffer)
+        if event.json() is None and event.data.strip() != _MARK:
+            return None
+        return Event(
+            self._buffer + (b"\n" if self._buffer.endswith((b"\n", b"\r")) else b"\n\n"), event.name, event.data
+        )
+
 
 def _end(buffer: bytes, start: int) -> int | None:
     """Where the first event ends, with its empty line: whichever of the line ends a service uses."""
-    found = [(at, len(mark)) for mark in (b"\n\n", b"\r\n\r\n", b"\r\r") if (at := buffer.find(mark, start)) >= 0]
+    found = [(at, len(mark)) for mark in (b"\n\n", b"\n\r\n", b"\r\r") if (at := buffer.find(mark, start)) >= 0]
     return None if not found else min(at + length for at, length in found)
 
 
 def event_of(raw: bytes) -> Event:
     """The event that these bytes are."""
     name, data = "", []
-    for line in raw.decode("utf-8", "replace").splitlines():
+    for line in _LINE_END.split(raw.decode("utf-8", "replace")):
         field, _, value = line.partition(":")
         if field == "event":
             name = value.strip()

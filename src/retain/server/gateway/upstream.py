@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -10,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from retain.errors import BackendTimeout, BackendUnavailable, InvalidInput
+from retain.errors import BackendError, BackendTimeout, BackendUnavailable, InvalidInput
 from retain.sections_service import GatewaySettings, UpstreamSettings
 from retain.server.gateway.counts import UPSTREAM
 from retain.server.observe import log
@@ -19,10 +21,23 @@ from retain.server.observe import log
 _OUTGOING: Final = frozenset(
     {"accept", "anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"}
 )
-_RETURNED: Final = frozenset({"content-type", "retry-after", "openai-processing-ms", "openai-version"})
+_RETURNED: Final = frozenset(
+    {
+        "content-type",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-should-retry",
+    }
+)
 _LIMITS: Final = ("x-ratelimit-", "anthropic-ratelimit-")
 BROUGHT: Final = "x-upstream-authorization"
-_TRY_NEXT: Final = frozenset({429, 500, 502, 503, 504})
+_SCHEME: Final = re.compile(r"^bearer(\s+|$)", re.IGNORECASE)
+_OK: Final = 200
+_TOO_MANY: Final = 429
+_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,51 +87,134 @@ class Upstreams:
         response = await self.first(targets, path, written, headers)
         try:
             yield response
+        except httpx2.HTTPError as error:
+            raise _no_answer(targets, error, begun=True) from error
         finally:
             await response.aclose()
 
     async def first(
         self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
     ) -> httpx2.Response:
-        """The same, for somebody who closes it."""
-        failure: Exception | None = None
+        """The same, for somebody who closes it; where nobody does better, what the last one refused with."""
+        failure: httpx2.HTTPError | None = None
+        refusal: httpx2.Response | None = None
         attempts = [target for target in targets for _ in range(target.upstream.retries + 1)]
-        for number, target in enumerate(attempts, start=1):
-            theirs = headers if _host(target) == _host(targets[0]) else _without_key(headers)
+        try:
+            while attempts:
+                target = attempts.pop(0)
+                theirs = headers if origin(target.upstream) == origin(targets[0].upstream) else without_key(headers)
+                try:
+                    response = await self._begun(target, path, written(target), theirs)
+                except httpx2.HTTPError as error:
+                    failure = error
+                    attempts = _left_after(error, target, attempts)
+                    _failed(target, kind=type(error).__name__)
+                    continue
+                if refusal is not None:
+                    await refusal.aclose()
+                    refusal = None
+                if response.status_code not in _TRY_NEXT:
+                    return response
+                refusal, attempts = response, _left_after(response, target, attempts)
+                _failed(target, status=response.status_code)
+        except BaseException:  # the caller has gone: nothing stays open for them
+            if refusal is not None:
+                await refusal.aclose()
+            raise
+        if refusal is not None:
+            return refusal
+        raise _no_answer(targets, failure) from failure
+
+    async def _begun(
+        self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> httpx2.Response:
+        """The answer of one, whose first piece is there: a head that nothing follows is no answer."""
+        response = await self._send(target, path, body, headers)
+        if response.status_code == _OK:
             try:
-                response = await self._send(target, path, written(target), theirs)
-            except httpx2.HTTPError as error:
-                _failed(target, kind=type(error).__name__)
-                failure = error
-                continue
-            if response.status_code not in _TRY_NEXT or number == len(attempts):
-                return response
-            _failed(target, status=response.status_code)
-            await response.aclose()
-        names = ", ".join(target.upstream.name for target in targets)
-        if isinstance(failure, httpx2.TimeoutException):
-            raise BackendTimeout(f"{names} did not answer in time", kind="upstream", name=names) from failure
-        raise BackendUnavailable(f"{names} cannot be reached", kind="upstream", name=names) from failure
+                response.stream = await _Begun.of(response)
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
 
     async def _send(
         self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> httpx2.Response:
         one = target.upstream
+        sent = outgoing(one, headers)
+        if body is not None:
+            body = {**body, **({"model": target.model} if "model" in body else {})}
+            sent["content-type"] = "application/json"
         request = self._client.build_request(
             "GET" if body is None else "POST",
             one.base_url + path,
-            json=None if body is None else {**body, **({"model": target.model} if "model" in body else {})},
-            headers=outgoing(one, headers),
+            # in ASCII, and not by the client: half a character and NaN, which it refuses, go on as they came
+            content=None if body is None else json.dumps(body, separators=(",", ":")).encode(),
+            headers=sent,
             timeout=httpx2.Timeout(one.timeout, connect=one.connect_timeout),
         )
         return await self._client.send(request, stream=True)
 
 
-def _host(target: Target) -> str:
-    return urlsplit(target.upstream.base_url).netloc
+class _Begun(httpx2.AsyncByteStream):
+    """A body of which the first piece was taken out, and comes first again."""
+
+    def __init__(self, piece: bytes, rest: AsyncIterator[bytes], whole: httpx2.AsyncByteStream) -> None:
+        self._piece, self._rest, self._whole = piece, rest, whole
+
+    @classmethod
+    async def of(cls, response: httpx2.Response) -> _Begun:
+        """Wait for the first piece."""
+        whole = response.stream
+        assert isinstance(whole, httpx2.AsyncByteStream)  # noqa: S101 - it is asked for in this way
+        rest = aiter(whole)
+        async for piece in rest:
+            if piece:
+                return cls(piece, rest, whole)
+        raise httpx2.RemoteProtocolError("the answer is empty", request=response.request)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._piece
+        async for piece in self._rest:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        if isinstance(self._rest, AsyncGenerator):
+            await self._rest.aclose()
+        await self._whole.aclose()
 
 
-def _without_key(headers: Mapping[str, str]) -> dict[str, str]:
+def _left_after(what: httpx2.HTTPError | httpx2.Response, target: Target, attempts: list[Target]) -> list[Target]:
+    """Who may still be asked, after an upstream has failed or refused.
+
+    Whoever asks too often does not ask the same one at once again. A request that was not answered in time may have
+    been worked on, and be paid for: it is not sent to the same service twice.
+    """
+    if isinstance(what, httpx2.ReadTimeout):
+        return [one for one in attempts if origin(one.upstream) != origin(target.upstream)]
+    if isinstance(what, httpx2.Response) and what.status_code == _TOO_MANY:
+        return [one for one in attempts if one is not target]
+    return attempts
+
+
+def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun: bool = False) -> BackendError:
+    """What a caller is told when there is no answer, or not all of it."""
+    names = ", ".join(target.upstream.name for target in targets)
+    if isinstance(failure, httpx2.TimeoutException):
+        return BackendTimeout(f"{names} did not answer in time", kind="upstream", name=names)
+    how = "ended its answer early" if begun else "cannot be reached"
+    return BackendUnavailable(f"{names} {how}", kind="upstream", name=names)
+
+
+def origin(upstream: UpstreamSettings) -> tuple[str, str]:
+    """The service behind an address: nobody else gets what is meant for it."""
+    parts = urlsplit(upstream.base_url)
+    return parts.scheme, parts.netloc
+
+
+def without_key(headers: Mapping[str, str]) -> dict[str, str]:
     """A key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
     return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
 
@@ -130,7 +228,7 @@ def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str
     """The headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
     sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
     sent |= {"user-agent": "retain", "accept-encoding": "identity"}  # pieces are to come as they are made
-    brought = headers.get(BROUGHT, "").removeprefix("Bearer ").strip()
+    brought = _SCHEME.sub("", headers.get(BROUGHT, "").strip(), count=1)
     key = brought or (upstream.api_key.get_secret_value() if upstream.api_key else "")
     if key and upstream.dialect == "anthropic":
         sent["x-api-key"] = key

@@ -18,6 +18,7 @@ _Filters = Json | list[Any]
 _Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
 
 TYPES: Final[dict[str, Any]] = {
+    "ExportLines": _Items,
     "Filters": _Filters,
     "Iterable[Mapping[str, Any]]": _Items,
     "Mapping[str, Any]": Json,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from retain.adapters.ledger.codec import dump, load
-from retain.adapters.ledger.seam import Sql
+from retain.adapters.ledger.seam import Sql, marks
 from retain.model.instant import Instant
 from retain.model.scope import Scope
+from retain.ports.erasure import Erased
 
 _INSERT: Final = (
     "INSERT INTO receipts (tenant_id, id, user_id, agent_id, run_id, body, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -17,6 +18,11 @@ _INSERT: Final = (
 _SURPLUS: Final = """
 DELETE FROM receipts WHERE tenant_id = ? AND created_at < (
     SELECT created_at FROM receipts WHERE tenant_id = ? ORDER BY created_at DESC LIMIT 1 OFFSET ?)"""
+# The last ones only, which the key answers: who asks about a moment ago need not read through all that ever was.
+_ERASED: Final = """
+SELECT tenant_id, id, created_at, user_digest, agent_digest, run_digest, memory_digest FROM (
+    SELECT * FROM erasures ORDER BY seq DESC LIMIT 64) AS last
+WHERE tenant_id = ? AND created_at >= ?"""
 
 
 class ReceiptsTable:
@@ -28,6 +34,13 @@ class ReceiptsTable:
     async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
         who = (scope.tenant_id, receipt_id, scope.user_id, scope.agent_id, scope.run_id)
         await self._sql.many(_INSERT, [(*who, dump(body), at)])
+
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        query = f"SELECT id FROM receipts WHERE tenant_id = ? AND id IN ({marks(len(ids))})"
+        return {row[0] for row in await self._sql.rows(query, (tenant_id, *ids))}
+
+    async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
+        return [Erased(*row) for row in await self._sql.rows(_ERASED, (tenant_id, since))]
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         query = "SELECT body FROM receipts WHERE tenant_id = ? AND id = ?"

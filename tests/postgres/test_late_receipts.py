@@ -1,0 +1,47 @@
+"""Receipts that are written behind an answer, in a database that keeps tenants apart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from retain import AsyncMemory, Memory
+from retain.engine import late_receipts
+from retain.engine.requests import ContextRequest
+from tests.postgres.server import Server
+
+ASKED = "Where do I live?"
+
+
+@pytest.fixture(autouse=True)
+def held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written until somebody asks for it."""
+    monkeypatch.setattr(late_receipts, "SOON", 3_600.0)
+
+
+def test_late_receipts_are_written_for_their_tenants_and_for_nobody_who_was_erased(postgres: Server) -> None:
+    config: dict[str, Any] = {
+        "store": {"url": postgres.fresh(), "durable": False},
+        "embedder": {"provider": "hash"},
+        "context": {"false_injection": 0.0, "min_score": 0.0},
+    }
+
+    async def steps() -> None:
+        async with AsyncMemory(config) as memory:
+            shown: dict[tuple[str, str], str] = {}
+            for tenant, user in (("a", "alice"), ("a", "bob"), ("b", "alice")):
+                bound = memory.acting_for(tenant, user_id=user)
+                await bound.add("I live in Oslo", user_id=user)
+                pack = await bound._engine.shown(ContextRequest(ASKED, user_id=user))
+                assert not pack.empty
+                shown[tenant, user] = pack.receipt_id
+            with Memory(config) as other:
+                erased = await asyncio.to_thread(other.acting_for("a").erase, user_id="alice")
+                assert erased["complete"]
+            found = {whose: await memory.acting_for(whose[0]).receipt(number) for whose, number in shown.items()}
+            assert [whose for whose, receipt in found.items() if receipt] == [("a", "bob"), ("b", "alice")]
+            assert await memory.acting_for("b").receipt(shown["a", "bob"]) is None
+
+    asyncio.run(steps())

@@ -1,0 +1,154 @@
+"""What is written behind an answer, with a ledger that does as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from retain.adapters.io.aio import AsyncIo
+from retain.engine import late_receipts
+from retain.engine.late_receipts import Late, LateReceipts
+from retain.errors import StorageBusy
+from tests.patience import until_awaited
+
+Written = list[list[str]]
+
+
+class Ledger:
+    """Runs a unit, unless it has an answer of its own."""
+
+    def __init__(self, *refusals: Exception) -> None:
+        self.refusals = list(refusals)
+        self.reached = asyncio.Event()
+        self.stuck: asyncio.Event | None = None
+
+    async def note(self, work: Callable[[Any], Any]) -> None:
+        """Run it, or refuse."""
+        self.reached.set()
+        if self.stuck is not None:
+            await self.stuck.wait()
+        if self.refusals:
+            raise self.refusals.pop(0)
+        await work(None)
+
+
+def late(ledger: Any, number: str, written: Written, tenant: str = "t") -> Late:
+    async def store(_: Any, accounts: Sequence[Any]) -> None:
+        if "bad" in accounts:
+            raise ValueError("no")
+        written.append(list(accounts))
+
+    return Late(number, tenant, ledger, number, store)
+
+
+async def put(held: LateReceipts, io: AsyncIo, *those: Late) -> None:
+    for one in those:
+        held.put(io, one)
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_receipts, "_PAUSES", (0.0, 0.0))
+
+
+def test_each_tenant_is_written_by_itself_and_what_nobody_waits_for_is_written_too() -> None:
+    written: Written = []
+
+    async def both() -> bool:
+        return len(written) == 2
+
+    async def steps() -> None:
+        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(held, io, late(ledger, "a", written), late(ledger, "b", written, "u"), late(ledger, "c", written))
+        await until_awaited(both)
+        assert await held.settled(io, 0.0)
+        await io.close()
+
+    asyncio.run(steps())
+    assert written == [["a", "c"], ["b"]]
+
+
+def test_a_busy_store_is_tried_again() -> None:
+    written: Written = []
+
+    async def steps() -> LateReceipts:
+        io, held = AsyncIo(), LateReceipts()
+        await put(held, io, late(Ledger(StorageBusy("no"), StorageBusy("no")), "a", written))
+        assert await held.settled(io, 60.0)
+        return held
+
+    held = asyncio.run(steps())
+    assert (written, held.lost, held.failed) == ([["a"]], 0, None)
+
+
+def test_one_that_cannot_be_written_takes_no_other_with_it() -> None:
+    written: Written = []
+
+    async def steps() -> LateReceipts:
+        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(held, io, *(late(ledger, number, written) for number in ("a", "bad", "c")))
+        assert await held.settled(io, 60.0)
+        return held
+
+    assert asyncio.run(steps()).lost == 1
+    assert written == [["a"], ["c"]]
+
+
+def test_a_store_that_is_stuck_holds_nobody_up_for_long_and_closing_gives_up() -> None:
+    written: Written = []
+
+    async def steps() -> LateReceipts:
+        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
+        ledger.stuck = asyncio.Event()
+        await put(held, io, late(ledger, "a", written))
+        assert not await held.settled(io, 0.01)
+        await ledger.reached.wait()
+        await put(held, io, late(ledger, "b", written))
+        await held.closed(io, 0.01)
+        assert held.lost == 1, "the first is under way and may still arrive"
+        ledger.stuck.set()
+        assert await held.settled(io, 60.0)
+        return held
+
+    assert asyncio.run(steps()).lost == 1
+    assert written == [["a"]]
+
+
+def test_what_a_loop_that_ended_left_is_written_on_the_next() -> None:
+    written: Written = []
+    io, held = AsyncIo(), LateReceipts()
+
+    async def begin() -> None:
+        ledger = Ledger()
+        ledger.stuck = asyncio.Event()
+        await put(held, io, late(ledger, "a", written))
+        held._hurry[0].ring()
+        await ledger.reached.wait()
+        await put(held, io, late(ledger, "b", written))
+
+    async def go_on() -> None:
+        for one in held._held:
+            one.ledger = Ledger()  # type: ignore[assignment] # the other belongs to the loop that ended
+        assert await held.settled(io, 60.0)
+
+    asyncio.run(begin())
+    assert written == []
+    asyncio.run(go_on())
+    assert written == [["a", "b"]]
+
+
+def test_the_oldest_are_given_up_when_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_receipts, "_MOST", 2)
+    written: Written = []
+
+    async def steps() -> None:
+        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(held, io, *(late(ledger, number, written) for number in "abc"))
+        assert held.lost == 1
+        assert await held.settled(io, 60.0)
+
+    asyncio.run(steps())
+    assert written == [["b", "c"]]
