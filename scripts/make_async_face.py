@@ -34,7 +34,7 @@ REPLACEMENTS = (
     ),
     (r"    def __exit__\(", "    async def __aexit__("),
     (r"        self\.close\(\)\n", "        await self.close()\n"),
-    (r"Iterable, Iterator, Mapping", "AsyncIterator, Iterable, Mapping"),
+    (r"import Iterator, Mapping", "import AsyncIterator, Mapping"),
     (r"-> Iterator\[", "-> AsyncIterator["),
 )
 

@@ -57,7 +57,7 @@ def compose(
             _embedder(settings, io, embedder),
             VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
         ),
-        clock=clock or adapter("clock", "system")(),
+        clock=adapter("clock", "system")() if clock is None else _checked_clock(clock),
         io=io,
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
@@ -65,6 +65,15 @@ def compose(
         reranker=_reranker(settings, io, reranker),
     )
     return Engine(parts)
+
+
+def _checked_clock(clock: Clock) -> Clock:
+    if not callable(getattr(clock, "now", None)):
+        raise ConfigError(
+            f"clock must have a method 'now', not {type(clock).__name__}",
+            hint="now() gives a datetime with a zone; retain.testing.clock.FakeClock is one that stands still",
+        )
+    return clock
 
 
 def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:

@@ -7,7 +7,6 @@ providers by the keys that are set.
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from retain.environment import from_gateway
+from retain.environment import from_gateway, named_settings, parsed
 from retain.errors import ConfigError
 from retain.model.own import OwnRules
 from retain.model.policy import Curation, Limits, Policy
@@ -45,7 +44,9 @@ from retain.sections_policy import IdentitySettings, InjectSettings, PolicySetti
 from retain.sections_service import GatewaySettings, ServerSettings
 
 DEFAULT_PATH: Final = Path("~/.retain/retain.db")
-PREFIX: Final = "RETAIN_"
+_FORMS: Final = (
+    'Settings.load("retain.toml") reads a file; {"store": {"url": "sqlite:///notes.db"}} says where the store is'
+)
 
 
 class Settings(Section):
@@ -93,22 +94,30 @@ class Settings(Section):
         """Settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
         if isinstance(given, Settings):
             return given
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError(f"a configuration is a dictionary or Settings, not {type(given).__name__}", hint=_FORMS)
+        return cls._checked(given or {}, {})
+
+    @classmethod
+    def _checked(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
         try:
-            return cls.model_validate(dict(given or {}))
+            return cls.model_validate(dict(given))
         except (ValidationError, TypeError, ValueError) as error:
-            raise ConfigError(f"configuration: {readable(error)}", hint=_hint(error)) from None
+            raise ConfigError(f"configuration: {readable(error, variables)}", hint=_hint(error)) from None
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
         """Settings from a TOML file and ``RETAIN_`` variables (``RETAIN_STORE__URL`` is ``store.url``).
 
+        Other variables that happen to begin so, such as ``RETAIN_KEY``, are left alone.
         A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
         """
-        given = from_gateway(os.environ if env is None else env, _from_file(Path(path)) if path is not None else {})
-        for name, value in (os.environ if env is None else env).items():
-            if name.startswith(PREFIX) and name != "RETAIN_CONFIG":
-                _put(given, name[len(PREFIX) :].lower().split("__"), _parsed(value))
-        return cls.of(given)
+        values = os.environ if env is None else env
+        given = from_gateway(values, _from_file(Path(path)) if path is not None else {})
+        variables = named_settings(values, cls.model_fields)
+        for name, setting in variables.items():
+            _put(given, setting, parsed(values[name]))
+        return cls._checked(given, variables)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -209,12 +218,20 @@ def store_path(settings: Settings) -> Path | None:
     )
 
 
-def readable(error: Exception) -> str:
-    """The first complaints of a validation, without the values, which may be secrets."""
+def readable(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
+    """The first complaints of a validation, without the values, which may be secrets.
+
+    ``variables`` are those that named a setting: one that is complained about is named too.
+    """
     if not isinstance(error, ValidationError):
         return str(error)
-    places = (f"{'.'.join(map(str, one['loc'])) or 'settings'}: {_said(one)}" for one in error.errors()[:3])
-    return "; ".join(places)
+    return "; ".join(f"{_place(one['loc'], variables or {})}: {_said(one)}" for one in error.errors()[:3])
+
+
+def _place(loc: tuple[int | str, ...], variables: Mapping[str, list[str]]) -> str:
+    steps = list(map(str, loc))
+    named = [name for name, path in variables.items() if steps and all(map(str.__eq__, steps, path))]
+    return (".".join(steps) or "settings") + (f" ({', '.join(named)})" if named else "")
 
 
 def _said(one: Any) -> str:
@@ -259,16 +276,6 @@ def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
         if not isinstance(target, dict):
             raise ConfigError(f"{'.'.join(path)} is set twice, once as a single value")
     target[path[-1]] = value
-
-
-def _parsed(value: str) -> Any:
-    """Numbers, booleans and lists as TOML reads them, or as JSON writes them; anything else is text."""
-    with suppress(tomllib.TOMLDecodeError):
-        return tomllib.loads(f"value = {value}")["value"]
-    if value.lstrip()[:1] in ("[", "{"):
-        with suppress(json.JSONDecodeError):
-            return json.loads(value)
-    return value
 
 
 def _account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:

@@ -1,16 +1,24 @@
-"""The environment variables of a gateway, for those who have them set already: ``MEMORY_…`` and ``QDRANT_…``.
+"""Environment variables: which of ``RETAIN_…`` are settings, and those of a gateway.
 
-They say how large and how fast things are, never whether memory is on or where text is sent: nobody's vectors leave the
-machine because a variable of another program is set. ``RETAIN_`` variables are stronger than these, these than a file.
+``MEMORY_…`` and ``QDRANT_…`` are read for those who have them set already. They say how large and how fast things are,
+never whether memory is on or where text is sent: nobody's vectors leave the machine because a variable of another
+program is set. ``RETAIN_`` variables are stronger than these, these than a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import tomllib
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Final
 
 from retain.errors import ConfigError
+
+PREFIX: Final = "RETAIN_"
+OTHERS: Final = frozenset({"RETAIN_CONFIG", "RETAIN_KEY", "RETAIN_MODELS"})
+"""Names that mean something to the command line, to callers of the service or to scripts, and are no settings."""
 
 _YES: Final = ("1", "true", "yes", "on")
 
@@ -48,6 +56,31 @@ VARIABLES: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
 _QUANTIZATION: Final = "MEMORY_VEC_QUANTIZATION"
 _QDRANT: Final = {"QDRANT_URL": "url", "QDRANT_API_KEY": "api_key"}
 _DECAY_DAYS: Final = 30
+
+
+def named_settings(env: Mapping[str, str], known: Container[str]) -> dict[str, list[str]]:
+    """The variables that name a setting, and the setting's path; what merely begins alike is somebody else's."""
+    paths = {name: name[len(PREFIX) :].lower().split("__") for name in _ours(env)}
+    return {name: path for name, path in paths.items() if len(path) > 1 or path[0] in known}
+
+
+def parsed(value: str) -> Any:
+    """Numbers, booleans and lists as TOML reads them, or as JSON writes them; anything else is text."""
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(f"value = {value}")["value"]
+    if value.lstrip()[:1] in ("[", "{"):
+        with suppress(json.JSONDecodeError):
+            return json.loads(value)
+    return value
+
+
+def unused_variables(env: Mapping[str, str], known: Container[str]) -> list[str]:
+    """Variables that look like settings and are none, such as those that Kubernetes sets for a service."""
+    return sorted(set(_ours(env)) - named_settings(env, known).keys())
+
+
+def _ours(env: Mapping[str, str]) -> Iterator[str]:
+    return (name for name in env if name.startswith(PREFIX) and name not in OTHERS)
 
 
 def from_gateway(env: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:

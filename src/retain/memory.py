@@ -6,7 +6,7 @@ Every method is one line over the engine. ``async_memory.py`` is made from this 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,10 +16,10 @@ from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
+from retain.engine.asking import SearchRequest
 from retain.engine.learning.remember import AddRequest
 from retain.engine.recall.listing import ListRequest
-from retain.engine.recall.read import SearchRequest
-from retain.engine.requests import ContextRequest, IngestRequest, Progress
+from retain.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
 from retain.engine.storing.revise import UNSET, UpdateRequest
 from retain.faces.accounts import Accounts
 from retain.faces.configuring import Configuring
@@ -118,9 +118,10 @@ class Memory(
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
         is known; each result says which, why, and what words it comes from. Nothing to learn is no error: ``results``
         is then empty. Rules learn by default, a language model when one is configured; ``prompt`` replaces its
-        instructions for this call. When a model is out of reach the answer is ``"deferred"`` and the next call tries
-        again; ``strict=True`` raises instead. With ``keep_turns=False`` the facts keep their quotes, and what was said
-        is not kept. Secrets are masked before anything is stored, and ``warnings`` say so.
+        instructions for this call. When a model or the embedder is out of reach the answer is ``"deferred"``, with the
+        ``error``, and the next call in the same scope tries again; ``strict=True`` raises instead, and nothing is
+        written. With ``keep_turns=False`` the facts keep their quotes, and what was said is not kept. Secrets are
+        masked before anything is stored, and ``warnings`` say so.
 
         With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
         in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
@@ -367,8 +368,11 @@ class Memory(
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive_iter(self._engine.export(given))
 
-    def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """Put an export back, ids and history included; what is there already is left alone."""
+    def load(self, records: ExportLines) -> dict[str, int]:
+        """Put an export back, ids and history included; what is there already is left alone.
+
+        ``records`` are what ``export`` gives, of this memory or another one.
+        """
         return drive(self._engine.load(records))
 
     def check(self) -> dict[str, Any]:

@@ -47,10 +47,20 @@ NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
 }
 """Names that mean something, but nothing that is here: what is said, and what to do."""
 
+_INTERNAL: Final = frozenset({"callable", "guarded"})
+"""Names for what is passed as an object, or wrapped around another one."""
+_CALLED: Final = {"vectors": "vector store"}
+
 
 def names(kind: str) -> list[str]:
     """The built-in names of a kind."""
     return sorted(name for of_kind, name in BUILT_IN if of_kind == kind)
+
+
+def _offered(kind: str) -> list[str]:
+    """The names that a configuration may give."""
+    more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
+    return sorted({*names(kind), *more} - _INTERNAL)
 
 
 def adapter(kind: str, name: str) -> Any:
@@ -65,7 +75,7 @@ def adapter(kind: str, name: str) -> Any:
         problem, hint = NOT_SHIPPED[kind, name]
         raise ConfigError(problem, hint=hint)
     if found is None:
-        raise ConfigError(f"unknown {kind} {name!r}", hint="known: " + ", ".join(names(kind)))
+        raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint="known: " + ", ".join(_offered(kind)))
     return found
 
 

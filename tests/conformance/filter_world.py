@@ -30,14 +30,19 @@ def casefold(value: Any) -> Any:
 def stored(rows: Sequence[Found]) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("casefold", 1, casefold, deterministic=True)
-        database.execute(f"CREATE TABLE memories ({columns(dict(RECORD_FIELDS))}, metadata TEXT)")
+        database.execute(f"CREATE TABLE memories ({columns(dict(RECORD_FIELDS))}, metadata TEXT, data TEXT)")
         database.execute(f"CREATE TABLE links ({columns(dict(LINK_FIELDS))}, memory_seq INTEGER)")
         database.execute("CREATE INDEX links_by_user ON links (tenant_id, user_id)")
         for found in rows:
             read = found_fields(found)
-            insert(database, "memories", [*map(read, RECORD_FIELDS), json.dumps(found.record.metadata)])
+            insert(database, "memories", [*map(read, RECORD_FIELDS), *written(found)])
             insert(database, "links", [*(link_column(found, name) for name in LINK_FIELDS), found.record.seq])
         yield database
+
+
+def written(found: Found) -> list[str]:
+    """The columns that hold JSON."""
+    return [json.dumps(found.record.metadata), json.dumps(found.record.data)]
 
 
 def link_column(found: Found, name: str) -> object:

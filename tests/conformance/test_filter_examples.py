@@ -155,11 +155,13 @@ def test_a_tree_with_an_unknown_column_is_refused(name: str) -> None:
 
 HEAVY = {"tags": {"icontains": "sale"}}
 """The longest leaf; memory 1 has it."""
+SAID = {"actor": {"nin": ["ann", "bob"]}}
+"""One that looks in two places; true of memory 1."""
 
 
-def comb(levels: int, breadth: int) -> dict[str, Any]:
+def comb(levels: int, breadth: int, leaf: dict[str, Any] = HEAVY) -> dict[str, Any]:
     """AND and OR by turns, each with other conditions on both sides of the deeper level."""
-    filters: dict[str, Any] = HEAVY
+    filters = leaf
     for level in range(levels):
         word, neutral = ("AND", {"seq": {"gt": 0}}) if level % 2 else ("OR", {"tags": {"icontains": "absent"}})
         filters = {word: [neutral] * (breadth // 2) + [filters] + [neutral] * (breadth - breadth // 2)}
@@ -190,6 +192,8 @@ def tailed(levels: int, tail: int) -> dict[str, Any]:
         comb(MAX_DEPTH, 1),
         comb(MAX_DEPTH, 7),
         comb(MAX_DEPTH - 1, 8),
+        comb(MAX_DEPTH, 7, SAID),
+        {"OR": [SAID] * ((MAX_NODES - 1) // 7)},
         bush(8),
         tailed(4, MAX_DEPTH - 5),
         {"AND": [HEAVY] * (MAX_NODES - 1)},
@@ -199,7 +203,7 @@ def tailed(levels: int, tail: int) -> dict[str, Any]:
         {"OR": [{"colour": {"in": ["red"] * MAX_LIST}}] * (MAX_VALUES // MAX_LIST)},
         {"OR": [{"colour": {"in": ["red"] * 10}}] * (MAX_NODES - 1)},
     ],
-    ids=[f"{number}" for number in range(11)],
+    ids=[f"{number}" for number in range(13)],
 )
 def test_the_largest_filters_that_are_accepted_still_run(filters: Any) -> None:
     assert 1 in find(filters)

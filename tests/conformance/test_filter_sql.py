@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.evaluate import found_fields
+from retain.core.evaluate import found_fields, matches
+from retain.core.filters import parse_filters
 from retain.model.memory import Found, Link, Record
 from retain.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 from retain.model.scope import Scope
@@ -51,7 +52,9 @@ records = st.builds(
     origin_id=st.none() | texts,
     salience=column_numbers,
     trust=column_numbers,
+    source_role=st.none() | st.sampled_from(["user", "a", "A", ""]),
     metadata=st.dictionaries(keys, values, max_size=4),
+    data=st.dictionaries(st.sampled_from(["speaker", "category"]), texts | st.none(), max_size=2),
 )
 ids = st.sampled_from(["", "a", "A", "ß", "1", "*"])
 links = st.builds(
@@ -97,7 +100,8 @@ def stored_under(field: str, rows: Sequence[Found]) -> list[object]:
 def about(rows: Sequence[Found]) -> st.SearchStrategy[Condition]:
     """Conditions that have a chance: on keys that are there, often with values that are there."""
     own = {f"metadata.{key}" for found in rows for key in found.record.metadata}
-    field = st.sampled_from(sorted(FIELDS)) | st.sampled_from(sorted(own or {"metadata.k"}))
+    noted = st.sampled_from(["data.speaker", "data.category"])
+    field = st.sampled_from(sorted(FIELDS)) | noted | st.sampled_from(sorted(own or {"metadata.k"}))
 
     def conditions(name: str) -> st.SearchStrategy[Condition]:
         held = stored_under(name, rows)
@@ -134,6 +138,18 @@ def test_sql_selects_what_the_reference_evaluator_selects(question: tuple[list[F
 def one_row(value: object) -> list[Found]:
     record = Record("m", "t", "h", EARLY, EARLY, EARLY, EARLY, EARLY, seq=1, metadata={"k": value})
     return [Found(record, Link(Scope(), EARLY))]
+
+
+@pytest.mark.slow
+@pytest.mark.req("C-38")
+@given(tables, st.sampled_from(sorted(set(Op) - {Op.EXISTS, Op.IN, Op.NIN})), texts)
+def test_who_said_it_is_the_speaker_or_the_role(rows: list[Found], op: Op, value: str) -> None:
+    where = parse_filters({"actor": {op.value: value}})
+    assert where is not None
+    shown = [{"text": found.record.data.get("speaker"), "seq": found.record.seq} for found in rows]
+    for one, found in zip(shown, rows, strict=True):
+        one["text"] = found.record.source_role if one["text"] is None else one["text"]
+    assert selected(rows, where) == {one["seq"] for one in shown if matches(Condition("text", op, value), one)}
 
 
 @pytest.mark.slow

@@ -257,3 +257,17 @@ async def test_the_scope_may_stand_in_the_filters(face: Face) -> None:
     assert await face.listed(user_id="alice", run_id="7") == [OSLO]
     with pytest.raises(InvalidInput, match="only user_id"):
         await face.store(OSLO, filters={"user_id": "alice", "city": "Oslo"})
+
+
+async def test_fields_that_no_message_has_are_left_out_with_a_warning(face: Face) -> None:
+    message = {"role": "user", "content": "I live in Oslo", "created_at": 1_700_000_000, "metadata": {"a": 1}}
+    for infer in (False, True):
+        added = await face.add([message], user_id="alice", infer=infer)
+        assert added["status"] == "ok"
+        assert "messages: created_at, metadata was ignored" in added["warnings"][0]
+    many = await face.add_many([{"messages": [message], "user_id": "bob", "infer": False}])
+    assert "created_at, metadata was ignored" in many["results"][0]["warnings"][0]
+    told = await face.ingest([message], user_id="carol")
+    assert told["warnings"] == ["turns: metadata was ignored: a message has role, content and name"]
+    (turn,) = (await face.get_all(user_id="carol", layers=["turn"]))["results"]
+    assert turn["occurred_at"].startswith("2023-11-14"), "a transcript has times"

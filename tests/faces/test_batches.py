@@ -88,6 +88,44 @@ async def test_a_batch_of_deletes_has_a_result_for_each_item(face: Face) -> None
 
 
 @pytest.mark.req("N-49")
+async def test_an_item_that_is_wrong_is_told_what_is_allowed_and_nothing_of_the_inside(face: Face) -> None:
+    wrong_adds = [
+        {"messages": "x", "user_id": "alice", "tags": [1]},
+        {"text": "x", "user_id": "alice"},
+        {"user_id": "u"},
+    ]
+    wrong_updates = [{"memory_id": "x", "user_id": "alice"}, {"text": "x"}, 7]
+
+    added, updated = await face.add_many(wrong_adds), await face.update_many(wrong_updates)
+
+    problems = [one["error"]["message"] for one in [*added["results"], *updated["results"]]]
+    assert problems == [
+        "unknown in a batch item: tags",
+        "unknown in a batch item: text",
+        "messages is missing in a batch item",
+        "unknown in a batch item: user_id",
+        "memory_id is missing in a batch item",
+        "a batch item must be a mapping, not int",
+    ]
+    assert all("allowed: messages, user_id, " in one["error"]["hint"] for one in added["results"])
+    assert all("allowed: memory_id, text, " in one["error"]["hint"] for one in updated["results"])
+
+
+@pytest.mark.req("N-49")
+async def test_an_item_may_call_the_id_as_answers_do(face: Face) -> None:
+    one, two = await face.remember("one"), await face.remember("two")
+
+    changed = await face.update_many([{"id": one, "text": "uno"}])
+    assert (changed["results"][0]["id"], changed["results"][0]["memory"]) == (one, "uno")
+    gone = await face.delete_many([{"id": one}, {"memory_id": two}, {"name": "x"}])
+    assert [(each["id"], each["event"]) for each in gone["results"]] == [
+        (one, "DELETE"),
+        (two, "DELETE"),
+        (None, "ERROR"),
+    ]
+
+
+@pytest.mark.req("N-49")
 async def test_a_thousand_go_at_once_and_one_more_does_not(face: Face) -> None:
     items = [{"messages": f"fact {number}", "user_id": "alice"} for number in range(1001)]
 

@@ -25,6 +25,17 @@ def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
     assert ran.stdout.splitlines()[-1] == "[] 0"
 
 
+def test_reading_by_id_or_in_order_computes_nothing(cli: Cli) -> None:
+    memory_id = cli.added("I live in Oslo")
+    code = (
+        "import sys; from retain.cli.run import run; code = run(sys.argv[1:]);"
+        "print(sorted({'numpy', 'httpx2', 'onnxruntime', 'asyncio'} & set(sys.modules)), code)"
+    )
+    for args in (["get", memory_id], ["list", "--user", "alice"], ["history", memory_id]):
+        ran = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)  # noqa: S603
+        assert ran.stdout.splitlines()[-1] == "[] 0", ran
+
+
 def test_it_is_also_a_module() -> None:
     ran = subprocess.run([sys.executable, "-m", "retain.cli", "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == "retain 0.1.0\n"
@@ -313,3 +324,32 @@ def test_json_in_a_pipe_is_one_line_and_not_escaped(cli: Cli) -> None:
     assert out.count("\n") == 1
     assert "Käse" in out
     assert json.loads(out)["total"] == 1
+
+
+def test_an_expired_memory_says_so_and_is_shown_when_asked_for(cli: Cli) -> None:
+    memory_id = cli.added("I am on holiday")
+    cli("update", memory_id, "--expires", "2020-01-01")
+
+    ran = cli("get", memory_id)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith(f"error: memory {memory_id} expired on 2020-01-01 00:00\nhint: --expired shows it; ")
+    assert cli("get", memory_id, "--expired", "--json").json["memory"] == "I am on holiday"
+    cli("update", memory_id, "--expires", "never")
+    assert cli("get", memory_id).code == 0
+    cli("delete", memory_id)
+    assert cli("get", memory_id, "--expired").err.startswith(f"error: no memory {memory_id}\n")
+
+
+def test_a_history_names_the_fields_that_changed_where_the_text_did_not(cli: Cli) -> None:
+    memory_id = cli.added("Home: Oslo", "--key", "home")
+    cli("update", memory_id, "--expires", "2090-01-01")
+    cli("update", memory_id, "--key", "", "-m", "city=Oslo")
+    cli("update", memory_id, "Home: Bergen")
+
+    lines = cli("history", memory_id).out.splitlines()
+    assert "expires_at: none" in lines[2]
+    assert "expires_at: 2090-01-01 00:00" in lines[2]
+    assert "key: home, metadata: none" in lines[3]
+    assert 'key: none, metadata: {"city": "Oslo"}' in lines[3]
+    assert "Home: Oslo" in lines[4]
+    assert "Home: Bergen" in lines[4]

@@ -122,10 +122,19 @@ def test_what_waits_is_a_warning(cli: Cli) -> None:
 
 
 def test_a_broken_setting_is_a_failure_and_the_rest_is_still_said(cli: Cli) -> None:
-    cli.environ("RETAIN_BOGUS", "1")
+    cli.environ("RETAIN_STORE__BOGUS", "1")
     state, detail = found(cli, "configured", "settings", code=3)
-    assert (state, "bogus" in detail) == ("fail", True)
+    assert (state, "store.bogus (RETAIN_STORE__BOGUS)" in detail) == ("fail", True)
     assert found(cli, "installed", "sqlite", code=3)[0] == "ok"
+
+
+def test_variables_that_are_no_settings_stop_nothing_and_are_listed(cli: Cli) -> None:
+    for name in ("RETAIN_SERVICE_HOST", "RETAIN_PORT", "RETAIN_STORE_URL", "RETAIN_KEY"):
+        cli.environ(name, "tcp://10.0.0.1:80")
+    cli.added("x")
+    told = "no settings, left alone: RETAIN_PORT, RETAIN_SERVICE_HOST, RETAIN_STORE_URL"
+    assert found(cli, "configured", "variables") == ("warn", told), "RETAIN_KEY is for callers of the service"
+    assert "RETAIN_STORE__URL" in cli("doctor").out, "how it is spelled"
 
 
 def test_a_store_url_with_a_password_is_refused_without_showing_it(cli: Cli) -> None:

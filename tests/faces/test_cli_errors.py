@@ -24,7 +24,9 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     [
         (["bogus"], "No such command 'bogus'.", "see `retain --help`"),
         (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `retain list --help`"),
-        (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "take several pages"),
+        (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "how many there are"),
+        (["list", "--user", "a", "--limit", "10001"], "limit must be a whole number", "take several pages"),
+        (["list", "--user", "a", "--limit", "-1"], "limit must be a whole number", "leave it out"),
         (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `retain list --help`"),
         (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `retain list --help`"),
         (["list", "--user", "a", "-f", "{"], "not JSON", "see `retain list --help`"),
@@ -195,6 +197,14 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
     complaint = program.stderr.read()
     program.stderr.close()
     assert (program.wait(), complaint) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_is_called_full(cli: Cli) -> None:
+    cli.added("x")
+    ran = cli("export", "-o", "/dev/full")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.splitlines() == ["error: No space left on device", "hint: make room there, or write somewhere else"]
 
 
 def test_ctrl_c_is_code_130_and_no_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

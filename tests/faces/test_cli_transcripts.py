@@ -51,7 +51,7 @@ def test_a_list_from_standard_input_is_learned_from_by_flush(cli: Cli) -> None:
         (b'[{"content": "fine"}', "not a JSON list"),
         (b"\xff\xfe", "not UTF-8"),
         (b"", "turns is empty"),
-        (b'{"content": "fine"}\n{"role": "human", "content": "x"}', "turns[1].role"),
+        (b'{"content": "fine"}\n{"role": "robot", "content": "x"}', "turns[1].role"),
     ],
 )
 def test_a_file_that_is_wrong_stores_nothing(cli: Cli, given: bytes, wrong: str) -> None:

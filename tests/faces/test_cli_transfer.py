@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,24 @@ def test_an_empty_file_brings_nothing(cli: Cli) -> None:
     (cli.home / "empty.jsonl").write_text("\n")
     ran = cli("import", cli.home / "empty.jsonl")
     assert (ran.code, ran.out) == (1, "0 added\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")
+def test_an_export_is_for_its_owner_alone(cli: Cli) -> None:
+    cli.added("I am diabetic")
+    stale, before = cli.home / "e.jsonl.part", os.umask(0o022)
+    stale.write_text("of an export that was cut off")
+    try:
+        assert cli("export", "-o", cli.home / "e.jsonl").code == 0
+    finally:
+        os.umask(before)
+    assert (cli.home / "e.jsonl").stat().st_mode & 0o777 == 0o600
+    assert not stale.exists()
+
+
+def test_an_export_to_a_folder_that_is_missing_names_the_file_that_was_asked_for(cli: Cli) -> None:
+    cli.added("x")
+    target = cli.home / "missing" / "e.jsonl"
+    ran = cli("export", "-o", target)
+    assert ran.code == 3
+    assert ran.err.splitlines()[0] == f"error: {target}: No such file or directory"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
+from retain import AsyncMemory, Memory
 from retain.errors import Conflict, InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens
 
@@ -132,7 +132,7 @@ async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, t
         await other.load(lines)
     assert caught.value.hint
     changed = copy.deepcopy(lines)
-    changed[1]["hash"] = "0" * 32
+    changed[1]["text"] = "I live in Rome"
     with pytest.raises(Conflict, match="another text"):
         await face.load(changed)
     assert await other.listed() == await face.listed() == ["I live in Oslo"]
@@ -318,3 +318,18 @@ async def test_what_somebody_gave_up_of_what_others_hold_stays_given_up(
 
     assert [line["type"] for line in lines] == ["header", "suppressed"]
     assert (await second(opens, tmp_path)().load(lines))["deletions"] == 1
+
+
+async def test_an_export_is_put_back_as_it_comes(face: Face, opens: Opens) -> None:
+    for text in ("one", "two"):
+        await face.remember(text)
+    other = Memory if opens.kind == "memory" else AsyncMemory
+    target = Face(other({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}))
+
+    counts = await target.load(face.memory.export())
+
+    assert counts["memories"] == 2
+    assert await target.listed() == ["two", "one"]
+    with pytest.raises(InvalidInput, match="lines of an export"):
+        await target.load(7)
+    await target.close()

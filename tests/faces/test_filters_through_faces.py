@@ -69,6 +69,34 @@ async def test_every_way_to_look_honours_a_filter(face: Face, filters: Any, expe
     assert counted["total"] == len(wanted)
 
 
+@pytest.mark.req("C-37")
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"role": "assistant"}, "helper"),
+        ({"role": {"ne": "assistant"}}, "bob none"),
+        ({"actor": "Bob"}, "bob"),
+        ({"actor": "user"}, "none"),
+        ({"actor": {"in": ["Bob", "assistant"]}}, "bob helper"),
+        ({"actor": {"ne": "Bob"}}, "helper none"),
+        ({"actor": {"icontains": "BO"}}, "bob"),
+        ({"actor": "*"}, "bob helper none"),
+        ({"actor": None}, ""),
+        ({"NOT": {"actor": "Bob"}}, "helper none"),
+        ({"metadata.role": "cook"}, "none"),
+        ({"metadata.actor": "*"}, "none"),
+    ],
+)
+async def test_a_filter_finds_the_role_and_the_actor_that_answers_show(face: Face, filters: Any, expected: str) -> None:
+    await face.store({"role": "user", "name": "Bob", "content": "bob is here"}, user_id="alice")
+    await face.store({"role": "assistant", "content": "helper is here"}, user_id="alice")
+    await face.store("none is here", user_id="alice", metadata={"role": "cook", "actor": "Bea"})
+
+    wanted = [f"{name} is here" for name in expected.split()]
+    assert sorted(await face.listed(filters=filters)) == wanted
+    assert sorted(await face.found("here", filters=filters)) == wanted
+
+
 @pytest.mark.req("C-38", "R-26")
 @pytest.mark.parametrize(
     "wrong",
@@ -87,6 +115,7 @@ async def test_every_way_to_look_honours_a_filter(face: Face, filters: Any, expe
         {"city": "a\0b"},
         {"city": {"exists": "yes"}},
         {"user_id": "a b"},
+        {"actor": 5},
         "city=Oslo",
         7,
     ],

@@ -169,9 +169,9 @@ async def test_without_an_embedder_turns_are_kept_and_found_by_their_words(opens
     [
         ([], "turns is empty"),
         (7, "turns must be messages"),
-        (["fine", {"role": "human", "content": "x"}], r"turns\[1\].role"),
+        (["fine", {"role": "robot", "content": "x"}], r"turns\[1\].role"),
         (["fine", {"content": "x", "timestamp": "yesterday"}], r"turns\[1\].occurred_at"),
-        (["fine", {"content": "x", "colour": "red"}], r"turns\[1\] has an unknown field"),
+        (["fine", {"colour": "red"}], r"turns\[1\].content is missing"),
     ],
 )
 async def test_what_is_wrong_is_found_before_anything_is_stored(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -84,7 +85,9 @@ async def test_runs_do_not_see_one_another(face: Face) -> None:
 @pytest.mark.req("N-37", "R-34")
 async def test_ids_are_trimmed_and_numbers_are_text(face: Face) -> None:
     await face.remember("one", user_id=7)
+    await face.remember("two", user_id=UUID(int=7))
 
+    assert await face.listed(user_id=str(UUID(int=7))) == await face.listed(user_id=UUID(int=7)) == ["two"]
     assert await face.listed(user_id=" 7 ") == await face.listed(user_id="7") == ["one"]
     assert texts(await face.search("one", filters={"user_id": 7})) == ["one"]
 
@@ -159,6 +162,25 @@ async def test_a_call_and_its_filters_may_not_name_two_people(face: Face) -> Non
     with pytest.raises(InvalidInput, match=r"alice.*bob"):
         await face.search("theirs", user_id="alice", filters={"user_id": "bob"})
     assert await face.listed(user_id="alice", filters={"OR": [{"user_id": "bob"}, {"user_id": "alice"}]}) == []
+
+
+async def test_a_list_of_several_does_not_say_whose_memory_it_is(face: Face) -> None:
+    await face.remember("mine")
+    filters = {"user_id": {"in": ["alice", "bob"]}}
+
+    for call in (face.search("mine", filters=filters), face.get_all(filters=filters), face.delete_all(filters=filters)):
+        with pytest.raises(ScopeError) as caught:
+            await call
+        assert caught.value.message == SENTENCE
+        assert "name one" in caught.value.hint
+    with pytest.raises(InvalidInput, match="one value for each"):
+        await face.store("text", filters=filters)
+
+
+async def test_a_list_of_one_names_one(face: Face) -> None:
+    await face.store("mine", filters={"user_id": {"in": ["alice"]}})
+
+    assert texts(await face.get_all(filters={"user_id": {"in": ["alice"]}})) == ["mine"]
 
 
 @ON_DISK

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import socket
 from pathlib import Path
 from typing import Any
@@ -182,6 +184,34 @@ async def waits(texts: list[str]) -> list[list[float]]:
 def test_what_is_no_embedder_is_refused_at_once(kind: str, wrong: Any, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         FACES[kind]({"store": {"url": "memory:"}}, embedder=wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, 0, "noon", lambda: None])
+def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="clock must have a method 'now'") as caught:
+        FACES[kind]({"store": {"url": "memory:"}}, clock=wrong)
+    assert "FakeClock" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("config", "known"),
+    [
+        ({"llm": {"provider": "magic"}}, "known: openai"),
+        ({"embedder": {"provider": "magic"}}, "known: hash, local, ollama, openai"),
+        ({"vector_store": {"provider": "magic"}}, "known: local, memory, pgvector"),
+    ],
+)
+def test_only_names_that_a_configuration_may_give_are_called_known(kind: str, config: Any, known: str) -> None:
+    with pytest.raises(ConfigError, match=r"unknown (llm|embedder|vector store) 'magic'") as caught:
+        FACES[kind]({"store": {"url": "memory:"}, **config})
+    assert caught.value.hint == known
+
+
+def test_a_memory_that_is_pickled_says_why_not(kind: str) -> None:
+    memory = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
+    for way in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="make one in each process"):
+            way(memory)
 
 
 async def test_what_was_closed_says_so(face: Face) -> None:

@@ -91,6 +91,7 @@ def test_an_older_file_is_copied_aside_before_it_is_changed(path: Path, monkeypa
     assert copy.name == f"retain.db.before-{NEXT:04d}"
     assert rows(copy, SCHEMA) == schema
     assert rows(copy, "PRAGMA user_version") == [(NEXT - 1,)]
+    assert copy.stat().st_mode & 0o777 == 0o600, "as private as the store"
     monkeypatch.setattr(runner, "migrations", lambda: REAL)
     with opened(copy) as memory:
         assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"

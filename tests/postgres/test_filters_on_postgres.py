@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,7 @@ from retain.adapters.ledger.postgres_where import compiled
 from retain.core.evaluate import found_fields
 from retain.model.memory import Found
 from retain.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
-from tests.conformance.filter_world import SELECT, expected, link_column
+from tests.conformance.filter_world import SELECT, expected, link_column, written
 from tests.conformance.test_filter_sql import one_row, operands, questions, values
 from tests.postgres.server import Server
 
@@ -29,7 +28,7 @@ def tables(postgres: Server) -> Iterator[psycopg.Connection[Any]]:
     """Two tables with the columns that can be asked for, over the functions of the schema."""
     with psycopg.connect(postgres.url(postgres.name), cursor_factory=psycopg.RawCursor) as connection:
         connection.execute("SET search_path = pg_catalog, pg_temp")
-        connection.execute(f"CREATE TEMP TABLE memories ({_columns(RECORD_FIELDS)}, metadata TEXT)")
+        connection.execute(f"CREATE TEMP TABLE memories ({_columns(RECORD_FIELDS)}, metadata TEXT, data TEXT)")
         connection.execute(f"CREATE TEMP TABLE links ({_columns(LINK_FIELDS)}, memory_seq BIGINT)")
         connection.commit()
         yield connection
@@ -45,7 +44,7 @@ def stored(connection: psycopg.Connection[Any], rows: Sequence[Found]) -> Iterat
     try:
         for found in rows:
             read = found_fields(found)
-            _insert(connection, "memories", [*map(read, RECORD_FIELDS), json.dumps(found.record.metadata)])
+            _insert(connection, "memories", [*map(read, RECORD_FIELDS), *written(found)])
             _insert(connection, "links", [*(link_column(found, name) for name in LINK_FIELDS), found.record.seq])
         yield
     finally:

@@ -118,10 +118,37 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("env", [{"RETAIN_COLOUR": "red"}, {"RETAIN_STORE__PATH": "x"}, {"RETAIN_TENANT__X": "y"}])
-def test_an_unknown_variable_is_refused(env: dict[str, str]) -> None:
-    with pytest.raises(ConfigError):
-        Settings.load(None, env)
+@pytest.mark.parametrize(
+    "env", [{"RETAIN_STORE__URLL": "x"}, {"RETAIN_TENANT__X": "y"}, {"RETAIN_STROE__URL": "x"}, {"RETAIN_PROFILE": "x"}]
+)
+def test_a_variable_that_names_no_setting_is_refused_by_its_name(env: dict[str, str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings.load(None, {**env, "RETAIN_STORE__URL": "memory:"})
+    (name,) = env
+    assert f"({name})" in caught.value.message
+    assert "RETAIN_STORE__URL)" not in caught.value.message, "only the wrong one is named"
+
+
+def test_variables_of_others_that_begin_alike_stop_nothing() -> None:
+    env = {
+        "RETAIN_KEY": "rk_abc",
+        "RETAIN_SERVICE_HOST": "10.0.0.1",
+        "RETAIN_PORT": "tcp://10.0.0.1:80",
+        "RETAIN_PORT_80_TCP_PROTO": "tcp",
+        "RETAIN_SERVER_SERVICE_PORT": "80",
+        "RETAIN_STORE__URL": "memory:",
+        "RETAIN_TENANT": "acme",
+    }
+    assert Settings.load(None, env) == Settings.of({"store": {"url": "memory:"}, "tenant": "acme"})
+    assert Settings.from_env(env).tenant == "acme"
+
+
+@pytest.mark.parametrize("given", ["retain.toml", "sqlite:///x.db", Path("retain.toml"), "", [1], 5])
+def test_something_else_than_a_dictionary_says_what_to_do(given: Any) -> None:
+    with pytest.raises(ConfigError, match="dictionary or Settings") as caught:
+        Settings.of(given)
+    assert "Settings.load" in caught.value.hint
+    assert "store" in caught.value.hint
 
 
 def test_a_variable_may_not_be_both_a_value_and_a_group() -> None:

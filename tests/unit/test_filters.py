@@ -277,7 +277,10 @@ def test_a_filter_that_holds_itself_is_an_error() -> None:
         ({"NOT": {"user_id": "ann"}}, {}, Not(Condition("user_id", Op.EQ, "ann"))),
         ({"user_id": "*"}, {}, Condition("user_id", Op.EXISTS, value=True)),
         ({"user_id": None}, {}, Condition("user_id", Op.EQ, None)),
-        ({"user_id": {"in": ["ann"]}}, {}, Condition("user_id", Op.IN, ("ann",))),
+        ({"user_id": {"in": ["ann"]}}, {"user_id": "ann"}, None),
+        ({"user_id": {"in": ["ann", "bob"]}}, {}, Condition("user_id", Op.IN, ("ann", "bob"))),
+        ({"user_id": {"in": [None]}}, {}, Condition("user_id", Op.IN, (None,))),
+        ({"user_id": {"nin": ["ann"]}}, {}, Condition("user_id", Op.NIN, ("ann",))),
         ({"metadata.user_id": "ann"}, {}, Condition("metadata.user_id", Op.EQ, "ann")),
     ],
 )

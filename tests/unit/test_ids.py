@@ -11,6 +11,8 @@ from retain.errors import ScopeError
 from retain.model.ids import MAX_ID_CHARS, clean_id, new_id
 from retain.model.scope import NO_SCOPE, Scope
 
+UUID = uuid.UUID("8e9d7c5a-1b2c-4d3e-9f00-abcdefabcdef")
+
 
 @pytest.mark.req("C-1", "X-21")
 def test_new_ids_are_uuids_of_version_four_and_all_different() -> None:
@@ -30,7 +32,8 @@ def test_a_thousand_ids_in_a_row_begin_alike_and_the_next_thousand_do_not() -> N
 
 @pytest.mark.req("N-37", "R-34")
 @pytest.mark.parametrize(
-    ("given_id", "stored"), [(None, ""), ("a", "a"), (" a ", "a"), (7, "7"), (-1, "-1"), ("a&b=c", "a&b=c")]
+    ("given_id", "stored"),
+    [(None, ""), ("a", "a"), (" a ", "a"), (7, "7"), (-1, "-1"), ("a&b=c", "a&b=c"), (UUID, str(UUID))],
 )
 def test_ids_are_trimmed_text(given_id: object, stored: str) -> None:
     assert clean_id(given_id, "user_id") == stored

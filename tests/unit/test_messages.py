@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +11,14 @@ from retain.model.message import Message
 from retain.model.policy import Limits
 
 LIMITS = Limits(text_chars=20, messages=3)
+
+
+class Dumped(SimpleNamespace):
+    """As the messages of SDKs are."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Its fields."""
+        return dict(vars(self))
 
 
 @pytest.mark.req("C-4")
@@ -26,6 +34,13 @@ LIMITS = Limits(text_chars=20, messages=3)
         ({"role": "user", "content": ["a", {"type": "text", "text": "b"}]}, [Message("user", "a\nb")]),
         ({"role": "user", "content": [{"type": "input_text", "text": "a"}]}, [Message("user", "a")]),
         ({"role": "assistant", "content": [{"type": "output_text", "text": "a"}]}, [Message("assistant", "a")]),
+        ([("user", "a"), ("ai", "b")], [Message("user", "a"), Message("assistant", "b")]),
+        (Dumped(role="assistant", content="a", refusal=None), [Message("assistant", "a")]),
+        ([Dumped(type="ai", content="a", id="1", example=False)], [Message("assistant", "a")]),
+        (SimpleNamespace(role="user", content="a", name="ann"), [Message("user", "a", "ann")]),
+        ([SimpleNamespace(type="human", content="a", name=len)], [Message("user", "a")]),
+        ({"type": "ai", "content": "a"}, [Message("assistant", "a")]),
+        ({"type": "message", "role": "assistant", "content": "a"}, [Message("assistant", "a")]),
     ],
 )
 def test_every_shape_of_a_message_is_read(given: Any, expected: list[Message]) -> None:
@@ -78,13 +93,39 @@ def test_a_message_of_a_person_must_say_something(role: str, content: str | None
 
 
 def test_the_message_that_is_wrong_is_named() -> None:
-    with pytest.raises(InvalidInput, match=r"messages\[1\] has an unknown field: colour, taste"):
-        read_messages(["a", {"content": "b", "taste": 1, "colour": 2}], LIMITS)
+    refusable: list[Any] = [7, ("robot", "a"), ("user",), ["user", "a"], SimpleNamespace(text="a"), None]
+    for wrong in refusable:
+        with pytest.raises(InvalidInput, match=r"messages\[1\] must be a message, not") as refused:
+            read_messages(["a", wrong], LIMITS)
+        assert "role" in refused.value.hint
     with pytest.raises(TooLarge, match=r"messages\[0\] has 21 characters") as caught:
         read_messages("x" * 21, LIMITS)
     assert "limits.text_chars" in caught.value.hint
     with pytest.raises(TooLarge, match="4 messages"):
         read_messages(["a"] * 4, LIMITS)
+
+
+def test_fields_that_no_message_has_are_left_out_and_named_once() -> None:
+    warnings: list[str] = []
+    given: list[Any] = [
+        {"content": "a", "metadata": {"a": 1}, "timestamp": "2026-05-07"},
+        {"content": "b", "timestamp": "2026-05-07", "reasoning_content": None, "citations": []},
+        {"role": "tool", "content": "c", "artifact": "never stored anyway"},
+    ]
+    assert [message.text for message in read_messages(given, LIMITS, warnings)] == ["a", "b", ""]
+    (warning,) = warnings
+    assert warning.startswith("messages: metadata, timestamp was ignored: a message has role, content and name")
+    assert "occurred_at" in warning
+
+    assert read_messages({"role": "assistant", "content": "a", "refusal": None, "id": "1"}, LIMITS, warnings)
+    assert len(warnings) == 1, "fields of the protocol are no surprise"
+
+
+@pytest.mark.parametrize("more", [{}, {"id": "1"}])
+def test_words_that_stand_elsewhere_are_not_lost_in_silence(more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"messages\[0\]\.content is missing") as caught:
+        read_messages({"role": "user", "parts": [{"type": "text", "text": "a"}], **more}, LIMITS)
+    assert "not in parts" in caught.value.hint
 
 
 def test_the_speaker_is_the_name_or_else_the_role() -> None:

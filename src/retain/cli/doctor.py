@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,6 +88,7 @@ def _configured(given: Given, settings: Settings) -> Iterator[Check]:
 
     file = given.config or os.environ.get("RETAIN_CONFIG")
     yield Check("configured", "settings", GOOD, file or "no file: defaults and RETAIN_ variables")
+    yield from _left_alone(type(settings).model_fields)
     try:
         yield Check("configured", "store", GOOD, store_place(settings))
     except ConfigError as error:
@@ -95,6 +96,16 @@ def _configured(given: Given, settings: Settings) -> Iterator[Check]:
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
     yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
     yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
+
+
+def _left_alone(known: Container[str]) -> Iterator[Check]:
+    """Variables somebody may take for settings."""
+    from retain.environment import unused_variables
+
+    unused = unused_variables(os.environ, known)
+    if unused:
+        hint = "another program may need them; a setting has two underscores for each dot: RETAIN_STORE__URL"
+        yield Check("configured", "variables", DOUBT, f"no settings, left alone: {', '.join(unused)}", hint)
 
 
 def _store(given: Given, signature: str) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import traceback
@@ -22,6 +23,7 @@ FAILED: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 """As shells say it of a program whose reader went away."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def report(error: BaseException, *, command: str, as_json: bool, verbose: bool) -> int:
@@ -48,9 +50,15 @@ def described(error: BaseException, command: str = "") -> tuple[dict[str, Any], 
         return _facts("interrupted", "interrupted", ""), INTERRUPTED
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _facts("file", f"{place}{error.strerror or error}", "does it exist, and may you use it?"), FAILED
+        return _facts("file", f"{place}{error.strerror or error}", _file_hint(error)), FAILED
     hint = "this is a fault of Retain, not yours; --verbose shows where it happened"
     return _facts("internal", f"{type(error).__name__}: {error}", hint), FAILED
+
+
+def _file_hint(error: OSError) -> str:
+    if error.errno in _FULL:
+        return "make room there, or write somewhere else"
+    return "does it exist, and may you use it?"
 
 
 def _facts(code: str, message: str, hint: str) -> dict[str, Any]:

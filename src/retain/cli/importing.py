@@ -199,6 +199,10 @@ def _show_tally(tally: Tally) -> None:
         note(f"fields that were not taken along: {named}", "warn")
     if tally.deferred:
         note("hint: `retain flush` tries again what could not be embedded", "note")
+    if tally.left_out:
+        named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.left_out.items()))
+        note(f"left out, because only active facts are taken as new: {named}", "warn")
+        note("hint: --restore puts everything back", "note")
     say(_summary(tally))
 
 

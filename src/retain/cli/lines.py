@@ -47,12 +47,15 @@ class Tally:
     failed: int = 0
     errors: list[dict[str, Any]] = field(default_factory=list)
     ignored_fields: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Memories of an export that are no facts, by layer, and facts that are not active, by status."""
 
     def as_dict(self) -> dict[str, Any]:
         """It as JSON."""
         counts = {name: getattr(self, name) for name in ("added", "updated", "already_known", "deferred", "failed")}
         errors = sorted(self.errors, key=lambda one: int(one["line"]))
-        return {**counts, "errors": errors, "ignored_fields": dict(self.ignored_fields)}
+        left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
+        return {**counts, **left_out, "errors": errors, "ignored_fields": dict(self.ignored_fields)}
 
     def fail(self, number: int, error: Mapping[str, Any]) -> None:
         """Count a line that went wrong, and keep the first of them."""
@@ -62,7 +65,7 @@ class Tally:
 
     def count(self, item: Item, answer: Mapping[str, Any]) -> None:
         """Count what ``add_many`` says of an item."""
-        if "error" in answer:
+        if answer["status"] == "error":
             self.fail(item.number, answer["error"])
         elif answer.get("deferred"):
             self.deferred += 1
@@ -139,17 +142,28 @@ def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
-    """What the live memories of an export say, each for everybody who saw it, as if it were said anew."""
+    """What the live facts of an export say, each for everybody who saw it, as if it were said anew.
+
+    What was said word for word, episodes and who somebody is are no facts and would only look like some: they are
+    counted, and so is what somebody has disabled or has not approved.
+    """
     for line in lines:
         if line.error:
             tally.fail(line.number, line.error.as_dict())
-        elif line.value.get("type") == "memory" and _is_live(line.value):
+        elif line.value.get("type") == "memory" and line.value.get("valid_to") is None:
+            if reason := _why_not(line.value):
+                tally.left_out[reason] += 1
+                continue
             for link in line.value.get("links") or [{}]:
                 yield Item(line.number, _scoped(_exported_call(line.value, link), scope))
 
 
-def _is_live(value: Mapping[str, Any]) -> bool:
-    return value.get("valid_to") is None and value.get("status") == "active"
+def _why_not(value: Mapping[str, Any]) -> str:
+    """What a memory that holds is, where it is not taken in; '' for an active fact."""
+    layer, status = (str(value.get(name)) for name in ("layer", "status"))
+    if layer != "fact":
+        return layer
+    return "" if status == "active" else status
 
 
 def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,13 +60,23 @@ def _written(output: str | None) -> Iterator[BinaryIO]:
         return
     part = path.with_name(f"{path.name}.part")
     try:
-        with part.open("wb") as file:
+        with _private(part, path).open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _private(part: Path, path: Path) -> Path:
+    """A new file that only its owner may read; what is wrong with it is said of the file that was asked for."""
+    try:
+        part.unlink(missing_ok=True)  # of an export that was cut off
+        part.touch(0o600, exist_ok=False)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    return part
 
 
 COMMANDS: Final[tuple[Any, ...]] = (export,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,9 @@ from retain.cli.parse import KINDS, LAYERS, SCOPES, STRATEGIES
 from retain.cli.table import Column, Table
 from retain.errors import NotFoundError
 
+if TYPE_CHECKING:
+    from retain.memory import Memory
+
 _FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; all that are given must hold.'
 _AS_OF: Final = "What was known at that time, in ISO 8601."
 _LAYER: Final = "Where to look; facts if not given. May be repeated."
@@ -24,6 +27,8 @@ _STRATEGY: Final = "By words and meaning, by meaning, by the literal words, the 
 _BREADTH: Final = "Only the --run, all runs of the --user, or also what is everybody's (the user `*`)."
 _PARTS: Final = ("keyword", "semantic", "words", "speaker", "asking", "entity", "rrf", "rerank", "decay", "salience")
 """The parts of a score, in the order in which they come about."""
+_FIELDS: Final = ("kind", "key", "occurred_at", "expires_at", "status", "metadata")
+"""What may change about a memory besides its text."""
 
 
 @click.command()
@@ -183,16 +188,35 @@ def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
 
 @click.command()
 @click.argument("memory_id", metavar="ID")
+@click.option("--expired", is_flag=True, help="Show it also when it has expired.")
 @for_store
-def get(given: Given, memory_id: str) -> int:
+def get(given: Given, memory_id: str, *, expired: bool) -> int:
     """Show one memory and all that is kept with it."""
     with given.memory() as memory:
         found = memory.get(memory_id)
-    if found is None:
+        ended = _expired(memory, memory_id) if found is None else None
+    if ended is not None and not expired:
+        hint = f"--expired shows it; `retain update {ended['id']} --expires never` brings it back"
+        raise NotFoundError(f"memory {memory_id} expired on {day_time(ended['expires_at'])}", hint=hint)
+    shown = found or ended
+    if shown is None:
         raise NotFoundError(f"no memory {memory_id}")
-    if not given.answered(found):
-        show_memory(found)
+    if not given.answered(shown):
+        show_memory(shown)
     return OK
+
+
+def _expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
+    """A memory that is there and has expired, as somebody who holds it sees it."""
+    for told in reversed(memory.history(memory_id)):
+        scope = {name: told[name] for name in ("user_id", "agent_id", "run_id")}
+        if any(scope.values()):
+            wanted = {"id": told["memory_id"]}
+            seen = memory.get_all(**scope, filters=wanted, layers=LAYERS, show_expired=True)["results"]
+            if seen:
+                one: dict[str, Any] = seen[0]
+                return one
+    return None
 
 
 def show_memory(memory: dict[str, Any]) -> None:
@@ -231,9 +255,23 @@ def history(given: Given, memory_id: str) -> int:
             ]
         )
         for one in events:
-            table.add(day_time(one["timestamp"]), one["event"], one["old_value"], one["new_value"], one["reason"])
+            table.add(day_time(one["timestamp"]), one["event"], *_before_and_after(one), one["reason"])
         show(table)
     return OK
+
+
+def _before_and_after(event: dict[str, Any]) -> tuple[str | None, str | None]:
+    """What a change was about: the text, or the fields that changed where the text did not."""
+    texts, states = (event["old_value"], event["new_value"]), (event["before"], event["after"])
+    changed = [name for name in _FIELDS if None not in states and states[0].get(name) != states[1].get(name)]
+    if texts[0] != texts[1] or not changed:
+        return texts
+    before, after = (", ".join(f"{name}: {_told(name, state.get(name))}" for name in changed) for state in states)
+    return before, after
+
+
+def _told(name: str, value: object) -> str:
+    return "none" if value is None else day_time(value) if name.endswith("_at") else _plain(value)
 
 
 @click.command()

@@ -72,7 +72,7 @@ def _greet(settings: Settings, token: str | None) -> None:
     key = token or "$RETAIN_KEY"
     say("")
     say(
-        f"curl {address}/v1/memories -H 'Authorization: Bearer {key}' "
+        f'curl {address}/v1/memories -H "Authorization: Bearer {key}" '
         """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
     )
     say(

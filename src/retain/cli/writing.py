@@ -91,7 +91,7 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
     if "reason" in answer:
         note(f"warning: not stored: {answer['reason']}", "warn")
         note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
-    if "error" in answer:
+    if infer and "error" in answer:
         note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
         note("hint: `retain flush` tries again", "note")
     for one in answer.get("deferred", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retain.model.match import Lookup, matches
 from retain.model.memory import Found
-from retain.model.query import METADATA, RECORD_FIELDS
+from retain.model.query import DATA, METADATA, RECORD_FIELDS
 
 __all__ = ["Lookup", "found_fields", "matches"]
 
@@ -15,6 +15,8 @@ def found_fields(found: Found) -> Lookup:
     def lookup(name: str) -> object:
         if name.startswith(METADATA):
             return found.record.metadata.get(name.removeprefix(METADATA))
+        if name.startswith(DATA):
+            return found.record.data.get(name.removeprefix(DATA))
         if name in RECORD_FIELDS:
             holder: object = found.record
         else:

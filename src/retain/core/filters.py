@@ -10,7 +10,8 @@ Written forms::
 
 A name of ``FIELDS`` or an alias of one means that field; any other name is a metadata key, and ``metadata.<key>``
 always is one. A key is taken literally: dots do not descend into nested values. ``category`` is the one that a fact was
-sorted into, or the one that its metadata names: either will do.
+sorted into, or the one that its metadata names: either will do. ``actor`` is who said it, as answers show it: the
+speaker's name, or the role where there is none.
 
 Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
 
@@ -56,6 +57,7 @@ ALIASES: Final = {
     "memory": "text",
     "content": "text",
     "type": "kind",
+    "role": "source_role",
     "session_id": "run_id",
     "conversation_id": "run_id",
 }
@@ -74,6 +76,8 @@ LISTED: Final = frozenset({Op.IN, Op.NIN})
 ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
 CATEGORY: Final = "category"
+ACTOR: Final = "actor"
+SPEAKER: Final = DATA + "speaker"
 INT64: Final = range(-(2**63), 2**63)
 
 
@@ -91,8 +95,8 @@ def parse_filters(filters: Filters | None) -> Where | None:
 def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
     """The scope ids that filters pin to one value each, and what they ask beyond that.
 
-    Only equality that every match must meet counts: at the top level or in an AND there. A second, different
-    value for the same id stays a condition, so that nothing matches.
+    Only equality that every match must meet counts, ``in`` a list of one too: at the top level or in an AND there. A
+    second, different value for the same id stays a condition, so that nothing matches.
     """
     where = parse_filters(filters)
     scope: dict[str, str] = {}
@@ -107,10 +111,18 @@ def _conjuncts(where: Where | None) -> list[Where]:
 
 
 def _takes(part: Where, scope: dict[str, str]) -> bool:
-    if not isinstance(part, Condition) or part.op is not Op.EQ or part.field not in SCOPE_IDS or part.value is None:
+    if not isinstance(part, Condition) or part.field not in SCOPE_IDS:
         return False
-    value: str = part.value
-    return scope.setdefault(part.field, value) == value
+    value: str | None = part.value if part.op is Op.EQ else None
+    if part.op is Op.IN and len(part.value) == 1:  # one of one
+        (value,) = part.value
+    return value is not None and scope.setdefault(part.field, value) == value
+
+
+def names_several(where: Where) -> bool:
+    """Whether what is asked beyond the scope is an id out of several."""
+    leaves = (part for part in _conjuncts(where) if isinstance(part, Condition))
+    return any(leaf.op is Op.IN and leaf.field in SCOPE_IDS for leaf in leaves)
 
 
 def _all_of(parts: Sequence[Where]) -> Where:
@@ -181,7 +193,9 @@ class _Parser:
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
     def condition(self, name: object, operator: object, operand: object) -> Where:
-        """What is asked of one field; a category may stand in two places."""
+        """What is asked of one field; a category and a speaker may stand in two places."""
+        if name == ACTOR:
+            return self.of_actor(operator, operand)
         asked = self.of_field(name, operator, operand)
         if asked.field != METADATA + CATEGORY or name != CATEGORY:
             return asked
@@ -189,6 +203,13 @@ class _Parser:
         sorted_into = replace(asked, field=DATA + CATEGORY)
         is_negative = asked.op in {Op.NE, Op.NIN} or _asks_for_nothing(asked)
         return And((sorted_into, asked)) if is_negative else Or((sorted_into, asked))
+
+    def of_actor(self, operator: object, operand: object) -> Where:
+        """What is asked of the speaker's name where there is one, and of the role where there is none."""
+        of_role = self.of_field("source_role", operator, operand)
+        named = Condition(SPEAKER, Op.EXISTS, value=True)
+        self._count_node(6)
+        return Or((And((named, replace(of_role, field=SPEAKER))), And((Not(named), of_role))))
 
     def of_field(self, name: object, operator: object, operand: object) -> Condition:
         self._count_node()
@@ -215,8 +236,8 @@ class _Parser:
             )
         return tuple(_operand(field, op, value) for value in operand)
 
-    def _count_node(self) -> None:
-        self.nodes += 1
+    def _count_node(self, made: int = 1) -> None:
+        self.nodes += made
         if self.nodes > MAX_NODES:
             raise InvalidFilter(f"filters have more than {MAX_NODES} parts", hint='"in" takes many values of one field')
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from retain.core.messages import MessagesInput, read_message
+from retain.core.message_shapes import as_mapping
+from retain.core.messages import MessagesInput, left_out, read_message
 from retain.errors import InvalidInput
 from retain.model.ids import clean_id
 from retain.model.instant import Instant, instant, parse_when
@@ -34,26 +35,33 @@ class Said:
     run_id: str = ""
 
 
-def read_transcript(given: TranscriptInput, limits: Limits) -> list[Said]:
-    """Checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how."""
+def read_transcript(given: TranscriptInput, limits: Limits, warnings: list[str] | None = None) -> list[Said]:
+    """Checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how.
+
+    ``warnings`` is told of fields that were left out.
+    """
     items = [given] if isinstance(given, (str, Mapping)) else given
     if not isinstance(items, Iterable) or isinstance(items, (bytes, bytearray)):
         raise InvalidInput(
             f"turns must be messages, not {type(given).__name__}",
             hint='for example [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}]',
         )
-    said = [_said(item, f"turns[{at}]", limits) for at, item in enumerate(items)]
+    unread: set[str] = set()
+    said = [_said(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
     if not said:
         raise InvalidInput("turns is empty")
+    if unread and warnings is not None:
+        warnings.append(left_out("turns", unread))
     return said
 
 
-def _said(item: object, where: str, limits: Limits) -> Said:
-    if not isinstance(item, Mapping):
-        return Said(read_message(item, where, limits))
-    rest = dict(item)
+def _said(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
+    given = None if isinstance(item, str) else as_mapping(item)
+    if given is None:
+        return Said(read_message(item, where, limits, unread))
+    rest = dict(given)
     content, name, when, run = (_taken(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
-    message = read_message({**rest, "content": content, "name": name}, where, limits)
+    message = read_message({**rest, "content": content, "name": name}, where, limits, unread)
     return Said(message, _instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
 
 

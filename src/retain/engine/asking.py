@@ -68,7 +68,7 @@ def check(parts: Parts, request: SearchRequest) -> Search:
     """Check a request before anything is asked."""
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    own, project = scope_in(parts, given, inside, request.project_id)
+    own, project = scope_in(parts, given, inside, request.project_id, extra)
     scope = _of_breadth(own, request.scope)
     layers = checked_layers(request.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
@@ -170,9 +170,16 @@ def checked_layers(layers: Sequence[str] | None) -> tuple[str, ...]:
 def checked_limit(limit: int, most: int) -> int:
     """A limit between 1 and the largest page."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        hint = "take several pages, with offset; limits.page is the largest one"
-        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=hint)
+        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=_limit_hint(limit))
     return limit
+
+
+def _limit_hint(limit: object) -> str:
+    if limit == 0 and limit is not False:
+        return "get_all with limit=1 and counts=True tells how many there are"
+    if isinstance(limit, int) and limit > 1:
+        return "take several pages, with offset; limits.page is the largest one"
+    return "leave it out to have the default"
 
 
 def checked_offset(offset: int) -> int:

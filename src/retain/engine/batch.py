@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from retain.core.check import checked_text
 from retain.engine.parts import Parts
@@ -15,7 +15,11 @@ from retain.errors import Conflict, InvalidInput, TooLarge
 from retain.model.instant import Instant, instant, moment
 from retain.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 KEPT: Final = timedelta(hours=24)
+R = TypeVar("R", bound="DataclassInstance")
 BatchWork: TypeAlias = Callable[[Tx], Coroutine[Any, Any, list[dict[str, Any]]]]
 
 
@@ -30,7 +34,7 @@ class Batch:
     def of(cls, parts: Parts, verb: str, items: Sequence[Any], key: str | None) -> Batch:
         """Check the size of a batch and its key."""
         if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
-            raise InvalidInput(f"a batch is a list of items, not {type(items).__name__}")
+            raise InvalidInput(f"a batch is a list of items, not {type(items).__name__}", hint="put them into a list")
         limit = parts.policy.limits.batch
         if len(items) > limit:
             raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")
@@ -61,6 +65,27 @@ async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
         return None
     known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
     return None if known is None else _replayed(batch, *known)
+
+
+def request_of(made: type[R], item: object, needed: str, other_names: Mapping[str, str] | None = None) -> R:
+    """One item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed(made))
+    given = dict(item)
+    for other, name in (other_names or {}).items():
+        if other in given and name not in given:
+            given[name] = given.pop(other)
+    try:
+        return made(**given)
+    except TypeError:
+        known = {field.name for field in fields(made)}
+        unknown = ", ".join(sorted(str(name) for name in given if name not in known))
+        problem = f"unknown in a batch item: {unknown}" if unknown else f"{needed} is missing in a batch item"
+        raise InvalidInput(problem, hint=_allowed(made)) from None
+
+
+def _allowed(made: type[DataclassInstance]) -> str:
+    return "allowed: " + ", ".join(field.name for field in fields(made))
 
 
 def _whose(parts: Parts) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -25,6 +25,9 @@ class Readable(Protocol):
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | Readable"
 """What is imported: a path, the bytes themselves, or something to read them from."""
+
+ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]]"
+"""The lines of an export, as either face gives them."""
 
 
 @dataclass(slots=True)

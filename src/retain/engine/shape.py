@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from retain.core.fusion import Scored
 from retain.engine.storing.write import Outcome
 from retain.model.event import Event
 from retain.model.memory import Found, Layer, Status
+
+if TYPE_CHECKING:
+    from retain.core.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
 
 
 def item(found: Found) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def clean_id(value: object, name: str) -> str:
     """An id as stored: trimmed text without inner white space; ``None`` is '' (not set)."""
     if value is None:
         return ""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ScopeError(f"{name} must be text or a whole number, not {type(value).__name__}")
+    if isinstance(value, bool) or not (isinstance(value, (str, int)) or _is_uuid(value)):
+        raise ScopeError(f"{name} must be text, a whole number or a UUID, not {type(value).__name__}")
     text = str(value).strip()
     if not text:
         raise ScopeError(f"{name} is blank", hint=f"leave {name} out, or give it a value")
@@ -46,3 +46,9 @@ def clean_id(value: object, name: str) -> str:
     if not text.isprintable() or len(text.split()) != 1:
         raise ScopeError(f"{name} holds white space or a control character: {text!r}")
     return text
+
+
+def _is_uuid(value: object) -> bool:
+    from uuid import UUID  # whoever has one has loaded it
+
+    return isinstance(value, UUID)

@@ -64,7 +64,7 @@ Where: TypeAlias = Condition | And | Or | Not
 
 METADATA: Final = "metadata."
 DATA: Final = "data."
-"""What Retain itself notes about a memory; of it only ``data.category`` can be asked for."""
+"""What Retain itself notes about a memory; of it only the category and the speaker can be asked for."""
 
 FieldType: TypeAlias = Literal["text", "number", "instant"]
 

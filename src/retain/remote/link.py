@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from retain.engine.requests import ExportLines
 from retain.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, RetainError
 from retain.model.context import Citation, ContextPack, Section
 from retain.model.context_gate import GateDecision, Route
@@ -56,11 +57,11 @@ class Link:
         tenant = (await self._answer("/v1/me", None, "get"))["tenant_id"]
         await self._answer("/v1/reset", {"confirm": tenant}, "reset")
 
-    async def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> dict[str, int]:
         """Put an export back, piece by piece: each is a request of its own, with the header of the whole."""
-        lines = iter(records)
-        header, counts = next(lines, None), dict[str, int]()
-        for page in _pages(lines):
+        lines = _each(records)
+        header, counts = await anext(lines, None), dict[str, int]()
+        async for page in _pages(lines):
             body = {"records": [] if header is None else [header, *page]}
             for name, count in (await self.call("load", body)).items():
                 counts[name] = counts.get(name, 0) + count
@@ -137,10 +138,20 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _pages(lines: Iterator[Mapping[str, Any]]) -> Iterator[list[Any]]:
+async def _each(records: ExportLines) -> AsyncIterator[Mapping[str, Any]]:
+    """Lines one by one, whether they are there or come over a loop."""
+    if isinstance(records, AsyncIterable):
+        async for record in records:
+            yield record
+    else:
+        for record in records:
+            yield record
+
+
+async def _pages(lines: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[list[Any]]:
     """Lines in pieces that a service takes at once; one piece, though empty, when there are none."""
     page, size, any_sent = list[Any](), 0, False
-    for line in lines:
+    async for line in lines:
         record = plain(line, "records")
         length = len(json.dumps(record))
         if page and size + length > _PAGE_CHARS:

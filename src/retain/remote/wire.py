@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
+from uuid import UUID
 
+from retain.core.message_shapes import as_mapping
 from retain.engine.storing.revise import UNSET
 from retain.errors import InvalidInput
 from retain.model.instant import parse_when
@@ -13,6 +15,9 @@ from retain.model.query import And, Condition, Not, Or
 
 _NONE_SAYS_SOMETHING: Final = {"update": ("key", "expires_at"), "set_narrative": ("text",)}
 """Where ``None`` means "take it away" and not "not given"."""
+
+_MESSAGES: Final = ("messages", "turns")
+"""What may hold objects that are messages."""
 
 
 def sent(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,12 +35,16 @@ def plain(value: Any, name: str) -> Any:
         return value
     if isinstance(value, date):
         return parse_when(value, name)
+    if isinstance(value, UUID):
+        return str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(one, name) for key, one in value.items()}
+        return {str(key): plain(one, key if key in _MESSAGES else name) for key, one in value.items()}
+    if name in _MESSAGES and not isinstance(value, Sequence) and (message := as_mapping(value)) is not None:
+        return plain(message, name)
     if isinstance(value, (And, Or, Not, Condition)):
         raise InvalidInput(
             f"{name} cannot be sent as {type(value).__name__}", hint="write it as a dictionary, which JSON can hold"
         )
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        return [plain(one, name) for one in value]
+        return [plain(as_mapping(one) or one if name in _MESSAGES else one, name) for one in value]
     raise InvalidInput(f"{name} holds {type(value).__name__}, which JSON cannot hold")

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
 
 from retain.adapters.callables import checked_callable, name_of
 from retain.adapters.embed.rows import unit_rows
 from retain.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, RetainError
 from retain.ports.io import Io
+from retain.ports.samples import NUMBER, Sample
 
 if TYPE_CHECKING:
     from retain.adapters.embed.rows import Rows
+
+SAME: Final = 0.99
+"""As near as the vectors are that one model gives for one text, however it rounds."""
 
 
 class CallableEmbedder:
     """Wraps ``function(texts) -> rows``: a list of texts in, one row of numbers per text out.
 
     The function runs through ``io.run`` and may block; under asyncio it is called from a thread. Its
-    first answer settles the length of the vectors.
+    first answer settles the length of the vectors. It goes by its name, and by a number after it in a
+    store that holds vectors which another function of that name has made.
     """
 
     provider = "callable"
@@ -28,13 +34,55 @@ class CallableEmbedder:
         self._function = checked_callable(function, "the embedder")
         self._io = io
         self._dimension: int | None = None
+        self._known: Sequence[Sample] = ()
         self.model = name_of(function)
 
+    def known_as(self, samples: Sequence[Sample]) -> None:
+        """What functions of this name have made, the one in use first: until it is asked it is taken for that one."""
+        if self._dimension is None and samples:
+            self._known, self.model = samples, samples[0].model
+
     async def dimension(self) -> int:
-        """The length of every vector; asks the function once."""
-        if self._dimension is None:
-            return int((await self.embed(["dimension"])).shape[1])
-        return self._dimension
+        """The length of every vector; asks the function once.
+
+        ``EmbeddingError`` once, when it is not the function it was taken for: whoever asks has its old name in hand.
+        """
+        if self._dimension is not None:
+            return self._dimension
+        found = int((await self.embed(["dimension"])).shape[1])
+        known, self._known = [one for one in self._known if one.dim == found], ()
+        taken_for, self.model = self.model, await self._name(known)
+        if self.model != taken_for:
+            raise EmbeddingError(
+                f"the embedder {taken_for} gives other vectors than those that are stored",
+                hint="if another model is meant, go on, and run reindex",
+            )
+        return found
+
+    async def _name(self, known: Sequence[Sample]) -> str:
+        """The name under which the same vectors are stored, or one that is not taken."""
+        for one in known:
+            if await self._made(one):
+                return one.model
+        taken = {one.model for one in known}
+        if self.model not in taken:
+            return self.model
+        base = name_of(self._function)
+        if base not in taken:
+            return base
+        return next(name for name in (f"{base}{NUMBER}{number}" for number in count(2)) if name not in taken)
+
+    async def _made(self, one: Sample) -> bool:
+        """Whether the function gives this vector; where that cannot be told it is taken for the one in use."""
+        import numpy as np
+
+        if not one.vector:
+            return one.model == self.model
+        try:
+            row = (await self.embed([one.text]))[0]
+        except RetainError:
+            return one.model == self.model
+        return bool(row @ np.frombuffer(one.vector, dtype="<f4") >= SAME)
 
     async def embed(self, texts: Sequence[str]) -> Rows:
         """One unit vector per text, as a 2-d float32 array."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retain.adapters.embed.outage import Outage
 from retain.adapters.embed.rows import unit_rows
 from retain.adapters.io.http import host_of, is_success, refusal
 from retain.adapters.retry import with_retry
-from retain.errors import EmbeddingError
+from retain.errors import EmbeddingError, RetainError
+from retain.ports.hurry import is_hurried
 from retain.ports.io import HttpRequest, Io
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class RemoteEmbedder:
         self._model = model
         self._base_url = base_url.rstrip("/")
         self._dimension = dimension
+        self._outage = Outage()
 
     @property
     def model(self) -> str:
@@ -85,7 +88,7 @@ class RemoteEmbedder:
         raise NotImplementedError
 
     async def _post(self, request: HttpRequest) -> bytes:
-        """The body of a successful answer, tried again when that may help."""
+        """The body of a successful answer, tried again when that may help; not asked for while the service is down."""
 
         async def attempt() -> bytes:
             response = await self._io.http(request)
@@ -93,7 +96,15 @@ class RemoteEmbedder:
                 raise refusal(request, response, self._refused)
             return response.body
 
-        return await with_retry(self._io, attempt, retries=self._retries)
+        once = self._outage.admit(self._source) or is_hurried()
+        retries = 0 if once else self._retries
+        try:
+            body = await with_retry(self._io, attempt, retries=retries)
+        except RetainError as error:
+            self._outage.given_up(error, retries + 1)
+            raise
+        self._outage.answered()
+        return body
 
     def _refused(self, message: str) -> EmbeddingError:
         return EmbeddingError(message)

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from retain.adapters.ledger.private import make_private
 from retain.adapters.ledger.sqlite_connection import Connection
 from retain.errors import Corrupted, MigrationFailed, SchemaTooNew
 
@@ -77,6 +78,7 @@ def _copy_aside(connection: Connection, path: Path) -> None:
     # Under another name until it is whole: a copy that a crash cut short must not pass for one.
     unfinished = path.with_name(f"{target.name}.{os.getpid()}")
     unfinished.unlink(missing_ok=True)
+    make_private(unfinished)
     with closing(sqlite3.connect(unfinished)) as copy:
         connection.raw.backup(copy)
     unfinished.replace(target)

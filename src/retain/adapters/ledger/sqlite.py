@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from retain.adapters.ledger.migrate import latest, migrate, version_of
+from retain.adapters.ledger.private import MY_FOLDER, make_private
 from retain.adapters.ledger.sqlite_connection import Connection, connect
 from retain.adapters.ledger.sqlite_copies import SqliteCopies
 from retain.adapters.ledger.sqlite_errors import translating
@@ -232,6 +233,7 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
         connection = connect(":memory:", uri=False, writable=True, durable=False)
     else:
         _make_folder(config.path)
+        make_private(config.path)  # its log and its shared memory get the same permissions
         connection = connect(str(config.path), uri=False, writable=True, durable=config.durable)
     try:
         _use_wal(connection, config)
@@ -245,7 +247,7 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
 
 def _make_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=MY_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(f"cannot make {path.parent}: {error.strerror}", hint="choose another store.url") from error
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from retain.adapters.held import Held, Name
-from retain.adapters.text import rank
-from retain.adapters.text.partition import TextPartition
 from retain.model.query import WordsQuery
 from retain.model.scope import Scope
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger, TextRow, Tx
 from retain.ports.texts import Around, TextHit
+
+if TYPE_CHECKING:  # both compute with numpy, and whoever reads one memory does not
+    from retain.adapters.text.partition import TextPartition
 
 
 class LocalTextConfig(BaseModel):
@@ -35,12 +37,16 @@ class LocalText:
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
         """The best of a user; without a user, of every user whose links name the agent or run."""
+        from retain.adapters.text import rank
+
         partitions = await self._partitions(query.scope)
         parts = [await self._io.run(lambda one=one: rank.found(one, query)) for one in partitions]  # type: ignore[misc]
         return parts[0] if len(parts) == 1 else _best([hit for part in parts for hit in part], query.limit)
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
         """What was said around these, and how much each of ``words`` tells in this scope."""
+        from retain.adapters.text import rank
+
         found = Around()
         for partition in await self._partitions(scope):
             found.near |= rank.around(partition, seqs)
@@ -74,6 +80,8 @@ async def _rows(tx: Tx, name: Name, since: int | None) -> list[TextRow]:
 
 
 def _partition(rows: list[TextRow], stamp: int, _: Name) -> TextPartition:
+    from retain.adapters.text.partition import TextPartition
+
     return TextPartition.of(rows, stamp)
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from retain.adapters.held import Held, Name
-from retain.adapters.vectors.partition import Partition, matrix
 from retain.model.query import VectorQuery
 from retain.ports.index import DenseHit
 from retain.ports.io import Io
 from retain.ports.ledger import Ledger, Tx, VectorRow
+
+if TYPE_CHECKING:  # it computes with numpy, and whoever reads one memory does not
+    from retain.adapters.vectors.partition import Partition
 
 _LONG: Final = 40_000_000
 """To compare a question with more bytes than this takes longer than to hand the turn over and take it back."""
@@ -102,6 +103,8 @@ async def _rows(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
 
 
 def _partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
+    from retain.adapters.vectors.partition import Partition
+
     signature = name[2].removesuffix(":int8")
     quant = "" if signature == name[2] else "int8"
     return Partition.of(rows, stamp, dim=int(signature.split(":")[-1]), quant=quant)
@@ -110,6 +113,10 @@ def _partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
 def _cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set[int]) -> dict[int, float]:
     if not rows:
         return {}
+    import numpy as np
+
+    from retain.adapters.vectors.partition import matrix
+
     seqs, vectors = [seq for seq, _ in rows], matrix([vector for _, vector in rows])
     found: Any = np.vecdot(vectors, query.vector)
     if own:

@@ -1,7 +1,8 @@
 """``add`` with ``infer=True``: keep what was said, and what follows from it.
 
 Ingest, extract, relate, reconcile, commit. Rules or a model propose; structure decides; no transaction is open while a
-model works. When a model is out of reach the turns are kept all the same, and the next call tries again.
+model works. When a model is out of reach the turns are kept all the same, and the next call in the same scope tries
+again.
 """
 
 from __future__ import annotations
@@ -89,11 +90,14 @@ async def converse(
     try:
         found = await _extracted(parts, said)
         if found.error is not None and (strict or not found.facts):
-            return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, keep=keep)
+            space = await _space_of_turns(parts, said) if keep else None
+            return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
         with parts.watch.step("learn.embed"):
             space, waiting = await _embedded(parts, said.kept, found.facts)
-    except RetainError as error:
+    except RetainError as error:  # an embedder that has just failed is not asked again for the turns alone
         return await _put_off(parts, said, error, keep=keep)
+    if strict and waiting:
+        return Learned([], waiting[0].error)
     ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
     with parts.watch.step("learn.relate"):
         cursor = await relate(parts, known_in(parts, said.scope), ready, space.signature if space else "")
@@ -114,7 +118,9 @@ async def converse(
     with parts.watch.step("learn.settle"):
         failed = await _settled(parts, unit)
     if failed is not None:
-        return await _put_off(parts, said, failed, keep=keep)
+        return await _put_off(parts, said, failed, space, keep=keep)
+    if signal is not None:
+        parts.waiting.left(parts.tenant_id)
     learned.unmet, learned.left_out = _unmet(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
     _tell(said, found, learned)
@@ -207,19 +213,26 @@ async def _unit(
         await closing(tx, into, now)
 
 
-async def _put_off(parts: Parts, said: Conversation, error: RetainError, *, keep: bool) -> Learned:
-    """Keep the turns, and the conversation in the inbox, where another try finds it."""
+async def _space_of_turns(parts: Parts, said: Conversation) -> Space | None:
+    """Give the turns their vectors, as far as there are any; None without."""
+    try:
+        return (await _embedded(parts, said.kept, []))[0]
+    except RetainError:
+        return None
+
+
+async def _put_off(
+    parts: Parts, said: Conversation, error: RetainError, space: Space | None = None, *, keep: bool
+) -> Learned:
+    """Keep the turns, with the vectors they have, and the conversation in the inbox, where another try finds it."""
     _log_failure(said, error)
     if keep:
         now = parts.now()
-        try:
-            space, _ = await _embedded(parts, said.kept, [])
-        except RetainError:
-            space = None
         plan = Plan(said.scope, said.kept, [], 0, space, project=said.project)
         signal = signal_of(said, said.turns, now, error=error)
         unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=Learned([]), closing=None, now=now)
         await parts.ledger.write(unit)
+        parts.waiting.left(parts.tenant_id)
     return Learned([], error)
 
 

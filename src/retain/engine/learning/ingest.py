@@ -98,7 +98,7 @@ def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
     clean, found = masked_metadata(metadata, redaction_of(parts.policy))
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
     said = Transcript([], clean, expires_at, [*ignored, *found])
-    read = read_transcript(request.turns, parts.policy.limits)
+    read = read_transcript(request.turns, parts.policy.limits, said.warnings)
     accepted(parts.policy, [one.message for one in read])
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     owner = parts.scope(given)

@@ -36,7 +36,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    kept = heard(accepted(parts.policy, stored_messages(_read(parts, request))), redaction)
+    kept = heard(accepted(parts.policy, stored_messages(_read(parts, request, warnings))), redaction)
     turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
     said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns, project)
@@ -44,7 +44,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
         return _unwanted(parts)
     if not is_inline(parts):
         return await queue(parts, said, [*warnings, *kept.warnings])
-    if parts.llm is not None:
+    if parts.llm is not None or await parts.waiting.anything(parts):
         await learn_waiting(parts, scope)
     learned = await converse(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
@@ -55,10 +55,10 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     return {**answer, "left_out": left_out} if left_out else answer
 
 
-def _read(parts: Parts, request: AddRequest) -> list[Message]:
+def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:
     """The messages; a blank one is an error like any other, and counted."""
     try:
-        return read_messages(request.messages, parts.policy.limits)
+        return read_messages(request.messages, parts.policy.limits, warnings)
     except InvalidInput:
         if not is_inline(parts) and _is_blank(request.messages):
             parts.workshop.counters.early_returns_empty_message += 1

@@ -12,14 +12,14 @@ from retain.core.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
 from retain.engine.access.door import turned_away
 from retain.engine.access.quotas import Ahead
-from retain.engine.batch import Batch, answered_before, carried_out
+from retain.engine.batch import Batch, answered_before, carried_out, request_of
 from retain.engine.parts import Parts
 from retain.engine.scoping import scope_in
 from retain.engine.storing.attachments import accepted
 from retain.engine.storing.draft import Details, Draft, verbatim_draft
 from retain.engine.storing.redaction import masked, masked_metadata, redaction_of
 from retain.engine.storing.tally import note_known
-from retain.engine.storing.write import Outcome, commit, prepare
+from retain.engine.storing.write import Outcome, Prepared, commit, prepare
 from retain.engine.tuning import tuned_for
 from retain.errors import InvalidInput, RetainError, StorageError
 from retain.model.instant import When, parse_when
@@ -54,6 +54,7 @@ class Drafted:
 
     drafts: list[Draft]
     warnings: list[str] = field(default_factory=list)
+    strict: bool = False
 
 
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
@@ -63,9 +64,15 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     if (answer := await turned_away(parts, request)) is not None:
         return answer
     drafted = draft_request(parts, request)
+    if not parts.waiting.none(parts.tenant_id):
+        await _catch_up(parts, drafted.drafts)
     prepared = await prepare(parts, drafted.drafts)
+    if request.strict:
+        _check_all(prepared)
     now = parts.now()
     outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now, lazy=True))
+    if prepared.failed:
+        parts.waiting.left(parts.tenant_id)
     await note_known(parts, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
 
@@ -85,14 +92,55 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
+    await _catch_up(parts, drafts)
     prepared = await prepare(parts, drafts)
+    if prepared.failed:
+        drafted = _without_strict(drafted, prepared)
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
         outcomes = iter(await commit(parts, tx, prepared, now))
         return [_item_answer(one, outcomes) for one in drafted]
 
-    return await carried_out(parts, batch, work, now)
+    answer = await carried_out(parts, batch, work, now)
+    if prepared.failed:
+        parts.waiting.left(parts.tenant_id)
+    return answer
+
+
+async def _catch_up(parts: Parts, drafts: Sequence[Draft]) -> None:
+    """Try again what waits for these people, if anything does and nobody works in the background."""
+    if parts.policy.formation.mode == "inline" and await parts.waiting.anything(parts):
+        from retain.engine.work.pending import learn_waiting
+
+        for scope in {draft.scope for draft in drafts}:
+            await learn_waiting(parts, scope)
+
+
+def _check_all(prepared: Prepared) -> None:
+    """Whoever is strict hears of the first text that could not be embedded, before anything is written."""
+    for outcome in prepared.failed:
+        if outcome.error is not None:
+            raise outcome.error
+
+
+def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepared) -> list[Drafted | dict[str, Any]]:
+    """The items, with the error in the place of strict ones of which something could not be embedded."""
+    errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
+    gone: set[int] = set()
+
+    def kept(one: Drafted | dict[str, Any]) -> Drafted | dict[str, Any]:
+        own = [] if not isinstance(one, Drafted) or not one.strict else [draft.item for draft in one.drafts]
+        error = next((errors[at] for at in own if at in errors), None)
+        if error is None:
+            return one
+        gone.update(own)
+        return {"results": [], "status": "error", "error": error.as_dict()}
+
+    left = [kept(one) for one in drafted]
+    prepared.drafts = [draft for draft in prepared.drafts if draft.item not in gone]
+    prepared.failed = [outcome for outcome in prepared.failed if outcome.draft.item not in gone]
+    return left
 
 
 async def _taught(parts: Parts, request: AddRequest) -> dict[str, Any]:
@@ -121,7 +169,7 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    messages = accepted(parts.policy, stored_messages(read_messages(request.messages, limits)))
+    messages = accepted(parts.policy, stored_messages(read_messages(request.messages, limits, warnings)))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
     kept, found = masked(messages, redaction_of(parts.policy))
@@ -130,7 +178,7 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(kept)]
     for draft in drafts:
         draft.also = project
-    return Drafted(drafts, [*warnings, *found])
+    return Drafted(drafts, [*warnings, *found], request.strict)
 
 
 def request_metadata(parts: Parts, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
@@ -149,7 +197,8 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
         return parts.scope(given).required(), None
     inside, rest = split_scope(request.filters)
     if rest is not None:
-        raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint="use metadata for the rest")
+        hint = "one value for each of them, and metadata for the rest"
+        raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint=hint)
     own, project = scope_in(parts, given, inside, request.project_id)
     is_off = not (parts.policy.enabled and parts.policy.learns)
     return (project, None) if project is not None and is_off else (own, project)
@@ -158,9 +207,7 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
 async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
-        if not isinstance(item, Mapping):
-            raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}")
-        request = _request(item)
+        request = request_of(AddRequest, item, "messages")
         parts = await tuned_for(parts, request)
         if request.infer:
             return await _taught(parts, request)
@@ -172,13 +219,6 @@ async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted 
         return {"results": [], "status": "error", "error": error.as_dict()}
 
 
-def _request(item: Mapping[str, Any]) -> AddRequest:
-    try:
-        return AddRequest(**item)
-    except TypeError as error:
-        raise InvalidInput(f"a batch item is not a call of add: {error}") from error
-
-
 def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome]) -> dict[str, Any]:
     if not isinstance(drafted, Drafted):
         return drafted
@@ -186,7 +226,7 @@ def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome])
 
 
 def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
-    """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``)."""
+    """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``); and why."""
     waiting = [outcome for outcome in outcomes if outcome.error is not None]
     status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
     answer: dict[str, Any] = {
@@ -195,6 +235,8 @@ def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str,
     }
     if waiting:
         answer["deferred"] = [shape.change(outcome) for outcome in waiting]
+    if status == "deferred":
+        answer["error"] = answer["deferred"][0]["error"]
     if warnings:
         answer["warnings"] = list(warnings)
     return answer

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
+from retain.core.check import checked_metadata
 from retain.engine.moving.carried import read_carried
 from retain.errors import InvalidInput
-from retain.model.event import Event, Signal
-from retain.model.instant import Instant
-from retain.model.memory import Kind, Layer, Link, Record, Status
+from retain.model.event import Event, EventType, Signal
+from retain.model.instant import Instant, parse_when
+from retain.model.memory import MIRROR, SHARED, Kind, Layer, Link, Origin, Record, Status
+from retain.model.policy import Limits
 from retain.model.scope import Scope
 
 FORMAT: Final = "retain-export"
@@ -24,8 +27,21 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "dict[str, Any]": (dict,),
 }
 _Names: TypeAlias = Mapping[str, frozenset[str]]
-_NAMES: Final[_Names] = {"layer": frozenset(Layer), "kind": frozenset(Kind), "status": frozenset(Status)}
+_SOURCES: Final = frozenset({"pattern", "digest", "facts", "manual", "import", "summary", "bootstrap"})
+_KINDS: Final[_Names] = {"layer": frozenset(Layer), "kind": frozenset(Kind), "status": frozenset(Status)}
+_NAMES: Final[_Names] = {**_KINDS, "origin": frozenset(Origin), "source": _SOURCES}
+_EVENTS: Final[_Names] = {"event": frozenset(EventType)}
+_ORIGINS: Final[_Names] = {"origin": frozenset({"direct", SHARED, MIRROR})}
 _STATES: Final[_Names] = {"status": frozenset({"pending", "processed", "dead"})}
+_COUNT: Final = 2**31 - 1
+_RANGES: Final = {
+    "version": (1, _COUNT),
+    "trust": (0, 1),
+    "salience": (0, 1),
+    **dict.fromkeys(("source_count", "tokens", "use_count", "attempts"), (0, _COUNT)),
+}
+_ANY_SIZE: Final = Limits(metadata_bytes=1 << 62)
+"""What was stored under a higher limit is restored under any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +59,22 @@ def _columns(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
     return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in given.items()}
 
 
+def _times(*classes: type) -> frozenset[str]:
+    return frozenset(item.name for cls in classes for item in fields(cls) if str(item.type).startswith("Instant"))
+
+
 _RECORD: Final = _columns(Record, "seq", "tenant_id")
 _EVENT: Final = _columns(Event, "seq", "scope")
 _LINK: Final = _columns(Link, "scope")
 _SIGNAL: Final = _columns(Signal, "scope")
 _DELETION: Final = _columns(Deletion)
+_TIMES: Final = _times(Record, Event, Link, Signal, Deletion)
 _SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
 _MESSAGE: Final = {"role": (str,), "content": (str,), "name": (str,)}
 _LEARNED: Final = {"messages": (list,), "metadata": (dict,), "prompt": (str,), "dated": (bool,)}
 _VERBATIM: Final = {"role": (str,), "name": (str,), "kind": (str,), "metadata": (dict,)}
+_MAYBE: Final[Mapping[str, tuple[type, ...]]] = {"expires_at": (str, type(None)), "occurred_at": (str,)}
+"""What may be missing in what waits."""
 
 Restored: TypeAlias = tuple[Record, list[Link], bytes | None]
 Read: TypeAlias = Restored | Event | Deletion | Signal
@@ -117,7 +140,7 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
             raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
         return record, [_read_link(tenant_id, link) for link in links], read_carried(record, line)
     if kind == "event":
-        return Event(**_values(line, _EVENT), scope=_read_scope(tenant_id, line))
+        return Event(**_values(line, _EVENT, _EVENTS), scope=_read_scope(tenant_id, line))
     if kind == "suppressed":
         return Deletion(**_values(line, _DELETION))
     if kind == "signal":
@@ -127,12 +150,17 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
 
 def _checked(signal: Signal) -> Signal:
     """A signal with all that it takes to learn from it."""
-    if not signal.data.get("infer"):
-        _values(signal.data, _VERBATIM)
-        return signal
-    for message in _values(signal.data, _LEARNED)["messages"]:
-        _values(message, _MESSAGE)
+    signal.data = _waiting(signal.data, _LEARNED if signal.data.get("infer") else _VERBATIM)
+    if signal.data.get("infer"):
+        signal.data["messages"] = [_waiting(message, _MESSAGE) for message in signal.data["messages"]]
     return signal
+
+
+def _waiting(given: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """The same with what must be in it and what may be checked; the rest is left alone."""
+    there = {name: types for name, types in _MAYBE.items() if isinstance(given, Mapping) and name in given}
+    values = _values(given, {**columns, **there})
+    return {**given, **values} if isinstance(given, Mapping) else values
 
 
 def _values(line: object, columns: Mapping[str, tuple[type, ...]], names: _Names = _NAMES) -> dict[str, Any]:
@@ -140,11 +168,38 @@ def _values(line: object, columns: Mapping[str, tuple[type, ...]], names: _Names
     if not isinstance(line, Mapping):
         raise InvalidInput("a line of the export is damaged: a part of it is not an object")
     for name, types in columns.items():
-        if name not in line or not isinstance(line[name], types) or line[name] not in names.get(name, (line[name],)):
+        if name not in line or not _is_one_of(line[name], types) or line[name] not in names.get(name, (line[name],)):
             raise InvalidInput(f"a line of the export is damaged: {name}")
         if isinstance(line[name], str) and not _is_clean(line[name]):
             raise InvalidInput(f"a line of the export is damaged: {name} holds a character that cannot be stored")
-    return {name: line[name] for name in columns}
+    return {name: _checked_value(name, line[name]) for name in columns}
+
+
+def _is_one_of(value: object, types: tuple[type, ...]) -> bool:
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
+
+
+def _checked_value(name: str, value: Any) -> Any:
+    """A value as it is stored, whoever wrote it: what Retain has written is as it should be."""
+    if name in _TIMES and value:
+        return parse_when(value, name)
+    if name in _TIMES and value == "" and name != "due_at":
+        raise InvalidInput(f"a line of the export is damaged: {name} is empty")
+    if name in _RANGES and not _RANGES[name][0] <= value <= _RANGES[name][1]:  # also what is not a number
+        low, high = _RANGES[name]
+        raise InvalidInput(f"{name} must be from {low} to {high}, not {value}")
+    if name == "metadata":
+        checked_metadata(value, _ANY_SIZE)
+    elif isinstance(value, dict):
+        _check_json(name, value)
+    return value
+
+
+def _check_json(name: str, value: dict[str, Any]) -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"a line of the export is damaged: {name} is not JSON: {error}") from error
 
 
 def _is_clean(text: str) -> bool:
@@ -156,4 +211,4 @@ def _read_scope(tenant_id: str, line: object) -> Scope:
 
 
 def _read_link(tenant_id: str, line: object) -> Link:
-    return Link(scope=_read_scope(tenant_id, line), **_values(line, _LINK))
+    return Link(scope=_read_scope(tenant_id, line), **_values(line, _LINK, _ORIGINS))

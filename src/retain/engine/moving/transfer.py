@@ -8,17 +8,18 @@ Restoring is repeatable: what is there already is left alone, so an interrupted 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from retain.core.tokens import estimate_tokens
 from retain.core.visible import within
 from retain.engine.moving.carried import carried, put_carried
 from retain.engine.moving.export_lines import (
     Deletion,
     Read,
+    Restored,
     check_header,
     deletion_line,
     event_line,
@@ -27,15 +28,20 @@ from retain.engine.moving.export_lines import (
     read_line,
     signal_line,
 )
+from retain.engine.moving.incoming import Incoming
 from retain.engine.parts import Parts
+from retain.engine.requests import ExportLines
+from retain.engine.storing.draft import text_hash
 from retain.engine.storing.holders import is_inside
 from retain.engine.storing.indexer import fill_missing
 from retain.engine.storing.retelling import name_again
+from retain.engine.storing.revise import dedupe_of
 from retain.engine.storing.store import enter, leave
-from retain.errors import Conflict, Forbidden, InvalidInput, RetainError
+from retain.engine.storing.turns import turn_dedupe
+from retain.errors import Conflict, Forbidden, RetainError, UsageError
 from retain.model.event import Event, EventType, Signal
 from retain.model.instant import Instant
-from retain.model.memory import Link, Record, Status
+from retain.model.memory import Layer, Link, Record, Status
 from retain.model.query import And, Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx, Work
@@ -136,17 +142,15 @@ async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion
 # --- and back ---------------------------------------------------------------------------------------------------------
 
 
-async def load(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+async def load(parts: Parts, lines: ExportLines) -> dict[str, int]:
     """Put an export back; gives what was restored and what was already there."""
-    if not isinstance(lines, Iterable):
-        raise InvalidInput(f"records must be the lines of an export, not {type(lines).__name__}")
+    rest = Incoming(lines)
     if parts.bounds is not None:
         raise Forbidden("an export says whose memories are, and may name anybody", hint="use a key that is not bound")
-    rest = iter(lines)
-    check_header(next(rest, None))
+    check_header(next((line for _, line in await rest.page(1)), None))
     counts = dict.fromkeys(_COUNTED, 0)
-    while page := list(islice(rest, _AT_ONCE)):
-        read = [read_line(parts.tenant_id, line) for line in page]
+    while page := await rest.page(_AT_ONCE):
+        read = [_read(parts, number, line) for number, line in page]
         work = partial(_put_all, tenant_id=parts.tenant_id, page=read, now=parts.now())
         for name, count in (await parts.ledger.write(work)).items():
             counts[name] += count
@@ -155,8 +159,36 @@ async def load(parts: Parts, lines: Iterable[Mapping[str, Any]]) -> dict[str, in
     if counts["waiting"]:
         from retain.engine.learning.queueing import wake
 
+        parts.waiting.left(parts.tenant_id)
         wake(parts)
     return counts
+
+
+def _read(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:
+    """What a line says; an error names it."""
+    try:
+        read = read_line(parts.tenant_id, line)
+    except UsageError as error:
+        raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
+    return _refitted(parts, *read) if isinstance(read, tuple) else read
+
+
+def _refitted(parts: Parts, record: Record, links: list[Link], vector: bytes | None) -> Restored:
+    """A version, with what follows from its text made anew where somebody has edited that."""
+    fits = text_hash(record.text)
+    if record.hash != fits:
+        record.hash, record.tokens = fits, estimate_tokens(record.text)
+        for link in links:
+            link.dedupe = link.dedupe and _dedupe(parts, link, record)
+    return record, links, vector
+
+
+def _dedupe(parts: Parts, link: Link, record: Record) -> str | None:
+    """What an edited version is known by; an episode and what somebody is are not known by their words."""
+    if record.layer == Layer.TURN:
+        speaker = str(record.data.get("speaker") or record.source_role or "")
+        return turn_dedupe(link.scope, speaker, record.text, None)
+    return dedupe_of(parts, link, record) if record.layer == Layer.FACT else link.dedupe
 
 
 async def _index(parts: Parts) -> None:

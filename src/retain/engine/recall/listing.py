@@ -14,6 +14,7 @@ from retain.engine.asking import checked_layers, checked_limit
 from retain.engine.events import history_line
 from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
+from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
 from retain.errors import InvalidInput
 from retain.model.instant import When, parse_when
@@ -46,7 +47,7 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     """One live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
-    found = await parts.ledger.peek(lambda tx: tx.memories.seen(parts.tenant_id, memory_id.strip()))
+    found = await parts.ledger.peek(lambda tx: under_id(tx.memories.seen, parts.tenant_id, memory_id.strip()))
     if found is None or found.record.status != Status.ACTIVE:
         return None
     expires = found.record.expires_at
@@ -83,7 +84,7 @@ def _where(parts: Parts, request: ListRequest) -> And:
         wanted = checked_text(request.q, "q", 1_000)
         more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
     return visible(
-        merged_scope(parts, given, inside),
+        merged_scope(parts, given, inside, extra),
         parts.now(),
         layers=checked_layers(request.layers),
         statuses=(_status(request.status),),
@@ -121,7 +122,7 @@ def _at_least(name: str, value: int, least: int) -> int:
 async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
-    events = await parts.ledger.read(lambda tx: tx.events.of(parts.tenant_id, wanted))
+    events = await parts.ledger.read(lambda tx: under_id(tx.events.of, parts.tenant_id, wanted))
     return [history_line(event) for event in events]
 
 

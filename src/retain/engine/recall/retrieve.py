@@ -19,6 +19,7 @@ from retain.errors import BackendError, ConfigError, RetainError, StorageError
 from retain.model.query import VectorQuery, WordsQuery
 from retain.model.scope import Scope
 from retain.model.vector import Vector
+from retain.ports.hurry import hurried
 from retain.ports.index import DenseHits
 from retain.ports.texts import TextHits
 
@@ -79,13 +80,15 @@ class Candidates:
 async def understood(parts: Parts, wanted: Wanted) -> Understood:
     """Whom a query names, and its vectors where meaning is asked for.
 
-    The only step of a search that may wait for something outside this process, so it comes first and by itself.
+    The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
+    that does not answer is asked once: words answer meanwhile.
     """
     said = spoken(wanted.query, await _speakers(parts, wanted.scope))
     if wanted.strategy == "text" or not parts.embedding.on:
         return Understood(said)
     try:
-        found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+        with hurried():
+            found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
     except RetainError as error:  # the model cannot even be asked for its dimension
         return Understood(said, (), error)
     failed = next((vector for vector in found if isinstance(vector, RetainError)), None)
@@ -145,8 +148,10 @@ async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Quest
     spaces = {
         info.signature: info.state for info in await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
     }
-    if not spaces:
-        return  # nothing has a vector yet
+    if not spaces:  # nothing has a vector yet
+        if known.error is not None:
+            raise known.error
+        return
     if spaces.get(signature) != "active":
         built = next((name for name, state in spaces.items() if state == "active"), "none")
         message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"

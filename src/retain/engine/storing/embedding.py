@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from retain.engine.storing.cache import Cache
 from retain.errors import (
     AuthenticationFailed,
@@ -22,7 +20,7 @@ from retain.errors import (
 from retain.model.vector import Vector
 from retain.ports.embedder import Embedder, WordEmbedder
 
-_FLOAT: Final = np.dtype("<f4")
+_FLOAT: Final = "<f4"
 _UNIT: Final = 1e-6
 """As near to one as the squares of a vector of length one add up to in float32."""
 
@@ -86,7 +84,9 @@ class Embedding:
         found = (await self.many([text]))[0]
         if isinstance(found, RetainError):
             raise found
-        return np.frombuffer(found, dtype="<f4")
+        import numpy as np  # whoever embeds nothing needs none of it
+
+        return np.frombuffer(found, dtype=_FLOAT)
 
     async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | RetainError]:
         """One vector per text, or the error that text met; one bad text never costs the others.
@@ -149,6 +149,8 @@ def failure_of(error: RetainError) -> dict[str, object]:
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
     """Rows as bytes, after checking their number, length and values; normalised to length one."""
+    import numpy as np
+
     rows = np.asarray(vectors, dtype=_FLOAT)
     if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
         raise EmbeddingError(f"the embedder gave {rows.shape} for {count} texts", hint="one row per text is expected")

@@ -18,6 +18,7 @@ from retain.core.usage import Use, uses
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import parted
+from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
 from retain.engine.storing.sharing import checked_reason
 from retain.engine.storing.turns import without_injected
@@ -68,7 +69,7 @@ async def feedback(
 
 
 async def _memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
-    record = await tx.memories.current(parts.tenant_id, memory_id)
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
     return record

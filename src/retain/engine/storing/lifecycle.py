@@ -16,6 +16,7 @@ from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import is_inside, unlink
+from retain.engine.storing.named import under_id
 from retain.engine.storing.retelling import evidence_of, name_again
 from retain.engine.storing.revise import checked_id
 from retain.engine.storing.store import leave
@@ -45,7 +46,7 @@ async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | N
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        return [await _result(parts, tx, memory_id, now) for memory_id in ids]
+        return [await _result(parts, tx, _id_in(one), now) for one in ids]
 
     return await carried_out(parts, batch, work, now)
 
@@ -53,7 +54,7 @@ async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | N
 async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
     """Delete everything a scope sees, in every layer, by query: no page size can leave something behind."""
     inside, extra = split_scope(filters)
-    scope = merged_scope(parts, given, inside)
+    scope = merged_scope(parts, given, inside, extra)
     everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
     now = parts.now()
 
@@ -74,7 +75,7 @@ async def reset(parts: Parts) -> None:
 
 
 async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> None:
-    record = await tx.memories.current(parts.tenant_id, memory_id)
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
     await take_from(tx, record, parts.bounds or Scope(parts.tenant_id), now)
@@ -114,6 +115,13 @@ async def end(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reaso
     await tx.memories.bury(record.tenant_id, record.id)
     told: dict[str, Any] = {"before": record, "links_before": links, "reason": reason, "ended": True}
     await tx.events.append([event_of(EventType.DELETE, record, links[0].scope, now, **told)])
+
+
+def _id_in(item: object) -> object:
+    """The id in an item of a batch, which may be written as other batches write theirs."""
+    if isinstance(item, Mapping) and len(item) == 1:
+        return item.get("memory_id", item.get("id"))
+    return item
 
 
 async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:

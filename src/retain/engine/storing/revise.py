@@ -13,10 +13,11 @@ from typing import Any, Final
 from retain.core.check import checked_key, checked_kind, checked_metadata, checked_text
 from retain.core.tokens import estimate_tokens
 from retain.engine import shape
-from retain.engine.batch import Batch, carried_out
+from retain.engine.batch import Batch, carried_out, request_of
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import dedupe_value, event_of, text_hash
 from retain.engine.storing.holders import Replacement, parted, replace_for
+from retain.engine.storing.named import under_id
 from retain.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from retain.engine.storing.store import Vectors, ensure_space, supersede, vectors_of
 from retain.engine.storing.write import current_space
@@ -122,7 +123,8 @@ def check_update(parts: Parts, request: UpdateRequest) -> Revision:
 def checked_id(memory_id: object) -> str:
     """The id of a memory as callers give it."""
     if not isinstance(memory_id, str) or not memory_id.strip():
-        raise InvalidInput(f"memory_id must be the id of a memory, not {memory_id!r}")
+        hint = "add, search and get_all show ids"
+        raise InvalidInput(f"memory_id must be the id of a memory, not {memory_id!r}", hint=hint)
     return memory_id.strip()
 
 
@@ -151,9 +153,10 @@ async def _embedded(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision
 
 async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
     """Apply a revision to whatever version is current inside this transaction."""
-    old = await tx.memories.current(parts.tenant_id, revision.memory_id)
+    old = await under_id(tx.memories.current, parts.tenant_id, revision.memory_id)
     if old is None:
         raise NotFoundError(f"no memory {revision.memory_id}")
+    revision.memory_id = old.id  # as it is spelled
     links = await tx.links.of(old.tenant_id, old.seq)
     whose = revision.scope or parts.bounds  # a key that is bound changes its own part of what several hold
     mine, others = (links, []) if whose is None else parted(links, [whose], parts.bounds)
@@ -226,9 +229,7 @@ async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> di
 
 def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | RetainError:
     try:
-        return check_update(parts, UpdateRequest(**item))
-    except TypeError as error:
-        return InvalidInput(f"a batch item is not a call of update: {error}")
+        return check_update(parts, request_of(UpdateRequest, item, "memory_id", {"id": "memory_id"}))
     except RetainError as error:
         return error
 

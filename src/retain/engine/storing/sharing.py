@@ -12,6 +12,7 @@ from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import is_inside
 from retain.engine.storing.lifecycle import take_from
+from retain.engine.storing.named import under_id
 from retain.engine.storing.redaction import masked_text, redaction_of
 from retain.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, checked_id, dedupe_of
 from retain.engine.storing.store import join
@@ -53,7 +54,7 @@ async def _share(
 
 
 async def _shareable(parts: Parts, tx: Tx, memory_id: str) -> Record:
-    record = await tx.memories.current(parts.tenant_id, memory_id)
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None or record.status not in _SHARED:
         raise NotFoundError(f"no memory {memory_id}")
     if record.layer == Layer.IDENTITY:
@@ -73,7 +74,7 @@ async def unshare(parts: Parts, memory_id: str, given: Mapping[str, Any], reason
     why = checked_reason(parts, reason)
 
     async def work(tx: Tx) -> str:
-        record = await tx.memories.current(parts.tenant_id, wanted)
+        record = await under_id(tx.memories.current, parts.tenant_id, wanted)
         if record is None or not await _holds(tx, record, scope):
             raise NotFoundError(f"no memory {wanted} in this scope")
         return await take_from(tx, record, scope, now, why)
@@ -98,9 +99,7 @@ async def replace(
     revision = check_update(parts, UpdateRequest(memory_id, text, metadata, None, UNSET, UNSET))
     revision.scope, revision.reason = scope, checked_reason(parts, reason)
     answer = await changed(parts, revision)
-    is_new = answer["id"] != revision.memory_id
-    told = {"event": str(EventType.REPLACE if is_new else EventType.UPDATE)}
-    return {**answer, **told, **({"old_id": revision.memory_id} if is_new else {})}
+    return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
 
 
 async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:

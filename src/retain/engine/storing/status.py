@@ -16,6 +16,7 @@ from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import refuse_shared
 from retain.engine.storing.lifecycle import end
+from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
 from retain.engine.storing.store import supersede, vectors_of
 from retain.errors import Conflict, NotFoundError
@@ -117,7 +118,7 @@ async def _changed(
 
 
 async def _current(parts: Parts, tx: Tx, memory_id: str) -> Record:
-    record = await tx.memories.current(parts.tenant_id, memory_id)
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
     return record

@@ -36,14 +36,21 @@ async def _untried(parts: Parts, scope: Scope, tried: set[Scope]) -> list[Scope]
 
 
 async def learn_waiting(parts: Parts, scope: Scope) -> None:
-    """Learn from what waits in exactly this scope, before something new is said there.
+    """Learn from what was put off in exactly this scope, before something new is said there.
 
-    Transcripts that were taken in are left to ``flush``: there may be thousands, and nobody who says something waits.
+    Not while the last try in vain is fresh. Transcripts that were taken in are left to ``flush``: there may be
+    thousands, and nobody who says something waits.
     """
+    if parts.waiting.rests(scope):
+        return
     waiting = await parts.ledger.peek(lambda tx: tx.signals.session(scope, _BEFORE_MORE))
-    if any(map(_was_put_off, waiting)):
-        await form(parts, [scope], wanted=_was_put_off)
+    if not waiting:
+        await parts.waiting.look(parts)
+    elif any(map(_was_put_off, waiting)):
+        formed = await form(parts, [scope], wanted=_was_put_off)
+        parts.waiting.tried(scope, in_vain=formed is not None and not formed.ended)
 
 
 def _was_put_off(signal: Signal) -> bool:
-    return bool(signal.data.get("infer")) and not signal.data.get("ingested")
+    data = signal.data
+    return bool(data.get("infer") or data.get("verbatim")) and not data.get("ingested")

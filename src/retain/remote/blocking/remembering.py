@@ -5,13 +5,14 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from retain.core.filters import Filters
 from retain.core.messages import MessagesInput
 from retain.core.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
+from retain.engine.requests import ExportLines
 from retain.engine.storing.revise import UNSET
 from retain.model.context import ContextPack
 from retain.model.instant import When
@@ -45,9 +46,10 @@ class Remembering(Remote):
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
         is known; each result says which, why, and what words it comes from. Nothing to learn is no error: ``results``
         is then empty. Rules learn by default, a language model when one is configured; ``prompt`` replaces its
-        instructions for this call. When a model is out of reach the answer is ``"deferred"`` and the next call tries
-        again; ``strict=True`` raises instead. With ``keep_turns=False`` the facts keep their quotes, and what was said
-        is not kept. Secrets are masked before anything is stored, and ``warnings`` say so.
+        instructions for this call. When a model or the embedder is out of reach the answer is ``"deferred"``, with the
+        ``error``, and the next call in the same scope tries again; ``strict=True`` raises instead, and nothing is
+        written. With ``keep_turns=False`` the facts keep their quotes, and what was said is not kept. Secrets are
+        masked before anything is stored, and ``warnings`` say so.
 
         With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
         in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
@@ -357,8 +359,11 @@ class Remembering(Remote):
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive_iter(self._link.export(given))
 
-    def load(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-        """Put an export back, ids and history included; what is there already is left alone."""
+    def load(self, records: ExportLines) -> dict[str, int]:
+        """Put an export back, ids and history included; what is there already is left alone.
+
+        ``records`` are what ``export`` gives, of this memory or another one.
+        """
         return drive(self._link.load(records))
 
     def check(self) -> dict[str, Any]:

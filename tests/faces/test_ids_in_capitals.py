@@ -1,0 +1,31 @@
+"""Ids as people write them."""
+
+from __future__ import annotations
+
+from tests.faces.harness import Face
+
+
+async def test_an_id_in_capitals_names_the_same_memory(face: Face) -> None:
+    memory_id = await face.remember("I live in Oslo")
+    shouted = memory_id.upper()
+
+    assert (await face.get(shouted))["id"] == memory_id
+    changed = await face.update(shouted, "I live in Bergen")
+    assert (changed["id"], changed["version"], "old_id" in changed) == (memory_id, 2, False)
+    assert (await face.replace(shouted, "I live in Rome", user_id="alice"))["event"] == "UPDATE"
+    assert (await face.disable(shouted))["status"] == "disabled"
+    assert (await face.enable(shouted))["status"] == "active"
+    assert [line["event"] for line in await face.history(shouted)][:2] == ["ADD", "UPDATE"]
+    assert (await face.delete_many([shouted]))["results"][0]["event"] == "DELETE"
+    assert await face.get(memory_id) is None
+
+
+async def test_an_id_that_somebody_brought_in_capitals_is_found_as_it_is(face: Face) -> None:
+    brought = "8E9D7C5A-1B2C-4D3E-9F00-ABCDEFABCDEF"
+    await face.remember("I live in Oslo")
+    lines = await face.export()
+    (kept,) = [line for line in lines if line["type"] == "memory"]
+    await face.reset()
+    await face.load([lines[0], {**kept, "id": brought}])
+
+    assert (await face.get(brought) or {}).get("id") == brought

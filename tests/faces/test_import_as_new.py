@@ -1,0 +1,41 @@
+"""``retain import --as-new``: the facts of an export, and nothing that only looks like one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faces.cli_runner import Cli
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.req("X-37")
+def test_turns_do_not_become_facts_and_are_counted(cli: Cli) -> None:
+    cli("add", "I live in Oslo. What is the weather like?", "--user", "alice")
+    cli("add", "That is all.", "--user", "alice")
+    cli("disable", cli.added("a secret"))
+    backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
+    cli("export", "-o", backup)
+
+    answer = cli("import", backup, "--as-new", "--json", *other).json
+
+    assert (answer["added"], answer["left_out"]) == (1, {"turn": 2, "disabled": 1})
+    assert cli.texts("list", "--user", "alice", *other) == ["User lives in Oslo."]
+
+
+@pytest.mark.req("X-37", "C-55")
+def test_what_is_kept_for_later_has_not_failed(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
+    cli("export", "-o", backup)
+    cli.environ("RETAIN_EMBEDDER__PROVIDER", "openai")
+    cli.environ("RETAIN_EMBEDDER__CONFIG__API_KEY", "")
+
+    answer = cli("import", backup, "--as-new", "--json", *other).json
+
+    assert (answer["deferred"], answer["failed"]) == (1, 0)

@@ -1,0 +1,105 @@
+"""How long an embedding service that is down is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from retain.adapters.embed.openai import OpenAiEmbedder
+from retain.adapters.embed.outage import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
+from retain.errors import BackendTimeout, BackendUnavailable, EmbeddingError, RateLimited, RetainError
+from retain.ports.hurry import hurried
+from retain.ports.io import Io
+from retain.testing.modes import MODES, run
+from retain.testing.wire import WireReply, WireServer
+from retain.testing.wire_models import KEY, fake_openai
+
+both = pytest.mark.parametrize("mode", MODES)
+DOWN = BackendUnavailable("down")
+
+
+class Watch:
+    """A clock that stands still until it is told to move."""
+
+    seconds = 1000.0
+
+    def __call__(self) -> float:
+        """The time it was set to."""
+        return self.seconds
+
+
+def asks(outage: Outage) -> str:
+    """Whether a call is let through, and how: ``freely``, ``once`` or ``no``."""
+    try:
+        return "once" if outage.admit("the model") else "freely"
+    except BackendUnavailable as error:
+        return "no" if error.retryable and "not asked" in error.message else str(error)
+
+
+def test_after_enough_attempts_in_vain_nobody_asks_until_one_may_try() -> None:
+    watch = Watch()
+    outage = Outage(watch)
+    for _ in range(OPEN_AFTER):
+        assert asks(outage) == "freely"
+        outage.given_up(DOWN, 1)
+    assert asks(outage) == "no"
+    watch.seconds += COOL_DOWN_SECONDS
+    assert [asks(outage), asks(outage)] == ["once", "no"]
+    outage.given_up(DOWN, 1)
+    watch.seconds += COOL_DOWN_SECONDS
+    assert asks(outage) == "once"
+    outage.answered()
+    assert [asks(outage), asks(outage)] == ["freely", "freely"]
+
+
+@pytest.mark.parametrize("error", [DOWN, RateLimited("slow"), BackendTimeout("late")])
+def test_a_call_with_all_its_attempts_in_vain_is_enough(error: RetainError) -> None:
+    outage = Outage(Watch())
+    outage.given_up(error, OPEN_AFTER)
+    assert asks(outage) == "no"
+
+
+def test_one_call_that_waited_in_vain_is_enough() -> None:
+    outage = Outage(Watch())
+    outage.given_up(BackendTimeout("late"), 1)
+    assert asks(outage) == "no"
+
+
+def test_an_answer_of_any_kind_ends_the_row() -> None:
+    outage = Outage(Watch())
+    for answer in (outage.answered, lambda: outage.given_up(EmbeddingError("too long"), 1)):
+        outage.given_up(DOWN, OPEN_AFTER - 1)
+        answer()
+        outage.given_up(DOWN, OPEN_AFTER - 1)
+        assert asks(outage) == "freely"
+        outage.answered()
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(fake_openai) as running:
+        yield running
+
+
+@both
+@pytest.mark.req("C-53")
+def test_whoever_is_in_a_hurry_asks_once_and_others_as_often_as_they_may(mode: str, server: WireServer) -> None:
+    naps: list[float] = []
+
+    async def scenario(io: Io) -> list[int]:
+        options = {"base_url": f"{server.url}/v1", "api_key": KEY, "dimensions": 4}
+        embedder = OpenAiEmbedder(OpenAiEmbedder.Config.model_validate(options), io)
+        server.script(*[WireReply(503)] * 5)
+        asked = []
+        with hurried(), pytest.raises(BackendUnavailable):
+            await embedder.embed(["a question"])
+        asked.append(len(server.requests))
+        for _ in range(2):  # the second one is not sent
+            with pytest.raises(BackendUnavailable):
+                await embedder.embed(["a fact"])
+            asked.append(len(server.requests))
+        return asked
+
+    assert run(mode, scenario, naps=naps) == [1, 5, 5]
+    assert naps == [1, 2, 4]
