@@ -17,16 +17,16 @@ from retain.core.rules.named import speaker_name
 from retain.core.statement import polarity_of, subject_of, understand
 from retain.core.temporal import ground
 from retain.core.visible import visible
+from retain.engine.learning.drafting import drafted
 from retain.engine.learning.relate import Fact, neighbours, relate
 from retain.engine.learning.settle import Plan
 from retain.engine.parts import Parts
-from retain.engine.storing.draft import TRUST, Draft, dedupe_value
 from retain.engine.storing.store import Space, Vectors
 from retain.engine.storing.turns import Turn
 from retain.engine.storing.write import current_space
 from retain.errors import RetainError
 from retain.model.instant import Instant, moment
-from retain.model.memory import Kind, Layer, Origin, Status
+from retain.model.memory import Kind, Layer, Status
 from retain.model.scope import Scope
 from retain.model.vector import Vector
 from retain.ports.ledger import Tx
@@ -43,7 +43,6 @@ def proposed(parts: Parts, scope: Scope, turn: Turn, said: DigestFact, *, identi
     category = category_of(said.tags)
     if identity and category not in IDENTITY_GRADE:
         category = "identity"
-    origin = Origin(turn.message.role)
     text = ground(said.text, moment(turn.occurred_at), parts.zone)
     polarity = polarity_of(text.lower())
     default = IDENTITY_SALIENCE if identity else parts.policy.formation.fact_salience
@@ -59,29 +58,8 @@ def proposed(parts: Parts, scope: Scope, turn: Turn, said: DigestFact, *, identi
         salience=default if said.salience is None else said.salience,
         subject=subject_of(text.lower()),
     )
-    draft = Draft(
-        scope=scope,
-        text=text,
-        dedupe=dedupe_value(scope, parts.policy.dedupe_scope, speaker="", key=None, text=text),
-        kind=candidate.kind,
-        origin=origin,
-        trust=TRUST[origin],
-        occurred_at=turn.occurred_at,
-        role=turn.message.role,
-        speaker=turn.message.speaker,
-        key=candidate.key,
-        metadata={"tags": list(said.tags)} if said.tags else {},
-        data={
-            "category": category,
-            "polarity": polarity,
-            "modality": "stated",
-            "subject": candidate.subject,
-            **({"speaker": turn.message.name} if turn.message.name else {}),
-        },
-        source="digest",
-        salience=candidate.salience,
-        status=Status.QUARANTINED if said.quoted else Status.ACTIVE,
-    )
+    draft = drafted(parts, scope, turn, candidate, text, category, {"tags": list(said.tags)} if said.tags else {})
+    draft.source, draft.status = "digest", Status.QUARANTINED if said.quoted else Status.ACTIVE
     who = speaker_name(turn.message.name) if turn.message.name else ""
     return Fact(candidate, turn, draft, own=parts.policy.curation.own.slots, who=who)
 

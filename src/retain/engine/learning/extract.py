@@ -18,10 +18,10 @@ from retain.core.statement import subject_of
 from retain.core.temporal import ground
 from retain.core.visible import within
 from retain.engine.learning.ask import ask
+from retain.engine.learning.drafting import drafted
 from retain.engine.learning.reading import reader_of
 from retain.engine.learning.relate import Fact
 from retain.engine.parts import Parts
-from retain.engine.storing.draft import TRUST, Draft, dedupe_value
 from retain.engine.storing.turns import Turn, as_heard
 from retain.errors import LlmBudgetSpent, RetainError, StorageError
 from retain.model.instant import moment
@@ -206,28 +206,10 @@ def _fact(
 ) -> Fact:
     origin = Origin(turn.message.role)
     text = ground(candidate.text, moment(turn.occurred_at), _zone(parts.policy.curation.timezone))
-    draft = Draft(
-        scope=scope,
-        text=text,
-        dedupe=dedupe_value(scope, parts.policy.dedupe_scope, speaker="", key=None, text=text),
-        kind=candidate.kind,
-        origin=origin,
-        trust=TRUST[origin],
-        occurred_at=turn.occurred_at,
-        role=turn.message.role,
-        speaker=turn.message.speaker,
-        key=candidate.key,
-        metadata={**_stamp(parts, candidate, origin), **metadata},
-        data={
-            "category": sorted_into(text, candidate.category, parts.policy.curation.categories),
-            "polarity": candidate.polarity,
-            "modality": candidate.modality,
-            "subject": candidate.subject,
-            **({"speaker": turn.message.name} if turn.message.name else {}),
-        },
-        source=source,
-        salience=candidate.salience,
-    )
+    category = sorted_into(text, candidate.category, parts.policy.curation.categories)
+    stamped = {**_stamp(parts, candidate, origin), **metadata}
+    draft = drafted(parts, scope, turn, candidate, text, category, stamped)
+    draft.source = source
     own = parts.policy.curation.own.slots
     return Fact(candidate, turn, draft, adds=candidate.category != EFFECT, own=own, who=who)
 
