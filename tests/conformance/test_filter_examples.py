@@ -193,7 +193,7 @@ def tailed(levels: int, tail: int) -> dict[str, Any]:
         comb(MAX_DEPTH, 7),
         comb(MAX_DEPTH - 1, 8),
         comb(MAX_DEPTH, 7, SAID),
-        {"OR": [SAID] * ((MAX_NODES - 1) // 7)},
+        {"OR": [SAID] * ((MAX_NODES - 1) // 9)},
         bush(8),
         tailed(4, MAX_DEPTH - 5),
         {"AND": [HEAVY] * (MAX_NODES - 1)},

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from retain.errors import InvalidInput
-from tests.faces.harness import Face, Opens
+from tests.faces.harness import ON_DISK, Face, Opens
 
 Lines = list[dict[str, Any]]
 
@@ -158,3 +158,18 @@ async def test_what_waits_comes_back_byte_for_byte(opens: Opens, tmp_path: Path)
     await copied.load(lines)
 
     assert str(await copied.export()) == str(lines)
+
+
+@ON_DISK
+@pytest.mark.req("X-37")
+async def test_a_store_whose_deleted_words_were_swept_takes_its_own_export_again(face: Face, opens: Opens) -> None:
+    gone = await face.remember("User lives in Oslo")
+    await face.delete(gone)
+    with opens.sql() as store:
+        store.execute("UPDATE memories SET text = '', hash = '', tokens = 0 WHERE id = ?", (gone,))
+        store.commit()
+    lines = await face.export()
+
+    await face.load(lines)
+
+    assert await face.export() == lines

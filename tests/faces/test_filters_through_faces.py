@@ -168,3 +168,16 @@ async def test_a_filter_that_chooses_few_of_many_finds_them(face: Face) -> None:
     for strategy in ("text", "vector", "hybrid"):
         found = await face.found("apple", filters={"rare": True}, limit=5, strategy=strategy)
         assert sorted(found) == ["apple 338", "apple 5", "apple 671"]
+
+
+@pytest.mark.req("R-4")
+async def test_a_role_in_the_metadata_counts_as_well_as_the_speakers(face: Face) -> None:
+    await face.store("the boss says so", user_id="alice", metadata={"role": "admin"})
+    await face.store("anybody says so", user_id="alice")
+
+    async def found(filters: dict[str, Any]) -> list[str]:
+        return sorted(texts(await face.get_all(user_id="alice", filters=filters)))
+
+    assert await found({"role": "admin"}) == ["the boss says so"]
+    assert await found({"role": {"ne": "admin"}}) == ["anybody says so"]
+    assert await found({"role": "user"}) == ["anybody says so", "the boss says so"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from retain.errors import EmbeddingError
+from retain import AsyncMemory, Memory
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 
@@ -105,9 +110,7 @@ async def test_a_model_that_is_down_when_the_store_is_opened_is_recognised_later
     assert (await face.store("coffee at noon", user_id="alice"))["status"] == "deferred"
     other.down = False
 
-    with pytest.raises(EmbeddingError, match="other vectors than those that are stored") as caught:
-        await face.store("milk at night", user_id="bob", strict=True)
-    assert "reindex" in caught.value.hint
+    await face.store("milk at night", user_id="bob", strict=True)
 
     assert await face.flush() == {"stored": 1, "waiting": 0}
     assert (await face.search("tea", user_id="alice"))["degraded"][0]["code"] == "needs_reindex"
@@ -121,3 +124,42 @@ async def test_a_store_without_vectors_of_this_name_costs_no_call(opens: Opens) 
     face = opens(embedder=model.encode)
     await face.get_all(user_id="alice")
     assert model.calls == 0
+
+
+@ON_DISK
+@pytest.mark.req("R-28")
+async def test_reading_by_id_asks_no_model(opens: Opens) -> None:
+    await built(opens, Model(1))
+    other = Model(2)
+    face = opens(embedder=other.encode)
+
+    await face.get_all(user_id="alice")
+
+    assert other.calls == 0
+
+
+def _spaces(path: Path) -> list[tuple[str, int]]:
+    with closing(sqlite3.connect(path)) as store:
+        return store.execute("SELECT signature, count(*) FROM vectors GROUP BY signature ORDER BY 1").fetchall()
+
+
+@pytest.mark.req("R-28", "X-20")
+def test_many_first_calls_at_once_find_the_same_name(tmp_path: Path) -> None:
+    """Side by side on a loop, and in threads: nobody writes under the old name while another is still finding out."""
+    for kind, file in (("tasks", tmp_path / "tasks.db"), ("threads", tmp_path / "threads.db")):
+        config = {"store": {"url": f"sqlite:///{file}"}}
+        with Memory(config, embedder=Model(1).encode) as memory:
+            memory.add("tea in the morning", user_id="alice", infer=False)
+        notes = [f"note {number}" for number in range(6)]
+        if kind == "threads":
+            with Memory(config, embedder=Model(2).encode) as memory, ThreadPoolExecutor(6) as pool:
+                list(pool.map(lambda note: memory.add(note, user_id="bob", infer=False), notes))
+        else:
+            asyncio.run(_side_by_side(config, notes))
+
+        assert _spaces(file) == [("callable:Model.encode:8", 1), ("callable:Model.encode~2:8", 6)]
+
+
+async def _side_by_side(config: dict[str, Any], notes: list[str]) -> None:
+    async with AsyncMemory(config, embedder=Model(2).encode) as memory:
+        await asyncio.gather(*(memory.add(note, user_id="bob", infer=False) for note in notes))

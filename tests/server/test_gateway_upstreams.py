@@ -230,6 +230,11 @@ def test_one_upstream_that_lists_no_models_does_not_hide_those_of_the_others(tmp
         assert [one.asked for one in wires] == [1] * len(answers)
 
 
+def test_when_every_upstream_refuses_to_list_its_models_that_is_an_error(tmp_path: Path) -> None:
+    with wired(refusal(503)) as one, gateway(tmp_path, {"name": "a", "base_url": one.url}) as client:
+        assert client.get("/v1/models").status_code == 502
+
+
 def test_models_are_listed_once_and_only_if_asking_for_them_would_reach_them(tmp_path: Path) -> None:
     with wired(listing("gpt-1", "other", "claude-1")) as one, wired(listing("claude-1", "gpt-1")) as two:
         upstreams: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ import pytest
 from retain.adapters.io.aio import AsyncIo
 from retain.engine import late_receipts
 from retain.engine.late_receipts import Late, LateReceipts
-from retain.errors import StorageBusy
+from retain.errors import StorageBusy, StorageReadOnly
 from tests.patience import until_awaited
 
 Written = list[list[str]]
@@ -152,3 +152,31 @@ def test_the_oldest_are_given_up_when_too_many_wait(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(steps())
     assert written == [["b", "c"]]
+
+
+def test_nobody_waits_for_a_store_that_has_just_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_receipts, "_PAUSES", (60.0,))
+
+    async def story() -> None:
+        io, written, receipts = AsyncIo(), list[list[str]](), LateReceipts()
+        receipts.put(io, late(Ledger(StorageBusy("busy")), "one", written))
+
+        assert await receipts.settled(io, 60.0) is False  # at once, and not after the pause
+        assert (written, receipts.lost) == ([], 0)
+        assert await receipts.settled(io, 60.0) is False
+
+    asyncio.run(asyncio.wait_for(story(), 30))
+
+
+def test_what_cannot_be_mended_by_waiting_is_not_tried_again() -> None:
+    async def story() -> None:
+        io, written, receipts, ledger = AsyncIo(), list[list[str]](), LateReceipts(), Ledger(StorageReadOnly("no"))
+        receipts.put(io, late(ledger, "one", written))
+        await until_awaited(lambda: _lost(receipts))
+        assert written == []
+
+    asyncio.run(story())
+
+
+async def _lost(receipts: LateReceipts) -> bool:
+    return receipts.lost == 1

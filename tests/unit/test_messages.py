@@ -133,3 +133,9 @@ def test_the_speaker_is_the_name_or_else_the_role() -> None:
         "ann",
         "assistant",
     ]
+
+
+def test_a_pair_by_itself_is_one_message() -> None:
+    (message,) = read_messages(("user", "I like coffee"), Limits())
+
+    assert (message.role, message.text) == ("user", "I like coffee")

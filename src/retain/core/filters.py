@@ -10,8 +10,8 @@ Written forms::
 
 A name of ``FIELDS`` or an alias of one means that field; any other name is a metadata key, and ``metadata.<key>``
 always is one. A key is taken literally: dots do not descend into nested values. ``category`` is the one that a fact was
-sorted into, or the one that its metadata names: either will do. ``actor`` is who said it, as answers show it: the
-speaker's name, or the role where there is none.
+sorted into, ``role`` the speaker's, and ``actor`` who said it, as answers show it: the speaker's name, or the role
+where there is none. Metadata may name all three as well: either will do, and what is excluded must be in neither.
 
 Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
 
@@ -77,6 +77,7 @@ ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
 CATEGORY: Final = "category"
 ACTOR: Final = "actor"
+_TWICE: Final = frozenset({CATEGORY, ACTOR, "role"})
 SPEAKER: Final = DATA + "speaker"
 INT64: Final = range(-(2**63), 2**63)
 
@@ -193,16 +194,16 @@ class _Parser:
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
     def condition(self, name: object, operator: object, operand: object) -> Where:
-        """What is asked of one field; a category and a speaker may stand in two places."""
-        if name == ACTOR:
-            return self.of_actor(operator, operand)
-        asked = self.of_field(name, operator, operand)
-        if asked.field != METADATA + CATEGORY or name != CATEGORY:
-            return asked
+        """What is asked of one field; a category and whoever spoke may also stand in the metadata."""
+        if not isinstance(name, str) or name not in _TWICE:
+            return self.of_field(name, operator, operand)
+        beside = self.of_field(f"{METADATA}{name}", operator, operand)
+        own: Where = replace(beside, field=DATA + CATEGORY)
+        if name != CATEGORY:
+            own = self.of_actor(operator, operand) if name == ACTOR else self.of_field(name, operator, operand)
         self._count_node()
-        sorted_into = replace(asked, field=DATA + CATEGORY)
-        is_negative = asked.op in {Op.NE, Op.NIN} or _asks_for_nothing(asked)
-        return And((sorted_into, asked)) if is_negative else Or((sorted_into, asked))
+        is_negative = beside.op in {Op.NE, Op.NIN} or _asks_for_nothing(beside)
+        return And((own, beside)) if is_negative else Or((own, beside))
 
     def of_actor(self, operator: object, operand: object) -> Where:
         """What is asked of the speaker's name where there is one, and of the role where there is none."""

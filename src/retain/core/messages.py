@@ -61,7 +61,7 @@ def read_messages(given: MessagesInput, limits: Limits, warnings: list[str] | No
 
 
 def _is_one(given: object) -> bool:
-    return not isinstance(given, Sequence) and as_mapping(given) is not None
+    return (isinstance(given, tuple) or not isinstance(given, Sequence)) and as_mapping(given) is not None
 
 
 def left_out(where: str, unread: set[str]) -> str:

@@ -53,6 +53,7 @@ class LateReceipts:
         self.lost = 0
         """How many were given up."""
 
+        self._stuck = False
         self._held: deque[Late] = deque()
         self._under_way: list[Late] = []
         self._waiting: list[Bell] = []
@@ -72,10 +73,13 @@ class LateReceipts:
             self._writer = io.spawn(self._write(io), name="retain-receipts")
 
     async def settled(self, io: Io, seconds: float = _PATIENCE) -> bool:
-        """Wait until what is held by now is stored or given up, so long at most; gives whether it is."""
+        """Wait until what is held by now is stored or given up, so long at most; gives whether it is.
+
+        Nobody waits for a store that has just refused one: what they ask for is not the account of a chat.
+        """
         last = self._held[-1] if self._held else self._under_way[-1] if self._under_way else None
         end = monotonic() + seconds
-        while last is not None and not last.done and (left := end - monotonic()) > 0:
+        while last is not None and not last.done and not self._stuck and (left := end - monotonic()) > 0:
             told = io.bell()
             self._waiting.append(told)
             self._begin(io)
@@ -85,6 +89,7 @@ class LateReceipts:
 
     async def closed(self, io: Io, seconds: float) -> None:
         """Write everything, so long at most; what a store does not take until then is given up."""
+        self._stuck = False
         if not await self.settled(io, seconds):
             while self._held:
                 self._lose(self._held.popleft())
@@ -118,9 +123,9 @@ class LateReceipts:
             self.failed = error
             for one in late:
                 self._lose(one)
-        except Exception:  # noqa: BLE001 - nobody waits for it, and the log tells of it
+        except Exception as error:  # noqa: BLE001 - nobody waits for it, and the log tells of it
             if len(late) == 1:
-                self._lose(late[0])
+                self._lose(late[0], type(error).__name__)
                 return
             for one in late:
                 await self._stored(io, [one])
@@ -130,20 +135,22 @@ class LateReceipts:
         for pause in (*_PAUSES, None):
             try:
                 await late[0].ledger.note(partial(_store, late=late))
-            except StorageError:
-                if pause is None:
+            except StorageError as error:
+                if pause is None or not error.retryable:
                     raise
+                self._stuck = True
+                self._tell()
                 await io.sleep(pause)
             else:
                 break
-        self.failed = None
+        self.failed, self._stuck = None, False
         for one in late:
             one.done = True
 
-    def _lose(self, late: Late) -> None:
+    def _lose(self, late: Late, kind: str = "StorageError") -> None:
         late.done = True
         self.lost += 1
-        log.warning("memory.receipt.lost", extra={"event": "memory.receipt.lost", "id": late.id})
+        log.warning("memory.receipt.lost", extra={"event": "memory.receipt.lost", "id": late.id, "kind": kind})
 
 
 async def _store(tx: Tx, *, late: Sequence[Late]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retain.adapters.callables import checked_callable, name_of
 from retain.adapters.embed.rows import unit_rows
+from retain.adapters.forks import ForkSafeLock
 from retain.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, RetainError
 from retain.ports.io import Io
 from retain.ports.samples import NUMBER, Sample
@@ -15,6 +16,7 @@ from retain.ports.samples import NUMBER, Sample
 if TYPE_CHECKING:
     from retain.adapters.embed.rows import Rows
 
+T = TypeVar("T")
 SAME: Final = 0.99
 """As near as the vectors are that one model gives for one text, however it rounds."""
 
@@ -35,6 +37,7 @@ class CallableEmbedder:
         self._io = io
         self._dimension: int | None = None
         self._known: Sequence[Sample] = ()
+        self._settling = ForkSafeLock()
         self.model = name_of(function)
 
     def known_as(self, samples: Sequence[Sample]) -> None:
@@ -43,26 +46,23 @@ class CallableEmbedder:
             self._known, self.model = samples, samples[0].model
 
     async def dimension(self) -> int:
-        """The length of every vector; asks the function once.
+        """The length of every vector; asks the function once. Whoever knows it knows the right name as well."""
+        while self._dimension is None:
+            await self._asked(self._settle)
+        return self._dimension
 
-        ``EmbeddingError`` once, when it is not the function it was taken for: whoever asks has its old name in hand.
-        """
-        if self._dimension is not None:
-            return self._dimension
-        found = int((await self.embed(["dimension"])).shape[1])
-        known, self._known = [one for one in self._known if one.dim == found], ()
-        taken_for, self.model = self.model, await self._name(known)
-        if self.model != taken_for:
-            raise EmbeddingError(
-                f"the embedder {taken_for} gives other vectors than those that are stored",
-                hint="if another model is meant, go on, and run reindex",
-            )
-        return found
+    def _settle(self) -> None:
+        """Ask the function for the first time, and see by which name it goes here; others wait for that."""
+        with self._settling:
+            if self._dimension is None:
+                found = int(self._rows(["dimension"]).shape[1])
+                self.model = self._name([one for one in self._known if one.dim == found])
+                self._dimension = found
 
-    async def _name(self, known: Sequence[Sample]) -> str:
+    def _name(self, known: Sequence[Sample]) -> str:
         """The name under which the same vectors are stored, or one that is not taken."""
         for one in known:
-            if await self._made(one):
+            if self._made(one):
                 return one.model
         taken = {one.model for one in known}
         if self.model not in taken:
@@ -72,15 +72,15 @@ class CallableEmbedder:
             return base
         return next(name for name in (f"{base}{NUMBER}{number}" for number in count(2)) if name not in taken)
 
-    async def _made(self, one: Sample) -> bool:
+    def _made(self, one: Sample) -> bool:
         """Whether the function gives this vector; where that cannot be told it is taken for the one in use."""
         import numpy as np
 
         if not one.vector:
             return one.model == self.model
         try:
-            row = (await self.embed([one.text]))[0]
-        except RetainError:
+            row = self._rows([one.text])[0]
+        except Exception:  # noqa: BLE001 - whatever ails it, it has just answered something else
             return one.model == self.model
         return bool(row @ np.frombuffer(one.vector, dtype="<f4") >= SAME)
 
@@ -88,18 +88,21 @@ class CallableEmbedder:
         """One unit vector per text, as a 2-d float32 array."""
         import numpy as np
 
+        if not texts or self._known:
+            await self.dimension()
         if not texts:
             return np.zeros((0, await self.dimension()), dtype=np.float32)
-        answer = await self._ask(list(texts))
-        rows = unit_rows(
-            answer, len(texts), self._dimension, source=f"the embedder {self.model}", wrong_length=DimensionMismatch
-        )
+        rows = await self._asked(lambda: self._rows(list(texts)))
         self._dimension = int(rows.shape[1])
         return rows
 
-    async def _ask(self, texts: list[str]) -> Any:
+    def _rows(self, texts: list[str]) -> Rows:
+        answer, who = self._function(texts), f"the embedder {self.model}"
+        return unit_rows(answer, len(texts), self._dimension, source=who, wrong_length=DimensionMismatch)
+
+    async def _asked(self, work: Callable[[], T]) -> T:
         try:
-            return await self._io.run(lambda: self._function(texts))
+            return await self._io.run(work)
         except RetainError:
             raise
         except Exception as error:

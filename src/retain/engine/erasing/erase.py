@@ -59,7 +59,7 @@ async def erase(
 
     async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
         key = await tx.vault.key(parts.tenant_id, fresh, now)
-        note = erased_note(subject, key, number, now)
+        note = erased_note(subject, key, number, parts.now())  # what was asked while this waited for its turn is before
         await tx.vault.note_erasures([note])
         return key, note, await remove(tx, subject, now)
 

@@ -114,7 +114,8 @@ async def _catch_up(parts: Parts, drafts: Sequence[Draft]) -> None:
         from retain.engine.work.pending import learn_waiting
 
         for scope in {draft.scope for draft in drafts}:
-            await learn_waiting(parts, scope)
+            if not await learn_waiting(parts, scope, verbatim=parts.llm is not None):
+                break  # whatever is down is down for the others too
 
 
 def _check_all(prepared: Prepared) -> None:

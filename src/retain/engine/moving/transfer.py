@@ -176,7 +176,7 @@ def _read(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:
 def _refitted(parts: Parts, record: Record, links: list[Link], vector: bytes | None) -> Restored:
     """A version, with what follows from its text made anew where somebody has edited that."""
     fits = text_hash(record.text)
-    if record.hash != fits:
+    if record.text and record.hash != fits:  # the words of what was deleted long ago are gone, and so is their hash
         record.hash, record.tokens = fits, estimate_tokens(record.text)
         for link in links:
             link.dedupe = link.dedupe and _dedupe(parts, link, record)

@@ -63,7 +63,8 @@ class Embedding:
         """The name of the vector space: ``provider:model:dim``; '' without an embedder."""
         if self.embedder is None:
             return ""
-        return f"{self.embedder.provider}:{self.embedder.model}:{await self.dim()}"
+        dim = await self.dim()  # first: a function learns its name here when it is first asked
+        return f"{self.embedder.provider}:{self.embedder.model}:{dim}"
 
     @property
     def tells_words(self) -> bool:

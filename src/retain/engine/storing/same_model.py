@@ -10,7 +10,6 @@ from typing import Final
 
 from retain.core.visible import current, within
 from retain.engine.parts import Parts
-from retain.errors import RetainError
 from retain.model.query import And
 from retain.model.scope import Scope
 from retain.ports.ledger import IndexInfo, Tx
@@ -20,19 +19,14 @@ _LOOKED_AT: Final = 20
 
 
 async def introduce(parts: Parts) -> None:
-    """Let an embedder without a name of its own see what is stored, and settle how it is called here."""
+    """Let an embedder without a name of its own see what is stored: when it is first asked, it settles its name."""
     embedder = parts.embedding.embedder
     if not isinstance(embedder, Unnamed):
         return
     begins = parts.embedding.name
     samples = await parts.ledger.read(lambda tx: _samples(tx, parts.tenant_id, begins))
-    if not samples:
-        return
-    embedder.known_as(samples)
-    try:
-        await parts.embedding.dim()
-    except RetainError:  # it settles that when it can be asked
-        return
+    if samples:
+        embedder.known_as(samples)
 
 
 async def _samples(tx: Tx, tenant_id: str, begins: str) -> list[Sample]:

@@ -35,20 +35,30 @@ async def _untried(parts: Parts, scope: Scope, tried: set[Scope]) -> list[Scope]
     return [session for session in found if session not in tried]
 
 
-async def learn_waiting(parts: Parts, scope: Scope) -> None:
-    """Learn from what was put off in exactly this scope, before something new is said there.
+async def learn_waiting(parts: Parts, scope: Scope, *, verbatim: bool = False) -> bool:
+    """Learn from what was put off in exactly this scope, before something new is said there; False when in vain.
+
+    With ``verbatim`` only what is stored word for word: whoever stores a note waits for no language model.
 
     Not while the last try in vain is fresh. Transcripts that were taken in are left to ``flush``: there may be
     thousands, and nobody who says something waits.
     """
     if parts.waiting.rests(scope):
-        return
+        return True
+    wanted = _is_verbatim if verbatim else _was_put_off
     waiting = await parts.ledger.peek(lambda tx: tx.signals.session(scope, _BEFORE_MORE))
     if not waiting:
         await parts.waiting.look(parts)
-    elif any(map(_was_put_off, waiting)):
-        formed = await form(parts, [scope], wanted=_was_put_off)
-        parts.waiting.tried(scope, in_vain=formed is not None and not formed.ended)
+    elif any(map(wanted, waiting)):
+        formed = await form(parts, [scope], wanted=wanted)
+        in_vain = formed is not None and not formed.ended
+        parts.waiting.tried(scope, in_vain=in_vain)
+        return not in_vain
+    return True
+
+
+def _is_verbatim(signal: Signal) -> bool:
+    return bool(signal.data.get("verbatim")) and not signal.data.get("ingested")
 
 
 def _was_put_off(signal: Signal) -> bool:

@@ -49,7 +49,10 @@ async def _asked(
             asyncio.timeout(min(one.timeout, _SECONDS)),
             upstreams.asked([once], "/models", lambda _: None, headers) as response,
         ):
-            return _items(await response.aread()) if response.status_code == _OK else []
+            if response.status_code == _OK:
+                return _items(await response.aread())
+            log.warning("gateway.models.missing", upstream=one.name, status=response.status_code)
+            return None
     except (BackendError, httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as error:
         log.warning("gateway.models.missing", upstream=one.name, kind=type(error).__name__)
         return None

@@ -27,8 +27,11 @@ _OK: Final = 200
 class Relayed(Response):
     """An answer in pieces. It ends with its last piece or with the caller, and leaves nothing running."""
 
-    def __init__(self, pieces: AsyncGenerator[bytes], headers: Mapping[str, str], first: bytes = b"") -> None:
+    def __init__(
+        self, pieces: AsyncGenerator[bytes], response: httpx2.Response, headers: Mapping[str, str], first: bytes = b""
+    ) -> None:
         self._pieces, self._first, self.status_code, self.background = pieces, first, _OK, None
+        self._response = response
         self.body_iterator = pieces
         self.init_headers(headers)
 
@@ -43,6 +46,7 @@ class Relayed(Response):
             leaving.cancel()
             ended, _ = await asyncio.gather(sending, leaving, return_exceptions=True)
             await self._pieces.aclose()
+            await self._response.aclose()  # what has not begun does not end what it reads from
         if isinstance(ended, Exception) and not isinstance(ended, OSError):  # a caller who is gone is no news
             log.error("gateway.stream.crashed", kind=type(ended).__name__, exc_info=ended)
 
@@ -93,7 +97,7 @@ async def streamed(
             first = await anext(pieces, b"")
         except Refused as refused:
             return Response(refused.body, refused.status, {**refused.headers, **about})
-    return Relayed(pieces, headers, first)
+    return Relayed(pieces, response, headers, first)
 
 
 async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:

@@ -98,6 +98,7 @@ class Upstreams:
         """The same, for somebody who closes it; where nobody does better, what the last one refused with."""
         failure: httpx2.HTTPError | None = None
         refusal: httpx2.Response | None = None
+        response: httpx2.Response | None = None
         attempts = [target for target in targets for _ in range(target.upstream.retries + 1)]
         try:
             while attempts:
@@ -118,8 +119,9 @@ class Upstreams:
                 refusal, attempts = response, _left_after(response, target, attempts)
                 _failed(target, status=response.status_code)
         except BaseException:  # the caller has gone: nothing stays open for them
-            if refusal is not None:
-                await refusal.aclose()
+            for one in (refusal, response):
+                if one is not None:
+                    await one.aclose()
             raise
         if refusal is not None:
             return refusal
