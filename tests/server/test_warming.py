@@ -57,7 +57,7 @@ def test_what_runs_in_this_process_is_loaded_at_once_and_what_does_not_is_not_as
         with World.over(create_app(memory=memory)) as world:
             until(lambda: not len(world.app.state.retain.tasks))
 
-    assert near.asked == ["embed", "read relevance", "list changes True"]
+    assert near.asked == ["embed", "read relevance"]  # learning has time
     assert far.asked == []
 
 

@@ -15,25 +15,23 @@ _ANYTHING: Final = "What did I say about that?"
 async def warm(parts: Parts) -> None:
     """Load the models that run in this process, and the modules of recall; what cannot be loaded is not missed yet.
 
-    A recall that has to be ready in a fraction of a second would else come too late for the first chat.
+    A recall that has to be ready in a fraction of a second would else come too late for the first chat. What learning
+    needs is left for when it is needed: nobody waits for that, and it would take up room where nothing is learned.
     """
-    judge, reading = await parts.io.run(_modules)
+    judge = await parts.io.run(_modules)
     if not parts.embedding.in_process:
         return
     with suppress(RetainError):
         await parts.embedding.many([_ANYTHING])
         if parts.reader is not None and parts.reader.reads(judge.TASK):
             await parts.reader.read([(_ANYTHING, _ANYTHING)], judge.TASK)
-        if (lists := reading.reader_of(parts)) is not None:
-            await lists.read_list(_ANYTHING, [_ANYTHING], reading.TASK)
 
 
-def _modules() -> tuple[ModuleType, ModuleType]:
+def _modules() -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
     from retain.core import entities  # noqa: F401 - as the next two, loaded for its own sake
     from retain.core.gate import rules  # noqa: F401
-    from retain.engine.learning import reading
     from retain.engine.recall import context, judge, relevance  # noqa: F401
 
     judge.weights()
-    return judge, reading
+    return judge
