@@ -6,22 +6,13 @@ import pytest
 
 from retain import EmbeddingError
 from retain.errors import DimensionMismatch, RateLimited
+from tests.faces.fragile import Fragile
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 
-class _Fragile:
-    """An embedding function that can be told to fail."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.bad: set[str] = set()
-        self.calls = 0
-
-    def __call__(self, given: list[str]) -> Any:
-        self.calls += 1
-        if self.down or self.bad & set(given):
-            raise OSError("no route to host")
-        return [[1.0, float(len(text)), float(text.count("o"))] for text in given]
+class _Fragile(Fragile):
+    def row(self, text: str) -> Any:
+        return [1.0, float(len(text)), float(text.count("o"))]
 
 
 @pytest.fixture

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import pytest
 
 from retain.errors import EmbeddingError
+from tests.faces.fragile import Fragile
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import said_in
-
-
-class _Fragile:
-    """An embedding function that can be told to fail, altogether or for some texts."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.bad: set[str] = set()
-
-    def __call__(self, given: list[str]) -> Any:
-        if self.down or self.bad & set(given):
-            raise OSError("no route to host")
-        return [np.random.default_rng(list(text.encode())).standard_normal(32) for text in given]
-
 
 _THREE: Final = ["I have two cats.", "I live in Oslo.", "I love tea."]
 _LEARNED: Final = ["User has two cats.", "User lives in Oslo.", "User loves tea."]
 
 
 @pytest.fixture
-def vectors() -> _Fragile:
-    return _Fragile()
+def vectors() -> Fragile:
+    return Fragile()
 
 
 @pytest.fixture
-def rules(opens: Opens, vectors: _Fragile) -> Face:
+def rules(opens: Opens, vectors: Fragile) -> Face:
     """Facts by rules, with an embedder that may fail."""
     return opens({"embedding_cache": {"entries": 0}}, embedder=vectors)
 
 
 @pytest.mark.req("C-58.37", "C-55")
-async def test_of_three_facts_one_cannot_be_embedded_and_two_are_stored(rules: Face, vectors: _Fragile) -> None:
+async def test_of_three_facts_one_cannot_be_embedded_and_two_are_stored(rules: Face, vectors: Fragile) -> None:
     vectors.bad = {"User loves tea."}
 
     answer = await rules.add(_THREE, user_id="alice", infer=True)
@@ -71,7 +57,7 @@ async def test_of_three_facts_one_cannot_be_embedded_and_two_are_stored(rules: F
 
 @pytest.mark.req("C-55")
 async def test_a_turn_that_cannot_be_embedded_does_not_keep_its_facts_from_being_learned(
-    rules: Face, vectors: _Fragile
+    rules: Face, vectors: Fragile
 ) -> None:
     vectors.bad = {_THREE[1]}
 
@@ -84,7 +70,7 @@ async def test_a_turn_that_cannot_be_embedded_does_not_keep_its_facts_from_being
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_without_any_vector_the_conversation_waits(rules: Face, vectors: _Fragile) -> None:
+async def test_without_any_vector_the_conversation_waits(rules: Face, vectors: Fragile) -> None:
     vectors.down = True
     answer = await rules.add(_THREE, user_id="alice", infer=True)
 
@@ -97,9 +83,7 @@ async def test_without_any_vector_the_conversation_waits(rules: Face, vectors: _
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_a_merged_sentence_that_cannot_be_embedded_waits_too(
-    rules: Face, vectors: _Fragile, opens: Opens
-) -> None:
+async def test_a_merged_sentence_that_cannot_be_embedded_waits_too(rules: Face, vectors: Fragile, opens: Opens) -> None:
     await rules.add("I work at Acme as a nurse.", user_id="alice", infer=True)
     vectors.bad = {"User works at Globex as a nurse."}
     opens.clock.advance(minutes=1)
@@ -115,7 +99,7 @@ async def test_a_merged_sentence_that_cannot_be_embedded_waits_too(
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_whoever_is_strict_hears_of_one_failing_vector(rules: Face, vectors: _Fragile) -> None:
+async def test_whoever_is_strict_hears_of_one_failing_vector(rules: Face, vectors: Fragile) -> None:
     vectors.bad = {"User loves tea."}
     with pytest.raises(EmbeddingError):
         await rules.add(_THREE, user_id="alice", infer=True, strict=True)

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.faces.fragile import Fragile
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 
-class _Fragile:
-    """An embedding function that can be told to fail, altogether or for some texts."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.bad: set[str] = set()
-        self.calls = 0
-
-    def __call__(self, given: list[str]) -> Any:
-        self.calls += 1
-        if self.down or self.bad & set(given):
-            raise ConnectionError("no route to host")
-        return [np.random.default_rng(list(text.encode())).standard_normal(32) for text in given]
+@pytest.fixture
+def model() -> Fragile:
+    return Fragile()
 
 
 @pytest.fixture
-def model() -> _Fragile:
-    return _Fragile()
-
-
-@pytest.fixture
-def face(opens: Opens, model: _Fragile) -> Face:
+def face(opens: Opens, model: Fragile) -> Face:
     return opens({"embedding_cache": {"entries": 0}}, embedder=model)
 
 
@@ -41,7 +26,7 @@ async def pending(face: Face) -> int:
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_the_next_add_learns_what_an_outage_has_put_off_by_rules_too(face: Face, model: _Fragile) -> None:
+async def test_the_next_add_learns_what_an_outage_has_put_off_by_rules_too(face: Face, model: Fragile) -> None:
     model.down = True
     assert (await face.add("I live in Rome.", user_id="alice"))["status"] == "deferred"
     model.down = False
@@ -55,7 +40,7 @@ async def test_the_next_add_learns_what_an_outage_has_put_off_by_rules_too(face:
 @pytest.mark.req("C-55")
 @pytest.mark.parametrize("infer", [True, False])
 async def test_what_was_to_be_stored_as_it_is_is_tried_again_as_well(
-    face: Face, model: _Fragile, *, infer: bool
+    face: Face, model: Fragile, *, infer: bool
 ) -> None:
     model.down = True
     assert (await face.store("the code is 4711", user_id="alice"))["status"] == "deferred"
@@ -68,7 +53,7 @@ async def test_what_was_to_be_stored_as_it_is_is_tried_again_as_well(
 
 
 @pytest.mark.req("C-55", "N-49")
-async def test_a_batch_tries_again_too(face: Face, model: _Fragile) -> None:
+async def test_a_batch_tries_again_too(face: Face, model: Fragile) -> None:
     model.down = True
     await face.store_many([{"messages": "one", "user_id": "alice"}, {"messages": "two", "user_id": "bob"}])
     model.down = False
@@ -81,9 +66,7 @@ async def test_a_batch_tries_again_too(face: Face, model: _Fragile) -> None:
 
 @ON_DISK
 @pytest.mark.req("C-55")
-async def test_a_store_that_was_opened_again_learns_with_the_next_add(
-    face: Face, model: _Fragile, opens: Opens
-) -> None:
+async def test_a_store_that_was_opened_again_learns_with_the_next_add(face: Face, model: Fragile, opens: Opens) -> None:
     model.down = True
     await face.add("I live in Rome.", user_id="alice")
     await face.store("the code is 4711", user_id="alice")
@@ -98,7 +81,7 @@ async def test_a_store_that_was_opened_again_learns_with_the_next_add(
 
 
 @pytest.mark.req("C-55")
-async def test_only_who_speaks_waits_for_what_was_put_off(face: Face, model: _Fragile) -> None:
+async def test_only_who_speaks_waits_for_what_was_put_off(face: Face, model: Fragile) -> None:
     model.down = True
     await face.add("I live in Rome.", user_id="alice")
     model.down = False
@@ -110,7 +93,7 @@ async def test_only_who_speaks_waits_for_what_was_put_off(face: Face, model: _Fr
 
 
 @pytest.mark.req("C-55")
-async def test_what_fails_again_is_left_alone_for_a_while(face: Face, model: _Fragile) -> None:
+async def test_what_fails_again_is_left_alone_for_a_while(face: Face, model: Fragile) -> None:
     model.bad = {"bad"}
     await face.store("bad", user_id="alice")
     await face.store("one", user_id="alice")
@@ -149,7 +132,7 @@ async def test_nothing_is_asked_of_the_inbox_while_nothing_waits(face: Face, mon
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_an_add_does_not_ask_an_embedder_again_that_has_just_failed(face: Face, model: _Fragile) -> None:
+async def test_an_add_does_not_ask_an_embedder_again_that_has_just_failed(face: Face, model: Fragile) -> None:
     await face.store("one", user_id="alice")
     model.down, model.calls = True, 0
 

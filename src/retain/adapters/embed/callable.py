@@ -88,10 +88,10 @@ class CallableEmbedder:
         """One unit vector per text, as a 2-d float32 array."""
         import numpy as np
 
-        if not texts or self._known:
-            await self.dimension()
         if not texts:
             return np.zeros((0, await self.dimension()), dtype=np.float32)
+        if self._known:
+            await self.dimension()  # nothing is embedded under a name that is not settled
         rows = await self._asked(lambda: self._rows(list(texts)))
         self._dimension = int(rows.shape[1])
         return rows

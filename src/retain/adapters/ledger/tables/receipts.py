@@ -21,7 +21,7 @@ DELETE FROM receipts WHERE tenant_id = ? AND created_at < (
 # The last ones only, which the key answers: who asks about a moment ago need not read through all that ever was.
 _ERASED: Final = """
 SELECT tenant_id, id, created_at, user_digest, agent_digest, run_digest, memory_digest FROM (
-    SELECT * FROM erasures ORDER BY seq DESC LIMIT 64) AS last
+    SELECT * FROM erasures ORDER BY seq DESC LIMIT 256) AS last
 WHERE tenant_id = ? AND created_at >= ?"""
 
 
