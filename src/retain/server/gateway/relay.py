@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import httpx2
@@ -102,36 +103,60 @@ async def streamed(
 
 async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:
     """The pieces of an answer. Whoever ends it, what was said until then is kept."""
-    heard, ended, by, told = Heard(), False, "caller", not _wants_memories(exchange)
+    hearing, told = _Hearing(exchange, tasks), not _wants_memories(exchange)
     events, begun = rounds.stream(response), False
     try:
         async for event in events:
             begun = True
-            _listen(exchange, heard, event)
+            _listen(exchange, hearing.heard, event)
             if not told and exchange.dialect.closes(event.name, event.data):
                 told = True
                 yield _written(exchange.dialect.shown(exchange.memories(), event.json() or {}))
             if exchange.dialect.ends(event.name, event.data):
-                ended = True
-                await exchange.formed(heard.said, tasks)
+                await hearing.keep()
             yield event.raw
-        by = "upstream"
-        if not (ended or heard.finished):  # it closed its connection as if that were the end
+        if not hearing.kept and not hearing.heard.finished:  # it closed its connection as if that were the end
+            await hearing.keep(cut_by="upstream")
             yield _broken(exchange, "no end")
+        await hearing.keep(cut_by="upstream")
     except Refused as refused:
-        by = "upstream"
         if not begun:
-            ended = True  # it never began, and there is nothing to keep
+            hearing.kept = True  # there is nothing to keep
             raise
+        await hearing.keep(cut_by="upstream")
         yield _written(exchange.dialect.broken(str(refused), refused.error))
     except (httpx2.HTTPError, RetainError) as error:
-        by = "upstream"
+        await hearing.keep(cut_by="upstream")
         yield _broken(exchange, type(error).__name__)
     finally:
         await _closed(events)
-        if not ended:  # the caller has gone, or the upstream has: nobody waits any more
-            CUT.labels(by).inc()
-            tasks.start(exchange.form(heard.said))
+        hearing.left()
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """What is said in a stream; it is kept once, and before anybody is told that it has ended."""
+
+    exchange: Exchange
+    tasks: Tasks
+    heard: Heard = field(default_factory=Heard)
+    kept: bool = False
+
+    async def keep(self, cut_by: str = "") -> None:
+        """Keep it, unless it is kept."""
+        if self.kept:
+            return
+        self.kept = True
+        if cut_by:
+            CUT.labels(cut_by).inc()
+        await self.exchange.formed(self.heard.said, self.tasks)
+
+    def left(self) -> None:
+        """The stream is over: if nothing was kept the caller has gone, and nobody waits any more."""
+        if not self.kept:
+            self.kept = True
+            CUT.labels("caller").inc()
+            self.tasks.start(self.exchange.form(self.heard.said))
 
 
 async def _closed(events: AsyncIterator[Event]) -> None:
