@@ -3,7 +3,7 @@
 Reads the cases of tests/data/curation/fit and changes_open.jsonl beside it, and writes the deltas that
 ``retain.adapters.embed.lists`` reads (src/retain/adapters/embed/data/lists_changes.npz). With ``--without`` the named
 authors are not fitted to: what is printed for them is about cases the model has not seen, and the bounds of
-``retain.core.change_reader`` are taken from there. It needs torch, which nothing else here does:
+``retain.core.changes.reader`` are taken from there. It needs torch, which nothing else here does:
 
     pip install torch==2.13.0
 """

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from retain import Memory
-from retain.core.probes import PROBES
+from retain.core.ranking.probes import PROBES
 from retain.drive import drive
 from retain.engine.parts import Parts
 from retain.engine.recall import judge

@@ -12,7 +12,7 @@ from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Row, Table
 from retain import Memory
 from retain.compose import EmbedderLike
-from retain.core.abstain import RATE
+from retain.core.ranking.abstain import RATE
 from retain.drive import drive
 from retain.engine.parts import Parts
 from retain.engine.recall.read import SearchRequest, check, hits_of

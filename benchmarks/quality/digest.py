@@ -17,12 +17,12 @@ from pathlib import Path
 from benchmarks.quality.cases import reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
-from retain.core.analyze import terms
 from retain.core.curate import EFFECT, candidates
 from retain.core.digest.extractive import Stated, extractive
 from retain.core.digest.model import Digest
-from retain.core.entities import entities, read
-from retain.core.names import names_in
+from retain.core.entities.finding import entities, read
+from retain.core.entities.names import names_in
+from retain.core.text.analyze import terms
 from retain.errors import RetainError
 from retain.model.message import Message
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.quality.metrics import Estimate, bootstrap, share
-from retain.core.analyze import terms
-from retain.core.words import STOP_WORDS
+from retain.core.text.analyze import terms
+from retain.core.text.words import STOP_WORDS
 from retain.drive import drive
 
 NEAR: Final = 0.80

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from retain.core.fusion import Ranking, fuse
-from retain.core.naming import Spoken, spoken
+from retain.core.entities.naming import Spoken, spoken
+from retain.core.ranking.fusion import Ranking, fuse
 
 
 class Seam(NamedTuple):
@@ -69,8 +69,8 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
-    "speaker match": (Seam("retain.core.fusion", "SPEAKER", 0.0),),
-    "penalty for questions": (Seam("retain.core.fusion", "ASKING", 0.0),),
+    "speaker match": (Seam("retain.core.ranking.fusion", "SPEAKER", 0.0),),
+    "penalty for questions": (Seam("retain.core.ranking.fusion", "ASKING", 0.0),),
     "names put in the first person": (Seam("retain.engine.recall.retrieve", "spoken", _as_it_was_asked),),
     "words of the day": (
         Seam("retain.engine.storing.draft", "_day_words", _no_word),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from retain.async_memory import AsyncMemory
     from retain.client import Client
     from retain.config import Settings
-    from retain.core.inject import inject
-    from retain.core.tokens import estimate_tokens
+    from retain.core.showing.inject import inject
+    from retain.core.text.tokens import estimate_tokens
     from retain.memory import Memory
 
 __version__ = "0.1.0"
@@ -65,8 +65,8 @@ _LAZY = {
     "Client": "retain.client",
     "Memory": "retain.memory",
     "Settings": "retain.config",
-    "estimate_tokens": "retain.core.tokens",
-    "inject": "retain.core.inject",
+    "estimate_tokens": "retain.core.text.tokens",
+    "inject": "retain.core.showing.inject",
 }
 
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from retain.compose import EmbedderLike, LlmLike, RerankerLike, compose
 from retain.config import Settings
-from retain.core.filters import Filters
-from retain.core.messages import MessagesInput
-from retain.core.transcript import TranscriptInput
+from retain.core.checks.filters import Filters
+from retain.core.talk.messages import MessagesInput
+from retain.core.talk.transcript import TranscriptInput
 from retain.engine.asking import SearchRequest
 from retain.engine.learning.remember import AddRequest
 from retain.engine.recall.listing import ListRequest

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from retain.core.decay import time_constant
-from retain.core.redact import RedactPolicy
+from retain.core.privacy.redact import RedactPolicy
+from retain.core.ranking.decay import time_constant
 from retain.core.settings.forms import Categories
 from retain.errors import ConfigError
 from retain.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep

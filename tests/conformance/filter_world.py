@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from retain.adapters.ledger.where import compile_where
-from retain.core.evaluate import found_fields, matches
+from retain.core.checks.evaluate import found_fields, matches
 from retain.model.memory import Found
 from retain.model.query import LINK_FIELDS, RECORD_FIELDS, Where
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retain.adapters.ledger.where import compile_where
-from retain.core.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
+from retain.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
 from retain.errors import InvalidFilter
 from retain.model.memory import Found, Link, Record
 from retain.model.query import And, Condition, Op, Or

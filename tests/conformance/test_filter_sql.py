@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.evaluate import found_fields, matches
-from retain.core.filters import parse_filters
+from retain.core.checks.evaluate import found_fields, matches
+from retain.core.checks.filters import parse_filters
 from retain.model.memory import Found, Link, Record
 from retain.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 from retain.model.scope import Scope

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retain.core.edges import edges
+from retain.core.entities.edges import edges
 from retain.engine.learning.graph_llm import extract_with_llm
 from retain.engine.recall.graph import MOST, boosts, entities, related, relations
 from retain.errors import LlmUnavailable, RetainError

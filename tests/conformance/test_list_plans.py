@@ -14,7 +14,7 @@ from retain import Memory
 from retain.adapters.ledger.seam import Params, Row
 from retain.adapters.ledger.tables.memories import MemoriesTable
 from retain.adapters.ledger.where import compile_where
-from retain.core.visible import current, visible, within
+from retain.core.checks.visible import current, visible, within
 from retain.drive import drive
 from retain.model.query import And, Condition, Op, Where
 from retain.model.scope import Scope

@@ -10,9 +10,9 @@ import pytest
 
 from retain.adapters.llm.breaker import GuardedLlm
 from retain.adapters.llm.openai import MAX_ANSWER_BYTES, OpenAiLlm
-from retain.core.llm_decisions import parse_decisions
-from retain.core.llm_facts import parse_extraction
-from retain.core.parse import UnreadableAnswer
+from retain.core.llm.decisions import parse_decisions
+from retain.core.llm.facts import parse_extraction
+from retain.core.llm.parse import UnreadableAnswer
 from retain.errors import (
     AnswerCutOff,
     AuthenticationFailed,

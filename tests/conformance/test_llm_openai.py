@@ -13,8 +13,8 @@ from openai.types.chat import ChatCompletionMessageFunctionToolCall
 from pydantic import BaseModel, ValidationError
 
 from retain.adapters.llm.openai import OpenAiLlm
-from retain.core.llm_decisions import Neighbour, decision_prompt
-from retain.core.llm_facts import extraction_prompt, parse_extraction
+from retain.core.llm.decisions import Neighbour, decision_prompt
+from retain.core.llm.facts import extraction_prompt, parse_extraction
 from retain.model.message import Message
 from retain.ports.io import Io
 from retain.ports.llm import Llm, Prompt, Reply, ToolCall

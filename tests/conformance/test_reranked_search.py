@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from retain.adapters.rerank.http import HttpReranker
-from retain.core.fusion import Scored
+from retain.core.ranking.fusion import Scored
 from retain.engine.recall.rerank import reranked
 from retain.model.query import ScoreParts
 from retain.ports.io import Io

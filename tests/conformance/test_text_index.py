@@ -11,7 +11,7 @@ import pytest
 
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.text.local import LocalText, LocalTextConfig
-from retain.core.analyze import query_terms
+from retain.core.text.analyze import query_terms
 from retain.engine.storing.store import enter, leave
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain.core import passwords
-from retain.core.passwords import Cost
+from retain.core.access import passwords
+from retain.core.access.passwords import Cost
 from retain.engine.access import accounts_login, accounts_tokens
 from retain.model.account import Lifetimes
 from tests.faces.harness import Face

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from retain.config import Settings
-from retain.core import passwords
-from retain.core.passwords import Cost
+from retain.core.access import passwords
+from retain.core.access.passwords import Cost
 from tests.faces.cli_runner import Cli
 
 SENTENCE = "a long sentence of mine"

@@ -36,7 +36,7 @@ async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) ->
 
 @pytest.mark.req("N-42", "R-9")
 async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
-    from retain.core import jwt
+    from retain.core.access import jwt
 
     other = Face(face.memory.acting_for("acme"))
     await face.create_account(ADA, SENTENCE)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.layers.distill import distill
 from retain.engine.storing.turns import turns_of
 from retain.model.message import Message

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retain import Memory
-from retain.core.fence import Fence
+from retain.core.showing.fence import Fence
 
 
 def config(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from retain.core.fence import Fence
+from retain.core.showing.fence import Fence
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 from tests.faces.infer_steps import LOCAL, kept, told, turns
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from retain.adapters.ledger.postgres_sql import translated
 from retain.adapters.ledger.postgres_where import compiled
-from retain.core.evaluate import found_fields
+from retain.core.checks.evaluate import found_fields
 from retain.model.memory import Found
 from retain.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
 from tests.conformance.filter_world import SELECT, expected, link_column, written

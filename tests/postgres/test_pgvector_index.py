@@ -19,7 +19,7 @@ from retain.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reac
 from retain.adapters.vectors import pg_hnsw
 from retain.adapters.vectors.local import LocalConfig, LocalVectors
 from retain.adapters.vectors.pg import PgConfig, PgVectors
-from retain.core.analyze import query_terms
+from retain.core.text.analyze import query_terms
 from retain.drive import drive
 from retain.engine.storing.draft import scope_tokens
 from retain.errors import StorageBusy, StorageError

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from retain import Memory
-from retain.core.probes import PROBES
+from retain.core.ranking.probes import PROBES
 from retain.drive import drive
 from retain.engine.asking import SearchRequest, check
 from retain.engine.recall import calibrate

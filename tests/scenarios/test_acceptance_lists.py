@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from retain import Memory
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.testing.clock import FakeClock
 
 TOTAL: Final = 45

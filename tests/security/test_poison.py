@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from retain import Memory
-from retain.core.poison import disarmed
+from retain.core.privacy.poison import disarmed
 from retain.core.rules.orders import suspect
 from retain.model.message import Message
 from retain.ports.llm import Prompt

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.engine_status import PROBE_KEY, PROBE_OWNER
 from tests.server.conftest import CONFIG
 from tests.server.world import World

@@ -11,8 +11,8 @@ from typing import Any, Final
 import pytest
 
 from retain.async_memory import AsyncMemory
-from retain.core import jwt, passwords
-from retain.core.passwords import Cost
+from retain.core.access import jwt, passwords
+from retain.core.access.passwords import Cost
 from retain.server.app import create_app
 from retain.server.observe import clean
 from retain.testing.clock import FakeClock

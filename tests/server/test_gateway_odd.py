@@ -14,7 +14,7 @@ import structlog
 from retain.core.dialects.anthropic import Messages
 from retain.core.dialects.base import Block, readable
 from retain.core.dialects.responses import Responses
-from retain.core.inject import Position, injected
+from retain.core.showing.inject import Position, injected
 from retain.server.gateway.counts import SKIPPED
 from retain.server.gateway.sse import Events, event_of
 from tests.server.gate import Gate, ask, gated, said, until

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.abstain import (
+from retain.core.ranking.abstain import (
     BY_MEANING,
     UNHEARD,
     Null,
@@ -23,7 +23,7 @@ from retain.core.abstain import (
     vocabulary,
     worth_showing,
 )
-from retain.core.probes import ABOUT_ME, ABOUT_THE_WORLD, PROBES
+from retain.core.ranking.probes import ABOUT_ME, ABOUT_THE_WORLD, PROBES
 from retain.errors import InvalidInput
 
 GATE = Path(__file__).parents[1] / "data" / "gate"

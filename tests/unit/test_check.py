@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.check import checked_key, checked_kind, checked_metadata, checked_text
+from retain.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
 from retain.errors import InvalidInput, TooLarge, UsageError
 from retain.model.policy import Limits
 

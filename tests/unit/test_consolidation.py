@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.consolidation import (
+from retain.core.upkeep.consolidation import (
     absorbed,
     days_before,
     is_faint,
@@ -18,8 +18,8 @@ from retain.core.consolidation import (
     promotions,
     times_of,
 )
-from retain.core.shingles import jaccard, pieces, twins
-from retain.core.summary import over_budget, shortened
+from retain.core.upkeep.shingles import jaccard, pieces, twins
+from retain.core.upkeep.summary import over_budget, shortened
 from retain.model.ageing import Aged
 from retain.model.instant import Instant
 from retain.model.memory import Kind, Layer, Link, Record

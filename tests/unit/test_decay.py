@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.decay import Strength, effective, left, promoted, reinforced, time_constant
+from retain.core.ranking.decay import Strength, effective, left, promoted, reinforced, time_constant
 from retain.errors import ConfigError
 from retain.model.instant import Instant, instant
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from retain.core.llm_digest import EMPTY_SUMMARY, NO_EPISODE, Before, LlmDigest, digest_prompt, parse_digest
-from retain.core.llm_narrative import narrative_prompt, parse_narrative
-from retain.core.parse import UnreadableAnswer
+from retain.core.llm.digest import EMPTY_SUMMARY, NO_EPISODE, Before, LlmDigest, digest_prompt, parse_digest
+from retain.core.llm.narrative import narrative_prompt, parse_narrative
+from retain.core.llm.parse import UnreadableAnswer
 from retain.model.message import Message
 
 TALK = [

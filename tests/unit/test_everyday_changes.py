@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.pairing import Known
-from retain.core.reconcile import decide
-from retain.core.statement import understand
+from retain.core.changes.pairing import Known
+from retain.core.changes.reconcile import decide
+from retain.core.changes.statement import understand
 
 Near = dict[str, float]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from retain.core.evidence import Source
-from retain.core.llm_facts import Extraction, parse_extraction
+from retain.core.llm.facts import Extraction, parse_extraction
+from retain.core.talk.evidence import Source
 from retain.model.message import Message
 
 

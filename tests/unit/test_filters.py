@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.evaluate import found_fields, matches
-from retain.core.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters, split_scope
+from retain.core.checks.evaluate import found_fields, matches
+from retain.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters, split_scope
 from retain.errors import InvalidFilter
 from retain.model.memory import Found, Link, Record, Status
 from retain.model.query import And, Condition, Not, Op, Or, Where

@@ -4,8 +4,8 @@ import pytest
 
 from retain.compose import compose
 from retain.core.gate import TOO_SHORT, decide, query_of
-from retain.core.llm_gate import MAX_MESSAGE, gate_question, parse_route
-from retain.core.parse import UnreadableAnswer
+from retain.core.llm.gate import MAX_MESSAGE, gate_question, parse_route
+from retain.core.llm.parse import UnreadableAnswer
 from retain.drive import drive
 from retain.engine.recall.gating import gate
 from retain.errors import LlmUnavailable

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retain import inject
-from retain.core.inject import Position, injected
+from retain.core.showing.inject import Position, injected
 from retain.errors import InvalidInput
 from retain.model.context import ContextPack
 

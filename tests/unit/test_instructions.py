@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retain.config import Settings
-from retain.core.instructions import PROTECTED, SECRETS, domains_of, suggested
-from retain.core.instructions_domains import domains
-from retain.core.instructions_llm import instructions_question, parse_instructions
-from retain.core.parse import UnreadableAnswer
+from retain.core.instructions.by_llm import instructions_question, parse_instructions
+from retain.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, suggested
+from retain.core.instructions.domains import domains
+from retain.core.llm.parse import UnreadableAnswer
 
 COACH = "a cooking coach"
 

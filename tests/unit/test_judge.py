@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.abstain import UNHEARD
-from retain.core.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
+from retain.core.ranking.abstain import UNHEARD
+from retain.core.ranking.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
 from retain.engine.recall import judge
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core import jwt
-from retain.core.jwt import Claims, issued, read
+from retain.core.access import jwt
+from retain.core.access.jwt import Claims, issued, read
 
 KEY = b"k" * 32
 CLAIMS = Claims("account", "tenant", "viewer", "session", 1_000, 1_000, 1_900)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.keyword import by_keywords, keyword_points
+from retain.core.text.keyword import by_keywords, keyword_points
 from retain.model.memory import Found, Link, Record
 from retain.model.scope import Scope
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from retain import Memory
-from retain.core.linking import LEAST_COSINE, MARGIN, NEAR
-from retain.core.pairing import Known
-from retain.core.reconcile import decide
+from retain.core.changes.linking import LEAST_COSINE, MARGIN, NEAR
+from retain.core.changes.pairing import Known
+from retain.core.changes.reconcile import decide
+from retain.core.changes.statement import understand
 from retain.core.rules.signals import BEGUN, DONE, EXCHANGED, NOW, OVER, signals_of
 from retain.core.rules.topics import topics_of
-from retain.core.statement import understand
 from retain.testing.clock import FakeClock
 
 HALF = 0.5

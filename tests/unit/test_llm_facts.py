@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.evidence import Source, supported
-from retain.core.llm_facts import CATEGORIES, KINDS, MAX_FACTS, Extraction, extraction_prompt, parse_extraction
-from retain.core.llm_question import Question, repair_prompt
-from retain.core.parse import UnreadableAnswer
+from retain.core.llm.facts import CATEGORIES, KINDS, MAX_FACTS, Extraction, extraction_prompt, parse_extraction
+from retain.core.llm.parse import UnreadableAnswer
+from retain.core.llm.question import Question, repair_prompt
+from retain.core.talk.evidence import Source, supported
 from retain.model.message import Message
 
 NOW = datetime(2026, 3, 5, 18, 30, tzinfo=ZoneInfo("Europe/Oslo"))

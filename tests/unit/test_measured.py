@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.measured import digits_of_names, measures_another
-from retain.core.reconcile import Action, Decision, Known, decide
+from retain.core.changes.measured import digits_of_names, measures_another
+from retain.core.changes.reconcile import Action, Decision, Known, decide
+from retain.core.changes.statement import understand
 from retain.core.rules.quantities import numbers_of
-from retain.core.statement import understand
 
 
 def settled(new: str, memory: str, cosine: float = 0.7) -> Decision:

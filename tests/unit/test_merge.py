@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.merge import merged_text, refines
-from retain.core.statement import understand
+from retain.core.changes.merge import merged_text, refines
+from retain.core.changes.statement import understand
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retain.core.messages import read_messages, stored_messages
+from retain.core.talk.messages import read_messages, stored_messages
 from retain.errors import InvalidInput, TooLarge
 from retain.model.message import Message
 from retain.model.policy import Limits

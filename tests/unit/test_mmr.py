@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.mmr import mmr
+from retain.core.ranking.mmr import mmr
 from retain.errors import InvalidInput
 
 Item = tuple[int, float, str]

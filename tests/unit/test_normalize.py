@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.normalize import dedupe_hash, normal_text
+from retain.core.text.normalize import dedupe_hash, normal_text
 
 SAME = [
     ("I like tea", "i  LIKE\ttea\n"),

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core import passwords
-from retain.core.passwords import COST, Cost, checked_password, decoy, hashed, is_outdated, matches
+from retain.core.access import passwords
+from retain.core.access.passwords import COST, Cost, checked_password, decoy, hashed, is_outdated, matches
 from retain.errors import InvalidInput
 
 CHEAP = Cost(4, 8, 1)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.fence import Fence, escape
-from retain.core.planner import EXCERPT_CHARS, HEADINGS, OVERRIDES, Item, Plan, excerpt, plan, sizes
-from retain.core.tokens import estimate_tokens
+from retain.core.showing.fence import Fence, escape
+from retain.core.showing.planner import EXCERPT_CHARS, HEADINGS, OVERRIDES, Item, Plan, excerpt, plan, sizes
+from retain.core.text.tokens import estimate_tokens
 from retain.model.memory import Layer
 from retain.model.policy import RetrievalPolicy
 
@@ -311,8 +311,8 @@ def test_the_stable_part_depends_on_nothing_but_its_own_rows(
 def test_every_process_makes_the_same_stable_part() -> None:
     program = (
         "from datetime import date\n"
-        "from retain.core.fence import Fence\n"
-        "from retain.core.planner import Item, plan\n"
+        "from retain.core.showing.fence import Fence\n"
+        "from retain.core.showing.planner import Item, plan\n"
         "told = [Item(f'o{n}', f'Rule {n}.', 'identity') for n in range(9)]\n"
         "made = plan([], budget=800, today=date(2026, 5, 7), fence=Fence(b'tenant:default'), overrides=told)\n"
         "print(made.stable, end='')\n"

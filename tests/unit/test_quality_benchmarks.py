@@ -262,7 +262,7 @@ def test_an_ingredient_is_left_out_for_a_while_and_back_afterwards(name: str) ->
 
 
 def test_a_seam_that_is_gone_is_no_silent_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ingredients.INGREDIENTS, "gone", (ingredients.Seam("retain.core.fusion", "GONE", 0),))
+    monkeypatch.setitem(ingredients.INGREDIENTS, "gone", (ingredients.Seam("retain.core.ranking.fusion", "GONE", 0),))
     with pytest.raises(AttributeError, match="GONE"), ingredients.without("gone"):
         pass
 

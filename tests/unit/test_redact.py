@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
+from retain.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
 from retain.errors import ConfigError
 from tests.patience import at_most
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from retain import Settings
+from retain.core.changes.slots import replaces, slots_of
+from retain.core.changes.statement import understand
 from retain.core.curate import Rules, candidates
 from retain.core.rules.material import own_sentences
 from retain.core.rules.own import MOST_RULES, PATTERN_CHARS, SHIPPED, own_facts, own_rules, own_values
 from retain.core.rules.runaway import runs_away
-from retain.core.slots import replaces, slots_of
-from retain.core.statement import understand
 from retain.errors import ConfigError
 from retain.model.own import OwnRules
 

@@ -12,9 +12,9 @@ from benchmarks.tokens.embedding import WORDS, embedder
 from benchmarks.tokens.judge import Verdict, judge
 from benchmarks.tokens.meter import Call, Meter
 from benchmarks.tokens.model import ScriptedModel
-from retain.core.llm_decisions import Neighbour, Operation, decision_prompt, parse_decisions
-from retain.core.llm_facts import extraction_prompt, parse_extraction
-from retain.core.llm_question import Question
+from retain.core.llm.decisions import Neighbour, Operation, decision_prompt, parse_decisions
+from retain.core.llm.facts import extraction_prompt, parse_extraction
+from retain.core.llm.question import Question
 from retain.model.instant import moment
 from retain.model.message import Message
 from retain.testing.wire import WireRequest

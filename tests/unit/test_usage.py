@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.decay import Strength, effective
-from retain.core.feedback import judged, used
-from retain.core.usage import uses
+from retain.core.ranking.decay import Strength, effective
+from retain.core.ranking.feedback import judged, used
+from retain.core.ranking.usage import uses
 
 OSLO, VEGAN, NURSE, CATS = (
     "User lives in Oslo",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from retain.core.evaluate import found_fields, matches
-from retain.core.visible import visible
+from retain.core.checks.evaluate import found_fields, matches
+from retain.core.checks.visible import visible
 from retain.model.memory import Found, Layer, Link, Record, Status
 from retain.model.scope import Scope
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from retain.core.check import CALLER_KINDS
+from retain.core.checks.values import CALLER_KINDS
 from retain.model.memory import Layer
 
 KINDS: Final = [str(kind) for kind in CALLER_KINDS]

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from retain.core.changes.statement import may_change, polarity_of, subject_of
 from retain.core.rules.clause import read
 from retain.core.rules.families import FAMILIES, Family
 from retain.core.rules.general import as_a_whole, is_among_people, may_tell, told_anyway
@@ -22,7 +23,6 @@ from retain.core.rules.shape import clauses, without_asides
 from retain.core.rules.sift import is_about_other, is_small_talk, is_unreal, without_fillers
 from retain.core.rules.signals import signals_of, tells_change
 from retain.core.rules.told import Context, Told
-from retain.core.statement import may_change, polarity_of, subject_of
 from retain.model.memory import Kind
 from retain.model.own import OwnPattern
 

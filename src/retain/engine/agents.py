@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retain.core.check import checked_text
+from retain.core.checks.values import checked_text
 from retain.core.settings.lenient import AGENT
 from retain.core.settings.resolve import scope_key
 from retain.core.settings.translate import native, operators, refuse_operators, tenant_only

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from retain.core.check import checked_text
-from retain.core.filters import Filters, split_scope
-from retain.core.visible import DEFAULT_LAYERS, visible
+from retain.core.checks.filters import Filters, split_scope
+from retain.core.checks.values import checked_text
+from retain.core.checks.visible import DEFAULT_LAYERS, visible
 from retain.engine.parts import Parts
 from retain.engine.scoping import scope_in
 from retain.errors import InvalidInput

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from retain.core.check import checked_text
+from retain.core.checks.values import checked_text
 from retain.engine.parts import Parts
 from retain.errors import Conflict, InvalidInput, TooLarge
 from retain.model.instant import Instant, instant, moment

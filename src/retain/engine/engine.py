@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
-from retain.core.filters import Filters
+from retain.core.checks.filters import Filters
 from retain.engine.asking import SearchRequest
 from retain.engine.learning import remember
 from retain.engine.parts import Parts

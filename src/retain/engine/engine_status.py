@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import new_record
 from retain.engine.storing.embedding import is_outage

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from retain.core.analyze import match_text
+from retain.core.text.analyze import match_text
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import new_record, scope_tokens
 from retain.engine.storing.store import enter, leave

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from retain.core.tokens import CHARS_PER_TOKEN
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
+from retain.core.text.tokens import CHARS_PER_TOKEN
 from retain.engine import agents
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.layers import episodes, identity, pinned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.parts import Parts
 from retain.engine.storing.feedback import JUDGED, USED, USEFUL, USELESS
 from retain.engine.storing.tally import REDUNDANT, write_down

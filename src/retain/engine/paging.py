@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from retain.core.check import checked_kind, checked_text
-from retain.core.visible import visible
+from retain.core.checks.values import checked_kind, checked_text
+from retain.core.checks.visible import visible
 from retain.engine import shape
 from retain.engine.asking import checked_limit
 from retain.engine.parts import Parts

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from retain.core.fence import Fence
+from retain.core.showing.fence import Fence
 from retain.engine.access.quotas import Meter
 from retain.engine.blocks import BlockCache
 from retain.engine.late_receipts import LateReceipts

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from retain.core.transcript import TranscriptInput
+from retain.core.talk.transcript import TranscriptInput
 from retain.model.instant import When
 
 Progress: TypeAlias = Callable[[int, int], None]

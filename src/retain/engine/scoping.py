@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from retain.core.filters import names_several
+from retain.core.checks.filters import names_several
 from retain.engine.parts import Parts
 from retain.engine.storing.projects import project_scope
 from retain.errors import InvalidInput, ScopeError

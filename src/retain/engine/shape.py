@@ -10,7 +10,7 @@ from retain.model.event import Event
 from retain.model.memory import Found, Layer, Status
 
 if TYPE_CHECKING:
-    from retain.core.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
+    from retain.core.ranking.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
 
 
 def item(found: Found) -> dict[str, Any]:

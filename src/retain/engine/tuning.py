@@ -218,7 +218,7 @@ def _with(parts: Parts, policy: Policy) -> Parts:
 
 def scope_named(parts: Parts, request: Request) -> Scope:
     """Whom a request names, in its keywords or its filters; nobody when that is wrong."""
-    from retain.core.filters import split_scope
+    from retain.core.checks.filters import split_scope
 
     given = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}
     try:

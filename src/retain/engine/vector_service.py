@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.access.pause import not_stored
 from retain.engine.access.quotas import admit
 from retain.engine.asking import checked_limit

@@ -1,7 +1,7 @@
 """The reference evaluator: what a tree of conditions means, in plain Python.
 
 Every translation of the tree (SQL, vector stores) must select exactly what this selects; the meaning in words
-stands in ``retain.core.filters``. It is part of the model, so that a vector store in this process can use it.
+stands in ``retain.core.checks.filters``. It is part of the model, so that a vector store in this process can use it.
 """
 
 from __future__ import annotations

@@ -91,10 +91,11 @@ class RetrievalPolicy:
 class Recall:
     """How a search ranks what it finds.
 
-    ``fusion`` is ``sum`` (see ``retain.core.fusion``) or ``rrf`` (reciprocal ranks with ``rrf_k``). ``decay_days``
-    lets what was not used for long fade with this time constant, ``salience`` lets the weight of a memory count,
-    ``mmr`` spreads hits that say the same; None leaves each out. ``visible_days`` hides what was stored before.
-    ``bootstrap_min``: a user with fewer facts of their own also sees those of the user ``*``, which are everybody's.
+    ``fusion`` is ``sum`` (see ``retain.core.ranking.fusion``) or ``rrf`` (reciprocal ranks with ``rrf_k``).
+    ``decay_days`` lets what was not used for long fade with this time constant, ``salience`` lets the weight of a
+    memory count, ``mmr`` spreads hits that say the same; None leaves each out. ``visible_days`` hides what was stored
+    before. ``bootstrap_min``: a user with fewer facts of their own also sees those of the user ``*``, which are
+    everybody's.
     """
 
     fusion: str = "sum"

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
-from retain.core.message_shapes import as_mapping
+from retain.core.talk.shapes import as_mapping
 from retain.engine.storing.revise import UNSET
 from retain.errors import InvalidInput
 from retain.model.instant import parse_when

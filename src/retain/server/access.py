@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import Depends, Request
 
 from retain.async_memory import AsyncMemory
-from retain.core.jwt import looks_like_one
+from retain.core.access.jwt import looks_like_one
 from retain.engine.access import accounts_tokens, keys
 from retain.engine.access.accounts_tokens import Recognised
 from retain.errors import Forbidden, Unauthenticated

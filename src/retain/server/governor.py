@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.parts import Parts
 from retain.errors import LlmBudgetSpent
 from retain.model.instant import Instant

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from retain.core.redact import redact, redact_preview
+from retain.core.privacy.redact import redact, redact_preview
 from retain.errors import RetainError
 from retain.server import metrics
 from retain.server.journal import Journal, Line

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retain.core.capability import SystemRole
 from retain.core.dialects.anthropic_tools import MessageTools
 from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.dialects.tooling import listed, table
-from retain.core.inject import Position
+from retain.core.showing.capability import SystemRole
+from retain.core.showing.inject import Position
 
 # Coding agents put notes of their own among the words of the user, in these marks.
 _NOTE: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from retain.core.capability import SystemRole
 from retain.core.dialects.tooling import Tooling
-from retain.core.inject import Position
+from retain.core.showing.capability import SystemRole
+from retain.core.showing.inject import Position
 
 Body: TypeAlias = Mapping[str, Any]
 Said: TypeAlias = tuple[str, Body]

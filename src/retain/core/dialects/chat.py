@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Final
 
-from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, Said, is_chore, text_of
 from retain.core.dialects.chat_tools import ChatTools
 from retain.core.dialects.tooling import mappings, table
-from retain.core.inject import Position, injected
+from retain.core.showing.capability import SystemRole
+from retain.core.showing.inject import Position, injected
 
 _MARK: Final = "[DONE]"
 

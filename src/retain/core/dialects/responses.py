@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retain.core.capability import SystemRole
 from retain.core.dialects.base import Block, Body, Heard, Said, text_of
 from retain.core.dialects.responses_tools import ResponseTools
 from retain.core.dialects.tooling import listed, mappings, table
-from retain.core.inject import Position
+from retain.core.showing.capability import SystemRole
+from retain.core.showing.inject import Position
 
 _ENDS: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
 

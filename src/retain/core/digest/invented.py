@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from retain.core.entity_lists import COMMON
-from retain.core.evidence import Source
-from retain.core.names import unknown_names
-from retain.core.words import STOP_WORDS
+from retain.core.entities.lists import COMMON
+from retain.core.entities.names import unknown_names
+from retain.core.talk.evidence import Source
+from retain.core.text.words import STOP_WORDS
 
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE: Final = re.compile(

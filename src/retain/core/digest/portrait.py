@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.normalize import normal_text
-from retain.core.tokens import CHARS_PER_TOKEN, estimate_tokens
+from retain.core.text.normalize import normal_text
+from retain.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 IDENTITY_GRADE: Final = frozenset({"identity", "home", "work", "health", "family"})
 """The categories of what somebody would write into a profile."""

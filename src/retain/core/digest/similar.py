@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from retain.core.analyze import terms
-from retain.core.names import names_in
-from retain.core.reconcile import Action, Known, decide
-from retain.core.statement import polarity_of, understand
+from retain.core.changes.reconcile import Action, Known, decide
+from retain.core.changes.statement import polarity_of, understand
+from retain.core.entities.names import names_in
+from retain.core.text.analyze import terms
 
 MIN_CHARS: Final = 5
 """What is not longer than this is no fact."""

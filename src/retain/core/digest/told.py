@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.analyze import query_terms
-from retain.core.names import names_in
+from retain.core.entities.names import names_in
 from retain.core.rules.material import Span, own_sentences
 from retain.core.rules.plain import is_question, plain
 from retain.core.rules.sift import is_small_talk, is_unreal
+from retain.core.text.analyze import query_terms
 from retain.model.message import Message
 
 _SPOKEN: Final = ("user", "assistant")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from retain.core.analyze import query_terms, terms
 from retain.core.digest.told import Sentence
-from retain.core.entities import entities, norm, read
-from retain.core.entity_types import Spotted
+from retain.core.entities.finding import entities, norm, read
+from retain.core.entities.types import Spotted
+from retain.core.text.analyze import query_terms, terms
 from retain.model.entity import Entity, EntityType
 from retain.model.message import Message
 

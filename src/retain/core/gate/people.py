@@ -20,7 +20,7 @@ from retain.core.gate.words import (
     PUBLIC_WORDS,
     either,
 )
-from retain.core.words import STOP_WORDS
+from retain.core.text.words import STOP_WORDS
 
 SHORTEST_NAME: Final = 4
 """Names shorter than this are found in too many other words."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from retain.core.check import CALLER_KINDS
+from retain.core.checks.values import CALLER_KINDS
 from retain.core.importers.items import Item, Reading, Whose, id_of, mapping_of, text_of, word_of
 from retain.core.importers.times import first, when
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.clues import clued
 from retain.core.rules.stance import changes, content_tokens, ends, is_against, is_glad, is_negated, polarity_of
+from retain.core.text.clues import clued
 
 
 @dataclass(frozen=True, slots=True)

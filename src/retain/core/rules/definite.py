@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from retain.core.rules.lexicon import KIN, LIGHT, MEN, NEGATIONS, PETS, STOP_WORDS, WOMEN
 from retain.core.rules.verbs import ADVERBS, is_verb
+from retain.core.text.lexicon import KIN, LIGHT, MEN, NEGATIONS, PETS, STOP_WORDS, WOMEN
 
 WORD: Final = re.compile(r"[A-Za-z][\w'&/-]*|\d[\d.,:/]*")
 _PRONOUNS: Final = frozenset("it they them its their theirs itself themselves".split())

@@ -13,7 +13,6 @@ from typing import Final
 from retain.core.rules import nouns
 from retain.core.rules.definite import specific
 from retain.core.rules.families import FAMILIES, family_of
-from retain.core.rules.lexicon import STOP_WORDS
 from retain.core.rules.plain import is_question
 from retain.core.rules.rewrite import about, third
 from retain.core.rules.shape import without_asides
@@ -28,6 +27,7 @@ from retain.core.rules.sift import (
 )
 from retain.core.rules.told import Context, Told
 from retain.core.rules.verbs import ADVERBS, FINITE, finite_at, is_past, is_verb
+from retain.core.text.lexicon import STOP_WORDS
 
 MOST_SENTENCES: Final = 3
 MOST_WORDS: Final = 45

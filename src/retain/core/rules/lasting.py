@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from retain.core.rules.definite import TELLING, VAGUE, WORD, after_verb
-from retain.core.rules.lexicon import LIGHT, NEGATIONS, STOP_WORDS
 from retain.core.rules.verbs import ADVERBS, lemma
+from retain.core.text.lexicon import LIGHT, NEGATIONS, STOP_WORDS
 
 _TALKED_OF: Final = """adventure audience band book books challenges? characters? company competition concert contest convention course crowd details?
 dish draft episode event exam experience feelings? film game group guys idea interview journey meal meeting movie mural

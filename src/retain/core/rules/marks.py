@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.clues import clued
+from retain.core.text.clues import clued
 
 PLAN: Final = clued(
     r"\b(?:plan(?:s|ning|ned)? (?:to|on|for|an?)|going to|intend\w* to|hop(?:e|es|ing) to|want(?:s)? to (?!be (?:called|addressed|known)|use|have answers)|would (?:like|love) to|"

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from retain.core.entity_lists import FIRST_NAMES
-from retain.core.rules.lexicon import KIN, PETS, STOP_WORDS
+from retain.core.entities.lists import FIRST_NAMES
 from retain.core.rules.owners import SELF
 from retain.core.rules.verbs import ADVERBS, is_verb, lemma
+from retain.core.text.lexicon import KIN, PETS, STOP_WORDS
 
 _ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
 _MONTHS: Final = frozenset(

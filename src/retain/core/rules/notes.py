@@ -8,12 +8,12 @@ from typing import Final
 from retain.core.rules.definite import specific, unresolved
 from retain.core.rules.families import FAMILIES, Family, family_of, past_start
 from retain.core.rules.lasting import lasts, without_the_one
-from retain.core.rules.lexicon import STOP_WORDS
 from retain.core.rules.rewrite import third
 from retain.core.rules.shape import without_asides, without_comment
 from retain.core.rules.sift import is_impersonal, is_reaction, is_task, leaves_open, not_a_fact, points
 from retain.core.rules.told import Context, Told
 from retain.core.rules.verbs import ADVERBS, SAME_IN_PAST, is_past, is_verb, lemma
+from retain.core.text.lexicon import STOP_WORDS
 
 _NOTE_SUBJECT: Final = re.compile(r"^(?:the )?user(?:'s)?\b|^[A-Z][a-z]+ \(the user\)", re.IGNORECASE)
 _NAMED: Final = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.rules.lexicon import KIN, PETS
+from retain.core.text.lexicon import KIN, PETS
 
 
 def _any_of(words: frozenset[str] | str) -> str:

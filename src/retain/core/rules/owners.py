@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.rules.lexicon import KIN
+from retain.core.text.lexicon import KIN
 
 SELF: Final = "self"
 OTHERS: Final = "others"

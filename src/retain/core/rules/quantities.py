@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from retain.core.rules.lexicon import STOP_WORDS, SYNONYMS
-from retain.core.stem import stem
+from retain.core.text.lexicon import STOP_WORDS, SYNONYMS
+from retain.core.text.stem import stem
 
 _ONES: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.rules.lexicon import KIN, PETS
 from retain.core.rules.verbs import ADVERBS, AUXILIARIES, COMMON_VERBS, SAME_IN_PAST, is_past, third_person
+from retain.core.text.lexicon import KIN, PETS
 
 _PAST_TIME: Final = re.compile(
     r"\b(?:yesterday|ago|last|earlier|when i was|just|finally|recently|a while back|once|back in|in (?:19|20)\d\d|this (?:morning|afternoon|week)|today)\b",

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.clues import clued
 from retain.core.rules.plain import is_question
+from retain.core.text.clues import clued
 
 _INTERJECTIONS: Final = (
     "hi|hey|hello|hiya|yo|yeah|yea|yes|yep|yup|no|nope|nah|oh|ooh|ah|aw|aww|wow|woah|whoa|woohoo|well|so|ok|okay|alright|right|sure|haha|hahaha|lol|hmm|um|uh|omg|"

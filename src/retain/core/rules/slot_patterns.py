@@ -1,4 +1,4 @@
-"""How people say what they have one of at a time. Data only; :mod:`retain.core.slots` reads it."""
+"""How people say what they have one of at a time. Data only; :mod:`retain.core.changes.slots` reads it."""
 
 from __future__ import annotations
 

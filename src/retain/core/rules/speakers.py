@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from retain.core.entity_lists import FIRST_NAMES
-from retain.core.rules.lexicon import KIN
+from retain.core.entities.lists import FIRST_NAMES
+from retain.core.text.lexicon import KIN
 
 _LABEL: Final = re.compile(
     r"(?:^|\n|(?<=[.!?…\"”)])\s+|\s{2,}|\s[/|]\s)[ \t]*[*_\[(<]{0,3}(?P<label>[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*)?)(?: \(\w+\))?[*_\])>]{0,3}:[*_]{0,3} ?(?=\S)"

@@ -6,8 +6,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from retain.core.clues import clued, clues_of_all, is_possible
-from retain.core.rules.lexicon import (
+from retain.core.rules.quantities import spelled_digits
+from retain.core.text.clues import clued, clues_of_all, is_possible
+from retain.core.text.lexicon import (
     AVERSION,
     CESSATION,
     CESSATION_AROUND,
@@ -20,8 +21,7 @@ from retain.core.rules.lexicon import (
     STOP_WORDS,
     SYNONYMS,
 )
-from retain.core.rules.quantities import spelled_digits
-from retain.core.stem import stem
+from retain.core.text.stem import stem
 
 _WORD: Final = re.compile(r"[^\W\d_][^\W\d_'&-]*(?:['&-]*[^\W\d_]+)*|[a-z]\d|\d+(?:[.,:]\d+)*")
 _NEGATION: Final = clued(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")

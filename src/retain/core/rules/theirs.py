@@ -9,12 +9,12 @@ from retain.core.rules import nouns
 from retain.core.rules.definite import definite_part, specific, unresolved
 from retain.core.rules.families import FAMILIES, family_of
 from retain.core.rules.lasting import hangs_on_talk, lasts
-from retain.core.rules.lexicon import MEN, WOMEN
 from retain.core.rules.rewrite import about, third
 from retain.core.rules.shape import without_comment
 from retain.core.rules.sift import is_reaction, is_task, leaves_open, not_a_fact, points
 from retain.core.rules.told import Context, Told
 from retain.core.rules.verbs import finite_at
+from retain.core.text.lexicon import MEN, WOMEN
 
 _PERSONAL: Final = re.compile(
     rf"^(?:my|our) (?:[\w-]+ ){{0,2}}?(?:{nouns.RELATIVES}|{nouns.ANIMALS})(?![\w'])(?: (?-i:[A-Z][a-z]+)\b)?",

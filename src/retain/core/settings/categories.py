@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from retain.core.analyze import query_terms
+from retain.core.text.analyze import query_terms
 
 
 def sorted_into(text: str, category: str, own: Sequence[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from retain.core.redact import RedactPolicy
+from retain.core.privacy.redact import RedactPolicy
 
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?")
 _TEXT_CHARS: Final = 20_000

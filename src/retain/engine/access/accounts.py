@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.passwords import SALT_BYTES, checked_password, hashed
+from retain.core.access.passwords import SALT_BYTES, checked_password, hashed
 from retain.engine.parts import Parts
 from retain.errors import Conflict, InvalidInput, NotFoundError
 from retain.model.account import ROLES, Account, Role, StoredSecret

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from retain.core.passwords import MAX_CHARS, checked_password, decoy, is_outdated, matches
+from retain.core.access.passwords import MAX_CHARS, checked_password, decoy, is_outdated, matches
 from retain.engine.access.accounts import folded, hash_of, is_login, shown
 from retain.engine.access.accounts_tokens import INVALID, LongToken, digest, read_long, short_token, signing_key
 from retain.engine.parts import Parts

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from retain.core import jwt
+from retain.core.access import jwt
 from retain.engine.parts import Parts
 from retain.errors import TokenExpired, Unauthenticated
 from retain.model.access import ApiKey

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from retain.core.visible import within
+from retain.core.checks.visible import within
 from retain.engine.access.bounds_events import BoundEvents
 from retain.engine.access.bounds_links import BoundLinks, beyond
 from retain.engine.asking import EVERYBODY

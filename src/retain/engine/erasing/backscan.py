@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from retain.core.redact import RedactPolicy, Sensitive, redact
+from retain.core.privacy.redact import RedactPolicy, Sensitive, redact
 from retain.engine.erasing.masking import Masked, Masking, mask_memory, tell
 from retain.engine.parts import Parts
 from retain.engine.requests import Progress

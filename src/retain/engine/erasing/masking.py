@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.redact import RedactPolicy, Sensitive, redact, redact_moving
-from retain.core.tokens import estimate_tokens
+from retain.core.privacy.redact import RedactPolicy, Sensitive, redact, redact_moving
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import dedupe_value, text_doc, text_hash
 from retain.engine.storing.redaction import walked

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from retain.core.checks.visible import visible
 from retain.core.digest.portrait import is_identity_grade
-from retain.core.normalize import normal_text
-from retain.core.visible import visible
+from retain.core.text.normalize import normal_text
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import dedupe_value, event_of
 from retain.engine.storing.status import set_status

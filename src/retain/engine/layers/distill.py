@@ -14,7 +14,7 @@ from retain.core.curate import EFFECT
 from retain.core.digest.extractive import Stated, extractive
 from retain.core.digest.model import Digest, merged
 from retain.core.digest.portrait import is_identity_grade
-from retain.core.llm_digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, parse_digest
+from retain.core.llm.digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, parse_digest
 from retain.engine.layers.derived import keep_derived
 from retain.engine.layers.distilled_facts import Known, known_facts, prepared, proposed
 from retain.engine.layers.episodes import Made, Session, episode_id, own_words, session_of, store_episode

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from retain.core.changes.merge import merged_text, refines
+from retain.core.changes.reconcile import Action, decide
+from retain.core.changes.statement import polarity_of, subject_of, understand
+from retain.core.checks.visible import visible
 from retain.core.curate import EFFECT, Candidate, fact_key
 from retain.core.digest.portrait import IDENTITY_GRADE
 from retain.core.digest.similar import MIN_CHARS, says_the_same
-from retain.core.llm_digest import DigestFact, category_of
-from retain.core.merge import merged_text, refines
-from retain.core.reconcile import Action, decide
+from retain.core.llm.digest import DigestFact, category_of
 from retain.core.rules.named import speaker_name
-from retain.core.statement import polarity_of, subject_of, understand
-from retain.core.temporal import ground
-from retain.core.visible import visible
+from retain.core.temporal.dates import ground
 from retain.engine.learning.drafting import drafted
 from retain.engine.learning.relate import Fact, neighbours, relate
 from retain.engine.learning.settle import Plan

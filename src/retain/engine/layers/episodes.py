@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
+from retain.core.checks.visible import current, visible, within
 from retain.core.digest.model import Digest
-from retain.core.llm_digest import Before
-from retain.core.tokens import estimate_tokens
-from retain.core.visible import current, visible, within
+from retain.core.llm.digest import Before
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.learning.recognition import recognise
 from retain.engine.parts import Parts

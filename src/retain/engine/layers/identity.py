@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.check import checked_text
-from retain.core.normalize import normal_text
-from retain.core.tokens import estimate_tokens
+from retain.core.checks.values import checked_text
+from retain.core.text.normalize import normal_text
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.layers.derived import holding, identity_dedupe, place_of, rows_of, true_derived
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import Draft, event_of, new_record, text_hash

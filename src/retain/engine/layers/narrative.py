@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.check import checked_text
+from retain.core.checks.values import checked_text
+from retain.core.checks.visible import visible
 from retain.core.digest.model import cut
 from retain.core.digest.portrait import Line, composed, inputs_of
-from retain.core.llm_narrative import narrative_prompt, parse_narrative
-from retain.core.normalize import normal_text
-from retain.core.tokens import estimate_tokens
-from retain.core.visible import visible
+from retain.core.llm.narrative import narrative_prompt, parse_narrative
+from retain.core.text.normalize import normal_text
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.layers.derived import (
     identity_dedupe,
     may_be_identity,

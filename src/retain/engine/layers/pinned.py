@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.asking import checked_limit
 from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope

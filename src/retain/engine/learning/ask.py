@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from retain.core.llm_question import Question, repair_prompt
-from retain.core.parse import How, UnreadableAnswer
+from retain.core.llm.parse import How, UnreadableAnswer
+from retain.core.llm.question import Question, repair_prompt
 from retain.engine.parts import Parts
 from retain.errors import AnswerCutOff, BadModelOutput, LLMError, LlmUnavailable, RetainError
 from retain.ports.llm import Prompt

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-from retain.core.statement import understand
+from retain.core.changes.statement import understand
 from retain.engine.learning.ask import as_llm_error
 from retain.engine.learning.extract import Extracted, extract
 from retain.engine.learning.graph_llm import extract_with_llm

@@ -8,15 +8,15 @@ from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from retain.core.changes.statement import subject_of
+from retain.core.checks.visible import within
 from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key, whole_message
-from retain.core.llm_facts import LlmFact, Side, extraction_prompt, parse_extraction
-from retain.core.poison import disarmed
+from retain.core.llm.facts import LlmFact, Side, extraction_prompt, parse_extraction
+from retain.core.privacy.poison import disarmed
 from retain.core.rules.assistant import restated
 from retain.core.rules.named import speaker_name, without_prefix
 from retain.core.settings.categories import asked_for, sorted_into
-from retain.core.statement import subject_of
-from retain.core.temporal import ground
-from retain.core.visible import within
+from retain.core.temporal.dates import ground
 from retain.engine.learning.ask import ask
 from retain.engine.learning.drafting import drafted
 from retain.engine.learning.reading import reader_of

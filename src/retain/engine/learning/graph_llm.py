@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from retain.core.entities import norm
-from retain.core.llm_graph import (
+from retain.core.entities.finding import norm
+from retain.core.llm.graph import (
     ENTITY_TOOL,
     RELATION_TOOL,
     entities_question,

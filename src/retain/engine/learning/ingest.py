@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.check import checked_metadata
-from retain.core.messages import STORED_ROLES
-from retain.core.redact import redact
-from retain.core.transcript import Said, read_transcript
+from retain.core.checks.values import checked_metadata
+from retain.core.privacy.redact import redact
+from retain.core.talk.messages import STORED_ROLES
+from retain.core.talk.transcript import Said, read_transcript
 from retain.engine.access.door import admitted
 from retain.engine.access.pause import not_stored
 from retain.engine.access.quotas import admit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from retain.core.instructions import Suggested, suggested
-from retain.core.instructions_llm import instructions_question, parse_instructions
+from retain.core.instructions.by_llm import instructions_question, parse_instructions
+from retain.core.instructions.by_rules import Suggested, suggested
 from retain.engine.learning.ask import ask
 from retain.engine.parts import Parts
 from retain.errors import InvalidInput, RetainError, TooLarge

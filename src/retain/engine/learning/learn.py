@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retain.core.messages import read_messages, stored_messages
 from retain.core.rules.plain import plain, sentences
 from retain.core.rules.requests import forgets_everything
+from retain.core.talk.messages import read_messages, stored_messages
 from retain.engine.learning.converse import Conversation, Learned, converse
 from retain.engine.learning.queueing import is_inline, queue
 from retain.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.evidence import Source, supported
-from retain.core.llm_decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
-from retain.core.reconcile import Action
+from retain.core.changes.reconcile import Action
+from retain.core.llm.decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
+from retain.core.talk.evidence import Source, supported
 from retain.engine.learning.ask import ask
 from retain.engine.learning.relate import Fact, Related, related
 from retain.engine.parts import Parts

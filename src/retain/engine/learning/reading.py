@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-from retain.core.change_judge import FITTED_TO
-from retain.core.change_reader import is_read, reading, replaced
+from retain.core.changes.judge import FITTED_TO
+from retain.core.changes.reader import is_read, reading, replaced
 from retain.core.rules.named import begins_with
 from retain.core.rules.own import own_values
 from retain.engine.learning.relate import Fact, Related, related

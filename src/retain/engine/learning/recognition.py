@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retain.core.visible import within
+from retain.core.checks.visible import within
 from retain.engine.storing.turns import Turn
 from retain.model.memory import Layer, Record
 from retain.model.query import And, Condition, Op

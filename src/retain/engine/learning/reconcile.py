@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from retain.core.apart import brings_news
-from retain.core.change_features import Said
-from retain.core.change_judge import judge
-from retain.core.change_reader import of_a_message, possible, verdict
-from retain.core.linking import is_about_another
-from retain.core.merge import refines
-from retain.core.pairing import Action, Decision
-from retain.core.reconcile import decide
+from retain.core.changes.apart import brings_news
+from retain.core.changes.features import Said
+from retain.core.changes.judge import judge
+from retain.core.changes.linking import is_about_another
+from retain.core.changes.merge import refines
+from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.reader import of_a_message, possible, verdict
+from retain.core.changes.reconcile import decide
+from retain.core.changes.statement import understand
 from retain.core.rules.own import own_values
-from retain.core.statement import understand
 from retain.engine.learning.relate import Fact, Neighbour
 from retain.engine.storing.draft import text_hash
 from retain.engine.storing.write import Outcome

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retain.core.analyze import query_terms
-from retain.core.change_judge import FITTED_TO
-from retain.core.change_reader import Read
+from retain.core.changes.judge import FITTED_TO
+from retain.core.changes.reader import Read
+from retain.core.changes.reconcile import Known
+from retain.core.changes.statement import Statement, understand
+from retain.core.checks.visible import visible
 from retain.core.curate import Candidate
-from retain.core.reconcile import Known
 from retain.core.rules.named import begins_with, speaker_name
-from retain.core.statement import Statement, understand
-from retain.core.visible import visible
+from retain.core.text.analyze import query_terms
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import Draft, scope_tokens
 from retain.engine.storing.turns import Turn

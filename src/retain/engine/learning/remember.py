@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from retain.core.check import checked_key, checked_kind, checked_metadata
-from retain.core.filters import Filters, split_scope
-from retain.core.messages import MessagesInput, read_messages, stored_messages
+from retain.core.checks.filters import Filters, split_scope
+from retain.core.checks.values import checked_key, checked_kind, checked_metadata
+from retain.core.talk.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
 from retain.engine.access.door import turned_away
 from retain.engine.access.quotas import Ahead

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from retain.core.pairing import Action
-from retain.core.reconcile import Known, decide
-from retain.core.statement import understand
-from retain.core.visible import within
+from retain.core.changes.pairing import Action
+from retain.core.changes.reconcile import Known, decide
+from retain.core.changes.statement import understand
+from retain.core.checks.visible import within
 from retain.engine.learning.relate import Fact, known_statement
 from retain.engine.storing.draft import text_hash
 from retain.model.memory import Layer, Record, Status

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from retain.core.merge import merged_text
-from retain.core.pairing import Action, Decision
-from retain.core.statement import understand
-from retain.core.tokens import estimate_tokens
+from retain.core.changes.merge import merged_text
+from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.statement import understand
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.learning.recognition import recognise
 from retain.engine.learning.reconcile import decided, guarded, has_changed
 from retain.engine.learning.relate import Fact, known_statement, neighbours

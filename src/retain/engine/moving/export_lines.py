@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from retain.core.check import checked_metadata
+from retain.core.checks.values import checked_metadata
 from retain.engine.moving.carried import read_carried
 from retain.errors import InvalidInput
 from retain.model.event import Event, EventType, Signal

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from retain.core.importers.items import Sort
-from retain.core.normalize import normal_text
+from retain.core.text.normalize import normal_text
 from retain.engine.layers.derived import identity_dedupe
 from retain.engine.layers.identity import add_override, identity
 from retain.engine.layers.narrative import set_narrative

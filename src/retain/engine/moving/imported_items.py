@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from retain.core.check import checked_metadata
+from retain.core.checks.values import checked_metadata
 from retain.core.importers.items import Item
-from retain.core.redact import RedactPolicy, redact
+from retain.core.privacy.redact import RedactPolicy, redact
 from retain.engine.storing.redaction import masked_metadata, redaction_of
 from retain.engine.storing.turns import without_injected
 from retain.errors import RetainError

@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from retain.core.visible import within
+from retain.core.checks.visible import within
 from retain.errors import BackendError
 from retain.model.query import And, Condition, Op, VectorQuery, Where
 from retain.model.scope import Scope

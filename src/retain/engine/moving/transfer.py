@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from retain.core.tokens import estimate_tokens
-from retain.core.visible import within
+from retain.core.checks.visible import within
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.moving.carried import carried, put_carried
 from retain.engine.moving.export_lines import (
     Deletion,

@@ -10,8 +10,8 @@ from functools import lru_cache, partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
-from retain.core.planner import OVER_CAP, Plan
-from retain.core.redact import Action, RedactPolicy, redact
+from retain.core.privacy.redact import Action, RedactPolicy, redact
+from retain.core.showing.planner import OVER_CAP, Plan
 from retain.engine.parts import Parts
 from retain.engine.recall.surface import Material
 from retain.errors import RetainError, StorageError

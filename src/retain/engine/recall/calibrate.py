@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from retain.core.abstain import (
+from retain.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
     UNHEARD,
@@ -29,8 +29,8 @@ from retain.core.abstain import (
     slope_of,
     vocabulary,
 )
-from retain.core.analyze import query_terms
-from retain.core.probes import PROBES
+from retain.core.ranking.probes import PROBES
+from retain.core.text.analyze import query_terms
 from retain.engine.parts import Parts
 from retain.errors import RetainError, StorageError
 from retain.model.query import WordsQuery

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.analyze import query_terms, terms
-from retain.core.check import checked_text
-from retain.core.filters import Filters, split_scope
-from retain.core.preview import preview
-from retain.core.redact import redact_preview
-from retain.core.visible import current, within
+from retain.core.checks.filters import Filters, split_scope
+from retain.core.checks.values import checked_text
+from retain.core.checks.visible import current, within
+from retain.core.privacy.preview import preview
+from retain.core.privacy.redact import redact_preview
+from retain.core.text.analyze import query_terms, terms
 from retain.engine import shape
 from retain.engine.asking import SearchRequest, checked_layers, checked_limit
 from retain.engine.parts import Parts

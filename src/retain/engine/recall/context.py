@@ -10,11 +10,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from retain.core.analyze import query_terms
-from retain.core.check import checked_text
-from retain.core.fence import Fence
+from retain.core.checks.values import checked_text
 from retain.core.gate import checked_mode
-from retain.core.planner import Plan, plan
+from retain.core.showing.fence import Fence
+from retain.core.showing.planner import Plan, plan
+from retain.core.text.analyze import query_terms
 from retain.engine.access.pause import not_shown
 from retain.engine.asking import EVERYBODY
 from retain.engine.parts import Parts

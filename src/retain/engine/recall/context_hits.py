@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from retain.core.gate import DEPENDS_ON_WHO_ASKS
-from retain.core.planner import sizes
+from retain.core.showing.planner import sizes
 from retain.engine.parts import Parts
 from retain.engine.recall.judge import LOOKED_AT
 from retain.engine.recall.read import SearchRequest, hits_of, read_up

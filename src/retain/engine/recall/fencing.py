@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from retain.core.fence import Fence
+from retain.core.showing.fence import Fence
 from retain.engine.parts import Parts
 from retain.errors import StorageError
 

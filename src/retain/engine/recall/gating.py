@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from retain.core.gate import TOO_SHORT, checked_mode, decide
-from retain.core.llm_gate import ANSWER_TOKENS, gate_question, parse_route
+from retain.core.llm.gate import ANSWER_TOKENS, gate_question, parse_route
 from retain.engine.parts import Parts
 from retain.model.context_gate import GateDecision, GateMode
 from retain.ports.llm import Llm, Prompt

@@ -13,7 +13,7 @@ from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from retain.core.edges import Edge
+    from retain.core.entities.edges import Edge
 
 MOST: Final = 0.5
 """What naming an entity adds to the score of a memory at most."""
@@ -32,8 +32,8 @@ async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, flo
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    from retain.core.entities import query_forms
-    from retain.core.relations import query_roles
+    from retain.core.entities.finding import query_forms
+    from retain.core.entities.relations import query_roles
 
     forms, roles = query_forms(query), query_roles(query)
     if not forms and not roles:
@@ -89,7 +89,7 @@ async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
-    from retain.core.edges import edges
+    from retain.core.entities.edges import edges
 
     found = edges(row for _, row, _ in stated)
     return [_edge(one, names) for one in found[offset : offset + limit]]

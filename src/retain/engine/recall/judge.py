@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain.core.relevance import ASKED_FOR, cues, forms, word_weights
+from retain.core.ranking.relevance import ASKED_FOR, cues, forms, word_weights
 
 SIGNATURE: Final = "local:all-minilm-l6-v2-int8:384"
 """Whose vectors the weights were fitted to."""
@@ -96,7 +96,7 @@ class Weights:
 @cache
 def weights() -> Weights:
     """The weights that are shipped; read once."""
-    body: dict[str, Any] = json.loads(files("retain.core").joinpath("relevance.json").read_text("utf-8"))
+    body: dict[str, Any] = json.loads(files("retain.core.ranking").joinpath("relevance.json").read_text("utf-8"))
     return Weights(**{name: _numbers(value) for name, value in body.items()})
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retain.core.check import checked_kind, checked_text
-from retain.core.filters import Filters, split_scope
-from retain.core.visible import visible
+from retain.core.checks.filters import Filters, split_scope
+from retain.core.checks.values import checked_kind, checked_text
+from retain.core.checks.visible import visible
 from retain.engine import shape
 from retain.engine.asking import checked_layers, checked_limit
 from retain.engine.events import history_line

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from retain.core.analyze import query_terms, terms
-from retain.core.bm25 import bm25
-from retain.core.fusion import fuse
+from retain.core.ranking.fusion import fuse
+from retain.core.text.analyze import query_terms, terms
+from retain.core.text.bm25 import bm25
 from retain.engine.parts import Parts
 from retain.engine.recall.ranking import Hit
 from retain.engine.storing.embedding import failure_of

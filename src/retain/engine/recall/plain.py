@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from retain.core.fusion import Scored
-from retain.core.keyword import by_keywords
+from retain.core.ranking.fusion import Scored
+from retain.core.text.keyword import by_keywords
 from retain.engine.asking import Search
 from retain.engine.parts import Parts
 from retain.engine.recall.ranking import Hit

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.engine import shape
 from retain.engine.asking import SearchRequest, check
 from retain.engine.parts import Parts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from retain.core.decay import Strength, effective, left
-from retain.core.fusion import Scored
-from retain.core.mmr import mmr
+from retain.core.ranking.decay import Strength, effective, left
+from retain.core.ranking.fusion import Scored
+from retain.core.ranking.mmr import mmr
 from retain.engine.parts import Parts
 from retain.engine.recall.rerank import reranked
 from retain.model.instant import Instant

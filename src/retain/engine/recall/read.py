@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
-from retain.core.fusion import Ranking, by_ranks, fuse
+from retain.core.ranking.fusion import Ranking, by_ranks, fuse
 from retain.engine import shape
 from retain.engine.asking import Search, SearchRequest, check, for_others
 from retain.engine.parts import Parts

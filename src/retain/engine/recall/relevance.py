@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retain.core.abstain import (
+from retain.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
     RATE,
@@ -24,8 +24,8 @@ from retain.core.abstain import (
     vocabulary,
     worth_showing,
 )
-from retain.core.analyze import terms
-from retain.core.relevance import is_judged
+from retain.core.ranking.relevance import is_judged
+from retain.core.text.analyze import terms
 from retain.engine.parts import Parts
 from retain.engine.recall import judge
 from retain.engine.recall.calibrate import TEXT, closeness, null_for, text_closeness

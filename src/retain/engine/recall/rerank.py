@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from retain.core.fusion import Scored
+from retain.core.ranking.fusion import Scored
 from retain.errors import BackendError, RetainError
 from retain.ports.reranker import Reranker
 

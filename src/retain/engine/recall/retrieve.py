@@ -7,10 +7,10 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from retain.core.analyze import query_terms, terms
-from retain.core.fusion import NO_NUMBERS, Numbers, Ranking, Telling, with_words
-from retain.core.naming import NOBODY, Spoken, spoken
-from retain.core.temporal import asked_days
+from retain.core.entities.naming import NOBODY, Spoken, spoken
+from retain.core.ranking.fusion import NO_NUMBERS, Numbers, Ranking, Telling, with_words
+from retain.core.temporal.dates import asked_days
+from retain.core.text.analyze import query_terms, terms
 from retain.engine.parts import Parts
 from retain.engine.recall.graph import related
 from retain.engine.recall.wordwise import CANDIDATES, Asked, similarities

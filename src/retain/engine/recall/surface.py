@@ -13,8 +13,8 @@ from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from retain.core.planner import Item
-from retain.core.visible import current, unexpired, valid_at, within
+from retain.core.checks.visible import current, unexpired, valid_at, within
+from retain.core.showing.planner import Item
 from retain.engine.layers.portrayed import Portrait, portrait
 from retain.engine.recall.ranking import Hit
 from retain.engine.storing.retelling import retold

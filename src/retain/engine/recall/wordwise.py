@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain.core.analyze import terms
+from retain.core.text.analyze import terms
 from retain.engine.parts import Parts
 from retain.model.scope import Scope
 from retain.ports.texts import Around

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from retain.core import analyze
-from retain.core.normalize import normal_text
-from retain.core.temporal import date_words, resolve
-from retain.core.tokens import estimate_tokens
+from retain.core.temporal.dates import date_words, resolve
+from retain.core.text import analyze
+from retain.core.text.normalize import normal_text
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.storing.attachments import attached
 from retain.engine.storing.snapshot import link_state, shown_of, state_of
 from retain.model.entity import Found as Named

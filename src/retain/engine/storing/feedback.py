@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.check import checked_text
-from retain.core.decay import Strength
-from retain.core.feedback import judged, used
-from retain.core.usage import Use, uses
+from retain.core.checks.values import checked_text
+from retain.core.ranking.decay import Strength
+from retain.core.ranking.feedback import judged, used
+from retain.core.ranking.usage import Use, uses
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import parted

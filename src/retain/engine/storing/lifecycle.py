@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from retain.core.filters import Filters, split_scope
-from retain.core.visible import current, within
+from retain.core.checks.filters import Filters, split_scope
+from retain.core.checks.visible import current, within
 from retain.engine.batch import Batch, carried_out
 from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope

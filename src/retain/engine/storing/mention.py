@@ -39,7 +39,7 @@ def note_of(record: Record, links: Sequence[Link], found: Found | None = None) -
 
 
 def _found_in(record: Record) -> Found:
-    from retain.core.relations import found_in  # loaded when the first thing is learned
+    from retain.core.entities.relations import found_in  # loaded when the first thing is learned
 
     return found_in(record.text, speaker_of(record))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from retain.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact
+from retain.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact
 from retain.errors import InvalidInput
 from retain.model.message import Message
 from retain.model.policy import Policy

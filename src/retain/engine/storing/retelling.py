@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from retain.core.visible import current, within
+from retain.core.checks.visible import current, within
 from retain.engine.storing.mention import mention, note_of
 from retain.model.instant import Instant
 from retain.model.memory import Found, Layer, Record, Status
@@ -15,7 +15,7 @@ from retain.model.query import And, Condition, Op, Where
 from retain.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from retain.core.fusion import Scored
+    from retain.core.ranking.fusion import Scored
 
 _JOINT_AFTER: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
 _JOINT_BEFORE: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\s+\Z", re.IGNORECASE)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.check import checked_key, checked_kind, checked_metadata, checked_text
-from retain.core.tokens import estimate_tokens
+from retain.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
+from retain.core.text.tokens import estimate_tokens
 from retain.engine import shape
 from retain.engine.batch import Batch, carried_out, request_of
 from retain.engine.parts import Parts

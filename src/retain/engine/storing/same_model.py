@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from retain.core.visible import current, within
+from retain.core.checks.visible import current, within
 from retain.engine.parts import Parts
 from retain.model.query import And
 from retain.model.scope import Scope

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace as changed_to
 from typing import Any, Final
 
-from retain.core.check import checked_text
+from retain.core.checks.values import checked_text
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retain.core.fence import Fence
-from retain.core.redact import RedactPolicy
+from retain.core.privacy.redact import RedactPolicy
+from retain.core.showing.fence import Fence
 from retain.engine.storing.attachments import attached
 from retain.engine.storing.draft import TRUST, Draft, dedupe_value
 from retain.engine.storing.redaction import masked
@@ -125,7 +125,7 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 def as_heard(turn: Turn) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
-    from retain.core.poison import disarmed  # its patterns are only needed by those who learn
+    from retain.core.privacy.poison import disarmed  # its patterns are only needed by those who learn
 
     return disarmed(turn.message, own=turn.draft.origin == Origin.USER)
 

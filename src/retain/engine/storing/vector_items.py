@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain.core.check import checked_metadata, checked_text
+from retain.core.checks.values import checked_metadata, checked_text
 from retain.engine.parts import Parts
 from retain.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from retain.engine.storing.store import Space, Vectors

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import Draft, event_of, new_record, text_hash
 from retain.engine.storing.hearing import said_before

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.visible import within
+from retain.core.checks.visible import within
 from retain.engine.parts import Parts
 from retain.engine.requests import Progress
 from retain.engine.storing.draft import event_of

@@ -14,7 +14,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from retain.core.consolidation import (
+from retain.core.upkeep.consolidation import (
     LASTING,
     Merge,
     Promotion,

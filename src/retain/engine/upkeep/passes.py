@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.store import leave

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.consolidation import LASTING, days_before
-from retain.core.summary import over_budget, shortened
-from retain.core.tokens import estimate_tokens
-from retain.core.visible import visible
+from retain.core.checks.visible import visible
+from retain.core.text.tokens import estimate_tokens
+from retain.core.upkeep.consolidation import LASTING, days_before
+from retain.core.upkeep.summary import over_budget, shortened
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import text_hash
 from retain.engine.storing.holders import is_inside

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from retain.core.consolidation import days_before, is_faint, is_overdue
-from retain.core.decay import time_constant
+from retain.core.ranking.decay import time_constant
+from retain.core.upkeep.consolidation import days_before, is_faint, is_overdue
 from retain.engine.parts import Parts
 from retain.engine.storing.status import OPEN, set_status
 from retain.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, Final, TypeAlias
 
-from retain.core.visible import current, within
+from retain.core.checks.visible import current, within
 from retain.engine.parts import Parts
 from retain.engine.work.session_ingest import SessionRequest, ingest_session, spoken
 from retain.errors import InvalidInput, RetainError, StorageError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from retain.core.transcript import TranscriptInput
-from retain.core.visible import current, within
+from retain.core.checks.visible import current, within
+from retain.core.talk.transcript import TranscriptInput
 from retain.engine.access.pause import not_stored
 from retain.engine.agents import meet
 from retain.engine.learning.ingest import (

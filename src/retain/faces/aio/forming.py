@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from retain.core.transcript import TranscriptInput
+from retain.core.talk.transcript import TranscriptInput
 from retain.faces.base import Face
 from retain.model.instant import When
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retain.core.filters import Filters
+from retain.core.checks.filters import Filters
 from retain.engine.requests import ContextRequest, Progress
 from retain.faces.base import Face
 from retain.model.instant import When

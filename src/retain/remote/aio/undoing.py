@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retain.core.filters import Filters
+from retain.core.checks.filters import Filters
 from retain.model.instant import When
 from retain.remote.base import Remote
 

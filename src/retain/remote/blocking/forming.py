@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retain.core.transcript import TranscriptInput
+from retain.core.talk.transcript import TranscriptInput
 from retain.drive import drive
 from retain.model.instant import When
 from retain.remote.base import Remote

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from retain.core.filters import Filters
-from retain.core.messages import MessagesInput
-from retain.core.transcript import TranscriptInput
+from retain.core.checks.filters import Filters
+from retain.core.talk.messages import MessagesInput
+from retain.core.talk.transcript import TranscriptInput
 from retain.drive import drive, drive_iter
 from retain.engine.requests import ExportLines
 from retain.engine.storing.revise import UNSET

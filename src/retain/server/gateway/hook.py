@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from retain.core.capability import SystemRole, should_inject, system_role
 from retain.core.dialects.base import Block, Body, Dialect, readable
 from retain.core.dialects.tooling import Tool
-from retain.core.fence import echoes
-from retain.core.inject import Position
+from retain.core.showing.capability import SystemRole, should_inject, system_role
+from retain.core.showing.fence import echoes
+from retain.core.showing.inject import Position
 from retain.engine.access.pause import not_shown
 from retain.engine.parts import Parts
 from retain.engine.requests import ContextRequest

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from retain.async_memory import AsyncMemory
-from retain.core.tokens import estimate_tokens
+from retain.core.text.tokens import estimate_tokens
 from retain.engine.learning.remember import AddRequest
 from retain.errors import InvalidInput, RetainError
 from retain.model.access import Verb

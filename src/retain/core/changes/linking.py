@@ -1,0 +1,232 @@
+"""A change told in any words, and the memory it is about.
+
+Slots, numbers and shared words decide most cases. What is left is a statement that tells of a change ("axed", "went
+with", "as of today") near one memory: how near it has to be depends on what else links the two, a name, a word or the
+kind of thing both speak of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from retain.core.changes.apart import names_another, other_value
+from retain.core.changes.measured import is_of_another_sort
+from retain.core.changes.overlap import only_placed
+from retain.core.changes.pairing import Action, Decision, Known
+from retain.core.changes.slots import same_value
+from retain.core.changes.statement import SELF, Statement
+from retain.core.rules.owners import SAME_PERSON
+from retain.core.rules.signals import (
+    BEGUN,
+    BESIDE,
+    BOOKED,
+    DONE,
+    EXCHANGED,
+    HISTORY,
+    NAMING,
+    NEW_PART,
+    NOW,
+    ONGOING,
+    OVER,
+    PLAIN,
+    PURPOSE,
+    signals_of,
+    tells_change,
+)
+from retain.core.rules.stance import is_light
+from retain.core.rules.topics import ONE_AT_A_TIME, topics_of
+from retain.core.text.lexicon import KIN
+
+NEAR: Final = {OVER: 0.4, EXCHANGED: 0.42, NOW: 0.48, DONE: 0.45, BEGUN: 0.75, PLAIN: 0.75}
+"""How near a memory has to be for each way to tell of a change."""
+
+NEAR_PLAN: Final = 0.6
+"""How near a plan has to be to what is told as done."""
+
+SAME_KIND, SAME_NAME, SAME_WORD = 0.28, 0.2, 0.1
+"""What a shared kind of thing, a shared name and a shared word count for."""
+
+OTHER_KIND: Final = 0.12
+"""What it counts against a link that both speak of kinds of things, and of different ones."""
+
+MARGIN: Final = 0.05
+"""How much nearer than any other memory it has to be."""
+
+NEARER_IN_MEANING: Final = 0.1
+"""So much nearer in meaning another memory makes it unclear which one has changed."""
+
+FAR_APART, EASED = 0.15, 0.05
+"""So much nearer than any other it may be less near."""
+
+LEAST_COSINE: Final = 0.12
+
+_OF_PEOPLE: Final = frozenset({"love", "school", "name", "boss", "home"})
+"""Kinds in which another state of the same person is a change."""
+
+
+_STEPS: Final = frozenset({"love", "wedding", "baby", "provider", "age", "name"})
+"""Kinds in which what is told without any word of change still takes the place of what was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    at: int
+    nearness: float
+    cosine: float
+    memory: Statement
+    by_name: bool
+    """Whether both name the same: what is said of it beside a change is one more fact about it."""
+    of_another_sort: bool
+    shares: bool
+    """Whether a kind, a name or a word is shared, and not only a meaning."""
+    steps: bool
+    """Whether a kind is shared in which one state follows the other."""
+    """Whether only the memory names somebody, or they take different stances."""
+
+
+def link(new: Statement, known: Sequence[Known]) -> Decision | None:
+    """Revise the memory that a told change is about, if exactly one is near enough."""
+    if new.confirms or new.additional or new.temporary or new.denied:
+        return None
+    return _linked(new, known, signals_of(new.said) - {BEGUN})
+
+
+def replace_of_a_kind(new: Statement, known: Sequence[Known]) -> Decision | None:
+    """Revise the memory that names another one of a kind of which there is one at a time, if it is very near."""
+    if new.confirms or new.additional or new.temporary or new.denied or new.wished or new.ahead:
+        return None
+    if BOOKED.search(new.said):
+        return None
+    return _linked(new, known, frozenset({BEGUN}) if BEGUN in signals_of(new.said) else frozenset({PLAIN}))
+
+
+def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> Decision | None:
+    if not signals or (new.wished and OVER not in signals) or BESIDE.search(new.text.lower()):
+        return None
+    ending = bool(signals & {OVER, EXCHANGED})
+    if not ending and new.subject == SELF and NEW_PART.match(new.said):
+        return None
+    links = sorted(_links(new, known, ending=ending), key=lambda one: -one.nearness)
+    if not links:
+        return None
+    first = links[0]
+    apart = first.nearness - max((one.nearness for one in links[1:] if one.at != first.at), default=0.0)
+    eased = EASED if apart >= FAR_APART and first.shares else 0.0
+    if not ending and max(one.cosine for one in links) - first.cosine > NEARER_IN_MEANING:
+        return None
+    if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
+        return None
+    firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
+    return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True)
+
+
+def _is_near(found: _Link, signal: str, eased: float) -> bool:
+    if signal in (BEGUN, PLAIN) and found.memory.planned:
+        return found.nearness >= NEAR_PLAN
+    if signal in (BEGUN, PLAIN) and (not found.steps or found.by_name or found.of_another_sort):
+        return False
+    return found.nearness >= NEAR[signal] - eased and (signal != DONE or bool(ONGOING.search(found.memory.said)))
+
+
+def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
+    """The memories a change may be about; what only begins shares a kind of which there is one at a time."""
+    kin = people_named(new, known)
+    said = predicate(new) if ending else PURPOSE.sub("", predicate(new))
+    kinds = topics_of(said) if ending else (topics_of(said) & ONE_AT_A_TIME) - {"name"}
+    return [
+        _link(at, new, kinds, memory, one.cosine)
+        for at, one in enumerate(known)
+        if not one.fresh and one.cosine >= LEAST_COSINE
+        for memory in one.statement.everybody
+        if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
+        if (ending or not _is_somebody_unnamed(new, memory)) and not _only_same_person(new, kinds, memory)
+        if not only_placed(new, memory) and not is_about_another(new, memory)
+        if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
+    ]
+
+
+def is_about_another(new: Statement, memory: Statement) -> bool:
+    """Whether a statement is about another individual or thing, or only a plan, or leaves a plan as it is.
+
+    Such a statement takes the place of nothing, by whatever means that is decided.
+    """
+    if names_another(new, memory) or is_of_another_sort(new, memory) or (new.ahead and not memory.ahead):
+        return True
+    return memory.ahead and not new.ahead and other_value(new, memory) and not tells_change(new.said)
+
+
+def predicate(statement: Statement) -> str:
+    """What is said of one of the speaker's people, without who it is: "my wife" is no matter of love there."""
+    return statement.said if statement.subject == SELF or _is_who(statement) else _SOMEBODY.sub("", statement.said)
+
+
+_SOMEBODY: Final = re.compile(
+    rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)"
+)
+
+
+def people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
+    """Who of the speaker's people a statement names: "Dominic", where it is known that the husband is called so."""
+    named = (one.statement.said for one in known if one.statement.names & new.tokens)
+    return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
+
+
+def _only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) -> bool:
+    """Whether two statements about one of the speaker's people have nothing in common but who it is."""
+    if not new.about or new.subject != memory.subject or _is_who(memory):
+        return False
+    alike = (new.tokens & memory.tokens) - new.about
+    return not kinds & topics_of(predicate(memory)) and not any(not is_light(word) for word in alike)
+
+
+def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:
+    """Whether a memory says who somebody's dentist or boss is, and the new statement names nobody."""
+    return not new.names and _is_who(memory)
+
+
+def _is_who(memory: Statement) -> bool:
+    return any(slot.startswith("person:") for slot in memory.slots)
+
+
+def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
+    """Whether a memory only says how somebody is called, and the change is about something else."""
+    return bool(NAMING.search(memory.said)) and not kinds & topics_of(memory.said)
+
+
+def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
+    shared = kinds & topics_of(predicate(memory))
+    by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
+    nearness = _nearness(new, kinds, memory, cosine)
+    return _Link(
+        at,
+        nearness,
+        cosine,
+        memory,
+        by_name,
+        shares=nearness > cosine,
+        steps=bool(shared & _STEPS),
+        of_another_sort=_is_somebody_unnamed(new, memory) or new.polarity != memory.polarity,
+    )
+
+
+def _says_the_same(new: Statement, memory: Statement) -> bool:
+    """Whether both fill a slot with the same value, so that there is nothing to change."""
+    both = new.slots.keys() & memory.slots.keys()
+    return any(same_value(new.slots[slot], memory.slots[slot]) for slot in both)
+
+
+def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> float:
+    shared = (new.tokens & memory.tokens) - new.about
+    nearness = cosine
+    if memory.names & shared:
+        nearness += SAME_NAME
+    elif any(not is_light(word) for word in shared):
+        nearness += SAME_WORD
+    theirs = topics_of(predicate(memory))
+    if kinds & theirs:
+        return nearness + SAME_KIND
+    apart = bool(kinds & ONE_AT_A_TIME and theirs & ONE_AT_A_TIME) and not memory.names & shared
+    return nearness - OTHER_KIND if apart else nearness

@@ -1,0 +1,1 @@
+"""What callers pass, checked; what they may see."""

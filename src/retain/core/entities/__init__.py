@@ -1,0 +1,1 @@
+"""Names in texts, what they stand for and how they are related."""

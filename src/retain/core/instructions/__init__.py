@@ -1,0 +1,1 @@
+"""Instructions for a use case."""

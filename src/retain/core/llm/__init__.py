@@ -1,0 +1,1 @@
+"""What a language model is asked, and what of its answers is believed."""

@@ -1,0 +1,1 @@
+"""What must not be stored, shown or obeyed."""

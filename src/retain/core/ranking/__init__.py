@@ -1,0 +1,1 @@
+"""Which memories come first, which fade, and when none will do."""

@@ -1,0 +1,1 @@
+"""Words and texts: how they are taken apart, stemmed, folded and counted."""
