@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sized
+from functools import partial
 from typing import Any
 
 import pytest
 
+from retain.adapters.io import turns
 from retain.adapters.io.blocking import BlockingIo
 from retain.adapters.io.turns import Turn
 from retain.drive import drive
@@ -72,6 +74,44 @@ def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
 
     _threads(busy, *(lambda which=which: waits(which) for which in range(3)))
     assert sorted(done) == [0, 1, 2]
+
+
+def _is_long(line: Sized, count: int) -> bool:
+    return len(line) == count
+
+
+def _first_in(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Who gets the turn first, while one holds it and another who is always there waits longer than a guest."""
+    done = list[str]()
+    monkeypatch.setattr(turns._Mine, "comes_back", lambda *_: threading.current_thread().name != "guest")
+
+    def always_there() -> None:
+        turn._mine.habit = 1_000
+        _in_turn(turn, lambda: done.append("always there"))
+
+    def guest() -> None:
+        _in_turn(turn, lambda: done.append("guest"))
+
+    turn._mine.habit = 1_000
+    turn.take()
+    crew = [threading.Thread(target=work, name=work.__name__, daemon=True) for work in (always_there, guest)]
+    for number, one in enumerate(crew, 1):
+        one.start()
+        until(partial(_is_long, turn._line, number))
+    turn.give()  # its time is not over, but it makes no guest wait
+    for one in crew:
+        one.join(LONG)
+    return done
+
+
+def test_a_guest_is_let_in_before_those_who_are_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_OVERTAKEN", LONG)
+    assert _first_in(Turn(), monkeypatch) == ["guest", "always there"]
+
+
+def test_guests_overtake_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_OVERTAKEN", -1.0)  # whoever waits has waited for long
+    assert _first_in(Turn(), monkeypatch) == ["always there", "guest"]
 
 
 def test_others_have_the_turn_while_long_work_runs() -> None:

@@ -2,7 +2,8 @@
 
 A thread that takes over the interpreter from another one has to be woken for it, and finds the processor's caches cold:
 that costs a good part of a search. So a thread that always comes back at once keeps the turn for a while, as threads
-keep the interpreter itself; one that does something else in between hands it on.
+keep the interpreter itself; one that does something else in between hands it on. Such a guest, who wants one thing now
+and then, is let in before those who are always there, and waits for no more than the piece of work that is under way.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _HABIT: Final = 4
 _PATIENCE: Final = 0.015
 """After this time the last in line looks whether whoever was expected back has stayed away."""
 
+_OVERTAKEN: Final = 0.25
+"""So long guests are let in before somebody who waits."""
+
 _DOUBT: Final = 0.25
 """Once somebody has stayed away, nobody is expected back for so long."""
 
@@ -50,12 +54,14 @@ class _Mine(threading.local):
 class _Waiting:
     """A thread in line; ``granted`` once the turn is its own. All but waiting is done under the guard."""
 
-    __slots__ = ("bell", "granted")
+    __slots__ = ("bell", "granted", "guest", "since")
 
-    def __init__(self) -> None:
+    def __init__(self, *, guest: bool) -> None:
         self.bell = threading.Lock()
         self.bell.acquire()
         self.granted = False
+        self.guest = guest
+        self.since = perf_counter()
 
     def ring(self) -> None:
         """Wake it."""
@@ -99,17 +105,21 @@ class Turn(AbstractAsyncContextManager[None]):
         comes_back = mine.comes_back(now)
         mine.habit = mine.habit + 1 if comes_back else 0
         if not self._taken.acquire(blocking=False):
-            self._wait()
+            self._wait(guest=mine.habit < _HABIT)
             self._since = perf_counter()
         elif not comes_back:
             self._since = now
         self._holder = threading.get_ident()
 
     def give(self, *, for_long: bool = False) -> None:
-        """Give the turn up: to the first in line, unless one is expected back before anybody else had begun."""
+        """Give the turn up: to the first in line, unless one is expected back before anybody else had begun.
+
+        A guest is not made to wait for that.
+        """
         now = self._mine.left = perf_counter()
         self._holder = 0
         keeps = not for_long and self._mine.habit >= _HABIT and self._since + _SLICE > now > self._doubt_until
+        keeps = keeps and not self._has_guest()
         if not keeps and self._line and self._hand_over():
             self._mine.spent = thread_time()
             return
@@ -118,6 +128,12 @@ class Turn(AbstractAsyncContextManager[None]):
         self._taken.release()
         if not keeps and self._line:  # somebody came while it was given up
             self._wake_last()
+
+    def _has_guest(self) -> bool:
+        if not self._line:
+            return False
+        with self._guard:
+            return any(one.guest for one in self._line)
 
     def _hand_over(self) -> bool:
         with self._guard:
@@ -132,16 +148,22 @@ class Turn(AbstractAsyncContextManager[None]):
             if self._line:
                 self._line[-1].ring()
 
-    def _wait(self) -> None:
-        mine = _Waiting()
+    def _wait(self, *, guest: bool) -> None:
+        mine = _Waiting(guest=guest)
         with self._guard:
-            self._line.append(mine)
+            self._line.insert(self._place_of(mine), mine)
         try:
             while (seconds := self._left_to_wait(mine)) != 0:
                 mine.bell.acquire(timeout=seconds)
         except BaseException:
             self._withdraw(mine)
             raise
+
+    def _place_of(self, mine: _Waiting) -> int:
+        """Guests stand before those who are always there, unless these have been overtaken for long."""
+        first = next((at for at, one in enumerate(self._line) if not one.guest), len(self._line))
+        late = first < len(self._line) and mine.since - self._line[first].since > _OVERTAKEN
+        return first if mine.guest and not late else len(self._line)
 
     def _left_to_wait(self, mine: _Waiting) -> float:
         """0 when the turn is this thread's; -1 is until the bell rings.
