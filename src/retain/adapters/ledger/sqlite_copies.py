@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retain.adapters.ledger.sqlite_connection import Connection, connect
 from retain.adapters.ledger.sqlite_errors import translating
-from retain.adapters.ledger.sqlite_traces import blocks, traces
+from retain.adapters.ledger.sqlite_traces import blocks, live_blocks, traces
 from retain.errors import InvalidInput
 from retain.model.instant import Instant
 from retain.ports.backups import Copy, Look, Progress
@@ -79,7 +79,9 @@ class SqliteCopies:
     def _refuse_target(self, path: Path) -> None:
         from retain.adapters.ledger.backup_archive import is_backup
 
-        if path.exists() and not is_backup(path):
+        file = self._file()
+        is_ours = file is not None and file.exists() and path.exists() and path.samefile(file)
+        if path.exists() and (is_ours or not is_backup(path)):  # our own file is not even opened
             raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
@@ -171,9 +173,10 @@ class SqliteCopies:
         return self._on_snapshot(lambda connection: traces(connection, self._raw(connection, look.overlap), look))
 
     def _raw(self, connection: Connection, overlap: int) -> dict[str, Iterable[bytes]]:
-        """The bytes of every file of the store."""
+        """The bytes of the store's file and of its log; the memory that SQLite shares beside them holds no content."""
         file = self._file()
         if file is None:
             return {self._where: (connection.raw.serialize(),)}
-        paths = (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm"))
-        return {path.name: blocks(path, overlap) for path in paths if path.exists()}
+        log = file.with_name(f"{file.name}-wal")  # nobody locks this one
+        found: dict[str, Iterable[bytes]] = {file.name: live_blocks(file, overlap)}
+        return {**found, log.name: blocks(log, overlap)} if log.exists() else found

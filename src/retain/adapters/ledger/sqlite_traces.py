@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -11,6 +13,9 @@ from retain.ports.backups import Look
 
 _READ: Final = 4 << 20
 _ROWS: Final = 1_000
+_LOCKED: Final = os.name == "posix"
+_held: Final[dict[tuple[int, int], int]] = {}
+_holding: Final = threading.Lock()
 
 
 def traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
@@ -34,6 +39,31 @@ def blocks(path: Path, overlap: int) -> Iterator[bytes]:
             part = before + block
             yield part
             before = part[-overlap:] if overlap else b""
+
+
+def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
+    """The same of a database that this process has open.
+
+    On POSIX, closing a descriptor of a file takes every lock that the process has on it, SQLite's too: the next process
+    would believe itself alone and take the log away under us. So this descriptor stays open, one for each file.
+    """
+    if not _LOCKED:
+        yield from blocks(path, overlap)
+        return
+    file, at, before = _descriptor(path), 0, b""
+    while block := os.pread(file, _READ, at):
+        part = before + block
+        yield part
+        at, before = at + len(block), part[-overlap:] if overlap else b""
+
+
+def _descriptor(path: Path) -> int:
+    with _holding:
+        about = path.stat()
+        which = about.st_dev, about.st_ino
+        if which not in _held:
+            _held[which] = os.open(path, os.O_RDONLY)
+        return _held[which]
 
 
 def _texts(connection: Connection) -> Iterator[bytes]:
