@@ -60,6 +60,8 @@ async def test_a_login_is_there_once_however_it_is_written(face: Face) -> None:
         ({"role": "emperor"}, InvalidInput),
         ({"name": "x" * 201}, InvalidInput),
         ({"user_id": "a b"}, ScopeError),
+        ({"user_id": ""}, ScopeError),
+        ({"agent_id": ""}, ScopeError),
     ],
 )
 async def test_an_account_that_makes_no_sense_is_not_made(face: Face, wrong: dict[str, Any], error: type) -> None:

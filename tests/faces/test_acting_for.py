@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from retain import Memory
+from retain.core.checks.visible import within
 from retain.engine.recall import calibrate
-from retain.errors import Forbidden, NotFoundError
+from retain.errors import Forbidden, NotFoundError, ScopeError
+from retain.model.query import And
+from retain.model.scope import Scope
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 
@@ -92,6 +95,16 @@ def test_tenants_share_a_store_and_nothing_in_it(memory: Memory) -> None:
     added(other, "coffee", user_id="alice")
     other.reset()
     assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["tea"]
+
+
+@pytest.mark.req("X-1", "R-9")
+@pytest.mark.parametrize("tenant", ["", " ", None, 5, True])
+def test_nobody_acts_for_a_tenant_without_a_name(memory: Memory, tenant: Any) -> None:
+    added(memory.acting_for("one"), "tea", user_id="alice")
+    with pytest.raises(ScopeError, match="tenant_id must be"):
+        memory.acting_for(tenant).delete_all(user_id="alice")
+    assert len(memory.acting_for("one").get_all(user_id="alice")["results"]) == 1
+    assert within(Scope("")) != And(()), "a scope never sees every tenant"
 
 
 def test_what_unrelated_questions_score_is_found_out_once_for_all_who_reach_a_user(memory: Memory) -> None:

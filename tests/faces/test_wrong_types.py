@@ -34,7 +34,10 @@ WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
     "inspect": [((), {"statuses": 7}), ((), {"statuses": [[]]}), ((), {"statuses": []})],
     "settings": [((), {"names": []}), ((), {"names": {}})],
     "scopes": [(([],), {}), (({},), {})],
-    "create_key": [((None,), {}), ((7,), {}), (("k",), {"verbs": 7}), (("k",), {"verbs": "read"})],
+    "create_key": [
+        *[((None,), {}), ((7,), {}), (("k",), {"verbs": 7}), (("k",), {"verbs": "read"})],
+        *[(("k",), {"user_id": ""}), (("k",), {"agent_id": " "})],  # it would reach everybody
+    ],
     "rotate_key": [(("k",), {"grace_seconds": wrong}) for wrong in (None, "a", -1, float("nan"), float("inf"), HUGE)],
     "set_backends": [((None,), {}), (("a",), {})],
     "restore": [(("id",), {"version": HUGE})],

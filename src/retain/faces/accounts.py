@@ -6,6 +6,7 @@ from typing import Any
 
 from retain.drive import drive
 from retain.faces.base import Face
+from retain.model.ids import clean_id
 
 
 class Accounts(Face):
@@ -28,7 +29,8 @@ class Accounts(Face):
         """
         from retain.engine.access import accounts
 
-        wanted = accounts.Changes(name=name, role=role, user_id=user_id, agent_id=agent_id)
+        user, agent = clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id")
+        wanted = accounts.Changes(name=name, role=role, user_id=user, agent_id=agent)
         return drive(self._engine.run(accounts.create_account, login, password, wanted))
 
     def accounts(self) -> list[dict[str, Any]]:

@@ -17,9 +17,10 @@ DEFAULT_LAYERS = (Layer.FACT,)
 
 
 def within(scope: Scope) -> Where:
-    """Seen through a link of this scope: every field that is set must match."""
-    given = ((name, getattr(scope, name)) for name in ("tenant_id", "user_id", "agent_id", "run_id"))
-    return And(tuple(Condition(name, Op.EQ, value) for name, value in given if value))
+    """Seen through a link of this scope: the tenant must match, and every other field that is set."""
+    given = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
+    tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
+    return And((tenant, *(Condition(name, Op.EQ, value) for name, value in given if value)))
 
 
 def current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:

@@ -7,6 +7,7 @@ from typing import Any
 
 from retain.faces.base import Face
 from retain.model.access import Subjects
+from retain.model.ids import clean_id
 from retain.model.instant import When
 
 
@@ -30,7 +31,7 @@ class Keyring(Face):
         """
         from retain.engine.access import keys
 
-        subjects = Subjects(user_id or "", agent_id or "", may_assert_user)
+        subjects = Subjects(clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), may_assert_user)
         return await self._engine.run(keys.create_key, name, verbs, subjects, expires_at)
 
     async def keys(self) -> list[dict[str, Any]]:
