@@ -250,8 +250,7 @@ def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
     path = tmp_path / "retain.db"
     with Memory(settings(str(path))) as memory, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        begin = Connection.begin
-        monkeypatch.setattr(Connection, "begin", lambda self, kind: begin(self, kind, 0.05))
+        monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.05)
         results = in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u", infer=False))
         assert [getattr(result, "code", None) for result in results] == ["storage_busy"] * 4
         other.execute("ROLLBACK")

@@ -93,6 +93,20 @@ def test_damage_inside_the_file_is_found(cli: Cli) -> None:
     assert [one["section"] for one in ran.json["checks"] if one["state"] == "fail"] == ["store"]
 
 
+@pytest.mark.parametrize("table", ["events", "vectors"])
+def test_it_says_which_table_is_damaged(cli: Cli, table: str) -> None:
+    cli.added("I live in Oslo")
+    with closing(sqlite3.connect(cli.db)) as connection:
+        size, root = connection.execute(
+            "SELECT page_size, rootpage FROM pragma_page_size, sqlite_master WHERE name = ?", [table]
+        ).fetchone()
+    with cli.db.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    state, detail = found(cli, "store", "integrity", code=3)
+    assert (state, detail.partition(":")[0]) == ("fail", table)
+
+
 def test_a_full_text_that_lost_a_row_is_a_failure(cli: Cli) -> None:
     cli.added("x")
     change(cli.db, "DELETE FROM words")

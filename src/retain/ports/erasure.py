@@ -139,6 +139,10 @@ class Vault(Protocol):
         """The key of a tenant; ``fresh`` becomes it when there is none."""
         ...
 
+    async def known_key(self, tenant_id: str) -> bytes | None:
+        """The key of a tenant, where there is one; nothing is written."""
+        ...
+
     async def keys(self) -> Mapping[str, bytes]:
         """The keys of all tenants that have one."""
         ...

@@ -18,7 +18,7 @@ from retain.adapters.ledger.migrate import latest, migrate, version_of
 from retain.adapters.ledger.private import MY_FOLDER, make_private
 from retain.adapters.ledger.sqlite_connection import Connection, connect
 from retain.adapters.ledger.sqlite_copies import SqliteCopies
-from retain.adapters.ledger.sqlite_errors import translating
+from retain.adapters.ledger.sqlite_errors import primary_code, translating
 from retain.adapters.ledger.sqlite_fork import PATIENCE, watch
 from retain.adapters.ledger.sqlite_readers import Readers
 from retain.adapters.ledger.telling import told
@@ -172,14 +172,15 @@ class SqliteLedger(SqliteCopies):
                 return self._report(self._open_writer())
 
     def _report(self, connection: Connection) -> dict[str, Any]:
+        damage = _damage(connection)
         return {
             "location": self._where,
             "sqlite": sqlite3.sqlite_version,
             "schema": version_of(connection),
             "latest_schema": latest(),
             "journal": _ask(connection, "journal_mode")[0][0],
-            "integrity": [row[0] for row in _ask(connection, "integrity_check(5)")],
-            "foreign_keys": len(_ask(connection, "foreign_key_check")),
+            "integrity": damage or ["ok"],
+            "foreign_keys": 0 if damage else len(_ask(connection, "foreign_key_check")),
             "bytes": self._config.path.stat().st_size if self._config.path else 0,
         }
 
@@ -226,6 +227,24 @@ class SqliteLedger(SqliteCopies):
 
 def _ask(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
     return connection.raw.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _damage(connection: Connection) -> list[str]:
+    """What SQLite's own check finds, by tables and the first of each; nothing for a sound file."""
+    if not (found := _wrong(connection, "integrity_check(5)")):
+        return []
+    tables = connection.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
+    wrong = {table: _wrong(connection, f"integrity_check('{table}')") for (table,) in tables}
+    return [f"{table}: {lines[0]}" for table, lines in wrong.items() if lines] or found
+
+
+def _wrong(connection: Connection, check: str) -> list[str]:
+    try:
+        return [row[0] for row in _ask(connection, check) if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:  # the check breaks off at a page that cannot be read
+        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
+            raise
+        return [str(error)]
 
 
 def _fresh_writer(config: SqliteConfig) -> Connection:

@@ -25,6 +25,8 @@ _BY_CODE: dict[int, type[RetainError]] = {
     sqlite3.SQLITE_NOTADB: Corrupted,
 }
 _PRIMARY = 0xFF
+_CANNOT_OPEN = "does the directory exist, may this user write to it, and may the process open more files?"
+_DISK = "the disk, or a limit on the size of files, let it down; nothing that was acknowledged is lost"
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -40,10 +42,8 @@ def translated(error: sqlite3.Error, where: str) -> RetainError:
     if code in _BY_CODE:
         return _BY_CODE[code](f"{where}: {error}")
     if code == sqlite3.SQLITE_CANTOPEN:
-        return StorageError(
-            f"{where} cannot be opened: {error}", hint="does the directory exist, and may this user write to it?"
-        )
-    return StorageError(f"{where}: {error}")
+        return StorageError(f"{where} cannot be opened: {error}", hint=_CANNOT_OPEN)
+    return StorageError(f"{where}: {error}", hint=_DISK if code == sqlite3.SQLITE_IOERR else None)
 
 
 class translating:  # noqa: N801 - it is used like a function

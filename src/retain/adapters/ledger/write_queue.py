@@ -14,11 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
-from retain.adapters.ledger.sqlite_connection import Connection
+from retain.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection
 from retain.drive import drive
 from retain.ports.ledger import Work
 
 T = TypeVar("T")
+_NOTED_SECONDS: Final = 2.0
+"""How long another process may be in the way of what need not even be on disk when it is done."""
+
 _SHARED: Final = 64
 """How many units one commit may carry."""
 
@@ -87,9 +90,14 @@ class WriteQueue:
                 job.error, job.done = job.error or error, True
 
 
+def _begin(connection: Connection, jobs: list[_Job[Any]]) -> None:
+    patience = BUSY_SECONDS if any(job.synced for job in jobs) else _NOTED_SECONDS
+    connection.begin("BEGIN IMMEDIATE", patience)
+
+
 def _alone(connection: Connection, job: _Job[Any]) -> None:
     try:
-        connection.begin("BEGIN IMMEDIATE")
+        _begin(connection, [job])
         job.run(connection)
         _commit(connection, [job])
     except BaseException:
@@ -99,7 +107,7 @@ def _alone(connection: Connection, job: _Job[Any]) -> None:
 
 def _together(connection: Connection, jobs: list[_Job[Any]]) -> None:
     try:
-        connection.begin("BEGIN IMMEDIATE")
+        _begin(connection, jobs)
         for job in jobs:
             _in_savepoint(connection, job)
         _commit(connection, jobs)

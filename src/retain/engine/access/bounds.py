@@ -192,6 +192,12 @@ class BoundVault:
             raise beyond("another tenant")
         return await self._vault.key(tenant_id, fresh, at)
 
+    async def known_key(self, tenant_id: str) -> bytes | None:
+        """The same, where there is one."""
+        if tenant_id != self._tenant:
+            raise beyond("another tenant")
+        return await self._vault.known_key(tenant_id)
+
     def __getattr__(self, name: str) -> Any:
         raise beyond(f"vault.{name}")
 

@@ -33,6 +33,10 @@ class VaultTable:
         await self._sql.run(query, (tenant_id, _KEY, fresh.hex(), at))
         return (await self.keys())[tenant_id]
 
+    async def known_key(self, tenant_id: str) -> bytes | None:
+        known = await self.secret(tenant_id, _KEY)
+        return None if known is None else known.value
+
     async def keys(self) -> Mapping[str, bytes]:
         rows = await self._sql.rows("SELECT tenant_id, value FROM secrets WHERE name = ?", (_KEY,))
         return {str(tenant): bytes.fromhex(value) for tenant, value in rows}
