@@ -111,7 +111,7 @@ MEANING: Final = {
     "upkeep.summarize_tokens": "tokens of the newest memories that a summary leaves as they are",
     "server.host": "where the service listens",
     "server.port": "its port; 0 takes a free one",
-    "server.open_loopback": "callers on this machine need no key and may do everything in the default tenant",
+    "server.open_loopback": "callers on this machine need no key and may do everything in `tenant`",
     "server.hosts": "names under which the service may be asked besides the local ones; `*`: any",
     "server.origins": "web pages that may ask it, as `https://host`",
     "server.private_urls": "hosts inside your network that stored settings may name",

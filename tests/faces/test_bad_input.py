@@ -68,8 +68,11 @@ CASES: list[tuple[dict[str, Any], type[UsageError], str]] = [
     ({"key": "a\0"}, InvalidInput, "NUL"),
     ({"user_id": None}, ScopeError, "At least one"),
     ({"user_id": "two words"}, ScopeError, "white space"),
-    ({"user_id": "\ud800"}, ScopeError, "user_id"),
+    ({"user_id": "\ud800"}, ScopeError, "user_id holds .* cannot be printed"),
+    ({"user_id": "u" * 257}, ScopeError, "user_id is longer"),
 ]
+
+HINTED = ("NUL", "surrogate", "not JSON", "white space", "user_id")
 
 
 @pytest.mark.req("C-52", "C-4", "N-37")
@@ -85,7 +88,7 @@ async def test_what_cannot_be_stored_is_refused_before_anything_is_written(
     assert isinstance(caught.value, ValueError), "callers who know nothing of Retain catch it too"
     assert caught.value.as_dict()["code"]
     assert len(caught.value.message) < 500, "it names what is wrong without repeating it all"
-    if error is TooLarge:
+    if error is TooLarge or any(word in said for word in HINTED):
         assert caught.value.hint
     stats = await face.stats()
     assert (stats["memories"], stats["events"], stats["pending"]) == (0, 0, 0)
@@ -122,3 +125,10 @@ async def test_every_text_that_can_be_stored_comes_back_as_it_was(face: Face, te
     assert (await face.update(memory_id, text + "!"))["memory"] == text + "!" if len(text) < 50_000 else True
     await face.delete(memory_id)
     assert (await face.stats())["fulltext"] == 0
+
+
+@pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
+async def test_an_id_that_no_database_can_look_for_is_refused_by_all(face: Face, wrong: str) -> None:
+    for verb in (face.get, face.history, face.delete):
+        with pytest.raises(InvalidInput):
+            await verb(wrong)

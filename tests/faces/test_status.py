@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import Conflict, NotFoundError
+from retain.errors import Conflict, InvalidInput, NotFoundError, TooLarge
 from tests.faces.harness import Face, Opens, ids
 
 
@@ -154,3 +154,15 @@ async def test_what_is_put_aside_is_neither_pinned_nor_part_of_who_somebody_is(f
         assert "nuts" in str(await face.pinned(user_id="alice"))
         assert "French" in str(await face.identity(user_id="alice"))
         await face.delete_all(user_id="alice")
+
+
+async def test_why_a_status_changes_is_checked_like_any_reason(face: Face) -> None:
+    memory_id = await face.remember("Alice lives in Oslo")
+    for wrong in ("a\0b", 7, ["because"], "x" * 10_000):
+        for verb in (face.disable, face.quarantine, face.reject):
+            with pytest.raises((InvalidInput, TooLarge)):
+                await verb(memory_id, wrong)
+
+    await face.disable(memory_id, "her key is sk-proj-Ab3dEf6hIj9kLmN0pQrStUvWxYz12345")
+
+    assert "Ab3dEf6h" not in (await face.history(memory_id))[-1]["reason"]

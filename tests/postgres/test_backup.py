@@ -18,6 +18,9 @@ from retain.adapters.ledger import postgres_migrate
 from retain.errors import Corrupted, Forbidden, InvalidInput, RetainError
 from tests.postgres.server import APP, Server
 
+_MOST = 1_000
+"""So many facts fit into one answer."""
+
 pytestmark = pytest.mark.req("N-45")
 
 
@@ -186,7 +189,7 @@ def test_others_go_on_writing_while_a_backup_is_made(memory: Memory, target: Pat
 
     def write() -> int:
         number = 0
-        while not stopped.is_set():
+        while number < _MOST and not stopped.is_set():
             memory.add(f"fact {number:04}", user_id="carol", infer=False)
             number += 1
         return number
@@ -199,7 +202,7 @@ def test_others_go_on_writing_while_a_backup_is_made(memory: Memory, target: Pat
         assert writing.result(120) > 0
     memory.restore_backup(target)
 
-    kept = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=1000)["results"])
+    kept = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=_MOST)["results"])
     assert kept == [f"fact {number:04}" for number in range(len(kept))]
     assert memory.verify_backup(target)["tables"]["links"] >= len(kept)
 
@@ -278,3 +281,12 @@ def test_temporary_tables_are_gone_afterwards(memory: Memory, postgres: Server, 
     with psycopg.connect(postgres.url(postgres.name, APP)) as connection:
         query = "SELECT count(*) FROM pg_class WHERE relnamespace::regnamespace::text LIKE 'pg_temp%' AND relkind = 'r'"
         assert connection.execute(query).fetchone() == (0,)
+
+
+def test_a_copy_is_not_put_back_into_another_kind_of_store(memory: Memory, target: Path, tmp_path: Path) -> None:
+    memory.backup(target)
+
+    with _memory(f"sqlite:///{tmp_path / 'other.db'}") as other, pytest.raises(Corrupted, match="postgresql") as caught:
+        other.restore_backup(target)
+
+    assert "retain copy" in caught.value.hint

@@ -14,7 +14,7 @@ from retain.compose import ledger_of
 from retain.config import Settings
 from retain.drive import drive
 from retain.engine.moving import copying
-from retain.errors import Conflict, InvalidInput, StorageError
+from retain.errors import Conflict, InvalidInput, NotFoundError, StorageError
 from retain.registry import adapter
 from tests.faces.cli_runner import Cli
 from tests.postgres.server import Server
@@ -135,6 +135,11 @@ def test_a_role_behind_the_wall_has_to_name_the_tenants(postgres: Server, tmp_pa
         _copy(postgres.fresh(), f"sqlite:///{tmp_path / 'last.db'}")
 
 
+def test_a_tenant_that_is_not_there_is_not_copied_in_silence(postgres: Server, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="nobody"):
+        _copy(_filled(tmp_path / "first.db"), postgres.fresh(), ("acme", "nobody"))
+
+
 def test_the_command_line_copies_and_migrates(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,3 +156,5 @@ def test_the_command_line_copies_and_migrates(
     checks = {check["name"]: check["state"] for check in looked.json["checks"]}
     assert checks["row security"] == checks["database"] == "ok"
     assert cli("copy", str(tmp_path / "nowhere.db"), url).code == 1
+    assert "--index-vectors" in cli("migrate", "--db", url, "--halfvec").err
+    assert "fail  database" in cli("doctor", "--db", postgres.url("nowhere")).out

@@ -10,6 +10,7 @@ import pytest
 from retain import AsyncMemory, Memory
 from retain.engine import late_receipts
 from retain.engine.requests import ContextRequest
+from tests.patience import LONG
 from tests.postgres.server import Server
 
 ASKED = "Where do I live?"
@@ -17,8 +18,9 @@ ASKED = "Where do I live?"
 
 @pytest.fixture(autouse=True)
 def held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written until somebody asks for it."""
+    """Nothing is written until somebody asks for it, and whoever does waits as long as it takes."""
     monkeypatch.setattr(late_receipts, "SOON", 3_600.0)
+    monkeypatch.setattr(late_receipts, "PATIENCE", LONG)
 
 
 def test_late_receipts_are_written_for_their_tenants_and_for_nobody_who_was_erased(postgres: Server) -> None:

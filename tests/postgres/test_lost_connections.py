@@ -115,9 +115,9 @@ def test_what_became_of_a_commit_without_an_answer_is_found_out(
 
 def test_a_statement_that_takes_too_long_is_given_up(postgres: Server) -> None:
     async def unit(tx: Tx) -> None:
-        await tx.agents._sql.rows("SELECT pg_sleep(30)")  # type: ignore[attr-defined]
+        await tx.agents._sql.rows("SELECT pg_sleep(600)")  # type: ignore[attr-defined]
 
-    with Memory(_config(postgres.fresh(), statement_seconds=0.2)) as memory:
+    with Memory(_config(postgres.fresh(), statement_seconds=2)) as memory:
         memory.stats()
         with pytest.raises(StorageBusy, match="statement timeout") as caught:
             drive(memory._engine.parts.ledger.read(unit))

@@ -11,6 +11,7 @@ import pytest
 from retain import Memory
 from retain.adapters.ledger.postgres_sql import BlockingWire
 from retain.ports.glance import one_look, seen
+from retain.testing.clock import FakeClock
 from tests.postgres.server import Server
 
 _WAITS = ("alone", "fetch", "change", "commit")
@@ -38,7 +39,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def _memory(url: str) -> Memory:
-    return Memory({"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}})
+    """With a clock that stands still: what is looked at once a second is looked at once."""
+    return Memory({"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}, clock=FakeClock())
 
 
 def test_calls_go_to_the_database_a_few_times_only(postgres: Server, waits: Counter[str]) -> None:

@@ -145,6 +145,21 @@ def test_a_variable_of_the_session_changes_nothing(url: str) -> None:
     assert not [text for text in texts if "of b" in text]
 
 
+def test_a_session_cannot_open_the_wall_for_all_that_waits(url: str) -> None:
+    now = "2026-01-01T00:00:00.000000Z"
+
+    async def unit(tx: Tx) -> list[Any]:
+        sql = tx.memories._sql  # type: ignore[attr-defined]
+        return list(await sql.rows("SELECT tenant_id FROM signals"))
+
+    with _memory(f"{url}&options=-cretain.queue%3Dall", "a") as memory:
+        ledger = memory._engine.parts.ledger
+        waits = Signal("s-b", Scope("b", "u"), "secret", now, now, due_at=now)
+        drive(ledger.of("b").write(lambda tx: tx.signals.put([waits])))
+
+        assert drive(ledger.read(unit)) == drive(ledger.peek(unit)) == drive(ledger.write(unit)) == []
+
+
 def test_what_stands_first_in_the_search_path_is_not_asked(postgres: Server, url: str) -> None:
     with postgres.superuser(postgres.name) as connection:
         connection.execute("DROP SCHEMA IF EXISTS evil CASCADE")

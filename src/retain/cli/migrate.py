@@ -9,6 +9,7 @@ import click
 from retain.cli.fail import OK
 from retain.cli.given import Given, for_store
 from retain.cli.output import Progress, say
+from retain.errors import UsageError
 
 
 @click.command()
@@ -22,6 +23,8 @@ def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfve
     A file is brought up to date whenever it is opened. On PostgreSQL, run this as the role that is to own the tables:
     the product then works as another one, which --grant lets in and which row-level security binds.
     """
+    if halfvec and not index_vectors:
+        raise UsageError("--halfvec says how indexes are built", hint="--index-vectors builds them")
     answer = _migrated(given, grant, index=index_vectors, half=halfvec)
     if not given.answered(answer):
         done = (

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
-from retain.errors import Corrupted, InvalidInput, StorageError
+from retain.errors import Corrupted, InvalidInput, SchemaTooNew, StorageError
 from retain.ports.backups import FORMAT, VERSION
 
 _MANIFEST: Final = "manifest.json"
@@ -96,6 +96,20 @@ def manifest_of(path: Path) -> dict[str, Any]:
     """What an archive says of itself."""
     with _opened(path) as archive:
         return _manifest(path, archive)
+
+
+def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
+    """The same of a backup that a store of this kind and schema can put back."""
+    manifest = manifest_of(path)
+    if manifest.get("store") != store:
+        raise Corrupted(
+            f"{path} is a backup of another kind of store: {manifest.get('store')}",
+            hint="restore it there; `retain copy` moves a store into another kind",
+        )
+    known = manifest.get("schema")
+    if not isinstance(known, int) or known > latest:
+        raise SchemaTooNew(f"{path} has schema {known}, this Retain knows {latest}", hint="upgrade Retain")
+    return manifest
 
 
 def unpack(path: Path, folder: Path, names: frozenset[str]) -> dict[str, Any]:

@@ -13,16 +13,19 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from time import monotonic
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from pydantic import BaseModel, ConfigDict, Field
 
+from retain.adapters.forks import ForkSafeLock
 from retain.adapters.io.aio import AsyncIo
 from retain.adapters.ledger import postgres_migrate as schema
 from retain.adapters.ledger.postgres_calling import Caller
+from retain.adapters.ledger.postgres_connect import connected
 from retain.adapters.ledger.postgres_copies import PostgresCopies
 from retain.adapters.ledger.postgres_errors import is_passing, translating
 from retain.adapters.ledger.postgres_fate import NUMBER, Fate, Sent, became
@@ -40,16 +43,17 @@ _log: Final = logging.getLogger("retain.ledger")
 _TIMES: Final = 8
 """How often a unit is run at most, while its connection is lost or another one is in its way."""
 
-_FATES: Final = 40
-"""How often it is asked what became of a commit."""
+_FATE_SECONDS: Final = 80.0
+"""How long it is asked what became of a commit."""
 
-_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_PEEK: Final = ""
-"""A transaction that the server begins by itself."""
-
-_WRITE: Final = "BEGIN"
-_ASIDE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
-"""As any other that writes, but for the turn."""
+_Kind: TypeAlias = Literal["read", "peek", "write", "aside"]
+_BEGIN: Final[dict[_Kind, str]] = {
+    "read": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    # Whoever waited for the turn has to see what was written meanwhile, whatever the role's own default is.
+    "write": "BEGIN ISOLATION LEVEL READ COMMITTED",
+    "aside": "BEGIN ISOLATION LEVEL READ COMMITTED",
+}
+"""A unit that peeks is a transaction which the server begins by itself."""
 
 
 class PostgresConfig(BaseModel):
@@ -74,6 +78,7 @@ class _Store:
     caller: Caller
     pool: Pool | None = None
     state: schema.State | None = None
+    guard: ForkSafeLock = field(default_factory=ForkSafeLock)
     units: set[asyncio.Task[Any]] = field(default_factory=set)
     closed: bool = False
 
@@ -87,7 +92,7 @@ class PostgresLedger(PostgresCopies):
     def __init__(self, config: PostgresConfig, io: Io, store: _Store | None = None) -> None:
         self._config, self._io = config, io
         self._store = store or _Store(config, io, _where(config.url), Caller(config.url))
-        self._beginnings: dict[str, list[Statement]] = {}
+        self._beginnings: dict[_Kind, list[Statement]] = {}
 
     @property
     def _place(self) -> tuple[str, str]:
@@ -111,24 +116,23 @@ class PostgresLedger(PostgresCopies):
             await self._io.run(self._open)
 
     def _open(self) -> None:
-        with translating(self._store.where), self._connected() as connection:
+        with translating(self._store.where), connected(self._config.url) as connection:
             state = schema.ready(connection)
             info = psycopg.types.TypeInfo.fetch(connection, sql.Identifier(state.vector_schema or "public", "vector"))
         if info is None:
             raise StorageError(f"{self._store.where}: pgvector is gone", hint="CREATE EXTENSION vector")
         options = Options(self._config.url, self._config.pool_size, 30.0, info.oid)
-        self._store.state = state
-        self._store.pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
-
-    def _connected(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self._config.url, autocommit=True, fallback_application_name="retain")
+        with self._store.guard:  # of those who open it at the same moment, the first
+            if self._store.pool is None:
+                self._store.state = state
+                self._store.pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
 
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
         """Bring the schema up to date as the role that connects, which then owns the tables."""
         return await self._io.run(lambda: self._migrate(grant))
 
     def _migrate(self, grant: Sequence[str]) -> dict[str, Any]:
-        with translating(self._store.where), self._connected() as connection:
+        with translating(self._store.where), connected(self._config.url) as connection:
             before = schema.migrate(connection)
             for role in grant:
                 schema.grant(connection, role)
@@ -155,7 +159,7 @@ class PostgresLedger(PostgresCopies):
 
     async def aside(self, work: Work[T]) -> T:
         """Run a unit that numbers nothing, and so need not wait for the tenant's turn."""
-        return await self._whole(self._writing(work, _ASIDE))
+        return await self._whole(self._writing(work, "aside"))
 
     async def note(self, work: Work[T]) -> T:
         """The same: what is noted numbers nothing."""
@@ -194,22 +198,22 @@ class PostgresLedger(PostgresCopies):
         raise AssertionError  # the last run returns or raises
 
     async def _read_once(self, lent: Lent, work: Work[T]) -> T:
-        await lent.wire.begin(self._beginning(_READ))
+        await lent.wire.begin(self._beginning("read"))
         value = await work(lent.tx)
         await lent.wire.commit()
         return value
 
     async def _peek_once(self, lent: Lent, work: Work[T]) -> T:
-        lent.peeking.statements = self._beginning(_PEEK)
+        lent.peeking.statements = self._beginning("peek")
         return await work(lent.peeked)
 
-    async def _writing(self, work: Work[T], begin: str = _WRITE) -> T:
+    async def _writing(self, work: Work[T], kind: _Kind = "write") -> T:
         with translating(self._store.where):
             for run in range(_TIMES):
                 lent = await self._lent()
                 try:
                     lent.tx.begin()
-                    await lent.wire.begin(self._beginning(begin))
+                    await lent.wire.begin(self._beginning(kind))
                     value = await work(lent.tx)
                     if await self._committed(lent):
                         self._call(lent.tx.called)
@@ -240,25 +244,23 @@ class PostgresLedger(PostgresCopies):
 
     async def _fate(self, sent: Sent) -> bool:
         """Whether a transaction whose COMMIT got no answer is in the database."""
-        for run in range(_FATES):
+        run, end, fate = 0, monotonic() + _FATE_SECONDS, Fate.OPEN
+        while fate is Fate.OPEN and monotonic() < end:
             await self._pause(run)
+            run += 1
             try:
                 lent = await self._lent()
             except psycopg.Error:
                 continue
             try:
-                lent.peeking.statements = self._beginning(_PEEK)
+                lent.peeking.statements = self._beginning("peek")
                 fate = await became(lent, sent)
-                if fate is not Fate.OPEN:
-                    break
             except psycopg.Error as error:
                 if not lent.wire.lost and not is_passing(error):
                     raise
             finally:
                 await self._back(lent)
-        else:
-            fate = Fate.UNKNOWN
-        if fate is Fate.UNKNOWN:
+        if fate in (Fate.OPEN, Fate.UNKNOWN):
             raise StorageBusy(
                 f"{self._store.where}: the connection was lost during a commit, and nobody can tell what became of it",
                 hint="read again before you repeat the call",
@@ -279,9 +281,9 @@ class PostgresLedger(PostgresCopies):
     async def _pause(self, run: int) -> None:
         await self._io.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**run, 2.0))  # noqa: S311 - jitter, not a secret
 
-    def _beginning(self, begin: str) -> list[Statement]:
+    def _beginning(self, kind: _Kind) -> list[Statement]:
         """What a transaction begins with. All of it ends with the transaction, so that connections may be shared."""
-        known = self._beginnings.get(begin)
+        known = self._beginnings.get(kind)
         if known is not None:
             return known
         state = self._store.state
@@ -289,22 +291,25 @@ class PostgresLedger(PostgresCopies):
         vectors = sql.Identifier(state.vector_schema or "public").as_string()
         settings = {
             "search_path": f"pg_catalog, retain, {vectors}, pg_temp",
-            "statement_timeout": str(round(self._config.statement_seconds * 1000)),
+            "statement_timeout": str(_milliseconds(self._config.statement_seconds)),
             "retain.tenant": self._config.tenant,
+            # What lets more through is said by the statement that needs it, never by a session.
+            "retain.queue": "",
+            "retain.key": "",
         }
         if state.acts_as:
             settings["role"] = state.acts_as
-        if begin in (_WRITE, _ASIDE) and (state.lazy or not self._config.durable):
+        if kind in ("write", "aside") and (state.lazy or not self._config.durable):
             settings["synchronous_commit"] = "on" if self._config.durable else "off"
-        if begin == _PEEK:
+        if kind == "peek":
             settings["transaction_read_only"] = "on"
-        made: list[Statement] = [*([(begin, ())] if begin else []), _set(settings)]
-        if begin == _WRITE:
+        made: list[Statement] = [*([(_BEGIN[kind], ())] if kind in _BEGIN else []), _set(settings)]
+        if kind == "write":
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
             made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {NUMBER}", ()))
-        elif begin == _ASIDE:
+        elif kind == "aside":
             made.append((f"SELECT {NUMBER}", ()))
-        self._beginnings[begin] = made
+        self._beginnings[kind] = made
         return made
 
     async def check(self) -> dict[str, Any]:
@@ -313,7 +318,7 @@ class PostgresLedger(PostgresCopies):
         return await self._io.run(self._check)
 
     def _check(self) -> dict[str, Any]:
-        with translating(self._store.where), self._connected() as connection:
+        with translating(self._store.where), connected(self._config.url) as connection:
             state = schema.look(connection)
             row = connection.execute(
                 "SELECT current_setting('server_version'), pg_database_size(current_database()), current_user, "
@@ -350,11 +355,20 @@ def _log_unread_error(task: asyncio.Task[Any]) -> None:
 
 def _where(url: str) -> str:
     """The place without anything secret."""
+    hint = "what is special in a name or a password is percent-encoded: %40 for @, %2F for /"
     try:
         told = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        raise StorageError(f"store.url cannot be read: {error}") from None
+        why = str(error).partition('"')[0].rstrip(" :")  # in quotes stands what may be secret
+        raise StorageError(f"store.url cannot be read: {why}", hint=hint) from None
+    if "@" in str(told.get("dbname", "")):  # behind a slash in a password all the rest of it counts as the database
+        raise StorageError("store.url cannot be read: the name of the database holds an @", hint=hint)
     return f"postgresql://{told.get('host', '')}/{told.get('dbname', '')}"
+
+
+def _milliseconds(seconds: float) -> int:
+    """As PostgreSQL takes them: 0 would be no limit, and there is a largest one."""
+    return max(1, round(min(seconds, 2_000_000) * 1000))
 
 
 def _set(settings: dict[str, str]) -> Statement:

@@ -18,12 +18,13 @@ import psycopg
 from psycopg import RawCursor, sql
 
 from retain.adapters.ledger import postgres_migrate as schema
-from retain.adapters.ledger.backup_archive import left_over, manifest_of, pack, remove, staged, unpack
+from retain.adapters.ledger.backup_archive import left_over, manifest_for, pack, remove, staged, unpack
+from retain.adapters.ledger.postgres_connect import options
 from retain.adapters.ledger.postgres_notify import tenant_key
 from retain.adapters.ledger.postgres_pools import Blocking
 from retain.adapters.ledger.postgres_types import register
 from retain.adapters.ledger.tables.bulk import FIRST
-from retain.errors import Corrupted, Forbidden, SchemaTooNew
+from retain.errors import Corrupted, Forbidden
 from retain.model.instant import Instant
 from retain.ports.backups import Progress
 
@@ -101,6 +102,7 @@ class Session:
         self.connection.execute(how.encode())
         self.run(sql.SQL("SET LOCAL search_path = {}").format(places))
         self.run(sql.SQL("SELECT set_config('retain.tenant', {}, true)").format(sql.Literal(self.tenant)))
+        self.connection.execute(b"SET LOCAL statement_timeout = 0")  # however large a table is
 
 
 def _plain(connection: Blocking) -> Any:
@@ -111,7 +113,7 @@ def _plain(connection: Blocking) -> Any:
 @contextmanager
 def session(url: str, tenant: str) -> Iterator[Session]:
     """Open one; what is left open in the end is rolled back."""
-    made = Blocking.connect(url, autocommit=True, cursor_factory=RawCursor, fallback_application_name="retain")
+    made = Blocking.connect(url, cursor_factory=RawCursor, **options(url))
     with closing(made):
         opened = Session(made, tenant)
         kind = psycopg.types.TypeInfo.fetch(made, sql.Identifier(opened.vectors, "vector"))
@@ -196,15 +198,7 @@ def _names(columns: Sequence[str]) -> sql.Composed:
 
 def unpacked(path: Path, folder: Path) -> dict[str, Any]:
     """Put the parts of a copy into a folder, each checked; gives the manifest."""
-    manifest = manifest_of(path)
-    if manifest.get("store") != STORE:
-        raise Corrupted(
-            f"{path} is a backup of another kind of store: {manifest.get('store')}",
-            hint="restore it there; `retain copy` moves a store into another kind",
-        )
-    known = manifest.get("schema")
-    if not isinstance(known, int) or known > schema.latest():
-        raise SchemaTooNew(f"{path} has schema {known}, this Retain knows {schema.latest()}", hint="upgrade Retain")
+    manifest = manifest_for(path, STORE, schema.latest())
     tables = manifest.get("tables")
     if not isinstance(tables, dict) or not isinstance(manifest.get("columns"), dict):
         raise Corrupted(f"{path} does not say which tables it holds", hint="use another backup")
@@ -225,7 +219,7 @@ def inspected(path: Path, folder: Path) -> dict[str, Any]:
 def stage(given: Session, path: Path, folder: Path) -> dict[str, Any]:
     """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest."""
     manifest = inspected(path, folder)
-    given.begin("BEGIN", ("pg_temp", "pg_catalog", "retain"))
+    given.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "retain"))
     try:
         for table in given.tables:
             _stage_table(given, table, manifest, folder)

@@ -20,6 +20,7 @@ from weakref import WeakSet
 import psycopg
 
 from retain.adapters.forks import ForkSafeLock
+from retain.adapters.ledger.postgres_connect import connected
 from retain.adapters.ledger.postgres_notify import APART, CHANNEL
 
 # Nothing is stored that would have to be on disk, and the lock is free the sooner.
@@ -74,7 +75,7 @@ class Caller:
     def _work(self) -> None:
         while self._goes_on():
             try:
-                with psycopg.connect(self._url, autocommit=True, fallback_application_name="retain-caller") as called:
+                with connected(self._url, "retain-caller") as called:
                     self._pass_on(called)
             except psycopg.Error as error:
                 _log.debug("workers could not be called: %s", type(error).__name__)

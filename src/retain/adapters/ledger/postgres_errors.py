@@ -34,7 +34,7 @@ _BY_STATE: Final[dict[str, tuple[type[RetainError], str]]] = {
     "42501": (StorageError, "the role lacks a privilege: `retain migrate --grant ROLE` as the owner gives it"),
     "53100": (StorageFull, ""),
     "53300": (StorageBusy, "raise max_connections of the server, or lower store.pool_size"),
-    "54000": (TooLarge, "shorten the ids: PostgreSQL indexes at most 2.7 kB of them together"),
+    "54000": (TooLarge, ""),
     "55P03": (StorageBusy, "another process has been writing for this tenant all the time"),
     "57014": (StorageBusy, "raise store.statement_seconds if this was no accident"),
     "XX001": (Corrupted, ""),
@@ -52,10 +52,13 @@ def translated(error: psycopg.Error, where: str) -> RetainError:
     said = error.diag.message_primary or str(error).strip().partition("\n")[0]
     if error.sqlstate in _BY_STATE:
         kind, hint = _BY_STATE[error.sqlstate]
+        if "index row" in said:
+            hint = "shorten the ids: PostgreSQL indexes at most 2.7 kB of them together"
         return kind(f"{where}: {said}", hint=hint or None)
     if isinstance(error, PoolTimeout):
         return StorageBusy(
-            f"{where}: no connection within {said.rpartition(' after ')[2]}", hint="is the server running?"
+            f"{where}: no connection within {said.rpartition(' after ')[2]}",
+            hint="is the server running, and does it take store.pool_size connections of every process?",
         )
     if isinstance(error, psycopg.OperationalError):
         return StorageBusy(f"{where} cannot be reached: {said}", hint="is the server running, and does the URL fit?")
@@ -71,3 +74,6 @@ def translating(where: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         raise translated(error, where) from error
+    except UnicodeEncodeError as error:
+        hint = "a number has 64 bits at most, and a text whole characters only"
+        raise InvalidInput(f"{where} cannot hold a value: {error}", hint=hint) from error

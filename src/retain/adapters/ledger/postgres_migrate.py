@@ -16,18 +16,18 @@ import psycopg
 from psycopg import sql
 
 from retain.adapters.ledger.migrate import Migration
+from retain.adapters.ledger.postgres_connect import setting_up
 from retain.errors import MigrationFailed, SchemaTooNew
 
 APP_ROLE: Final = "retain_app"
 OLDEST_SERVER: Final = 150000
-_LOCK: Final = 0x52544E31  # "RTN1"
 _VERSIONS: Final = """
 CREATE TABLE IF NOT EXISTS retain.schema_version (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())"""
 _VERSION: Final = "SELECT max(number) FROM retain.schema_version"
 _STATE: Final = """
-SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit') = 'off',
-       to_regclass('retain.schema_version') IS NOT NULL,
+SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+       current_setting('synchronous_commit') = 'off', to_regclass('retain.schema_version') IS NOT NULL,
        (SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'),
        r.rolsuper, r.rolbypassrls,
        coalesce((SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class c WHERE c.oid = to_regclass('retain.memories')),
@@ -35,12 +35,18 @@ SELECT current_setting('server_version_num')::int, current_setting('synchronous_
        (SELECT pg_has_role(a.oid, 'MEMBER') AND has_schema_privilege(a.oid, 'retain', 'USAGE') FROM pg_roles a
          WHERE a.rolname = %s AND to_regnamespace('retain') IS NOT NULL)
 FROM pg_roles r WHERE r.rolname = current_user"""
+_VECTOR: Final = """
+SELECT n.nspname, string_to_array(e.extversion, '.')::int[] >= ARRAY[0, 8]
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"""
 _GRANTS: Final = """
 GRANT USAGE ON SCHEMA retain, retain_views TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA retain TO {role};
 REVOKE INSERT, UPDATE, DELETE ON retain.schema_version FROM {role};
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA retain TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA retain_views TO {role}"""
+_GRANTED: Final = """
+SELECT has_schema_privilege(%(role)s, 'retain', 'USAGE') AND bool_and(has_table_privilege(%(role)s, oid, 'SELECT'))
+FROM pg_class WHERE relnamespace = 'retain'::regnamespace AND relkind = 'r'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class State:
     """What a look at the database tells."""
 
     server: int
+    encoding: str
     lazy: bool
     """Whether the server does not wait for the disk unless it is told to."""
 
@@ -86,9 +93,9 @@ def look(connection: psycopg.Connection[Any]) -> State:
     """What is there, and what the role that connected may do."""
     row = connection.execute(_STATE, (APP_ROLE,)).fetchone()
     assert row is not None, "every role can see itself"  # noqa: S101 - tells the type checker what is so
-    server, lazy, known, schema, superuser, bypasses, owner, may = row
+    server, encoding, lazy, known, schema, superuser, bypasses, owner, may = row
     version = _first(connection, _VERSION) or 0 if known else 0
-    return State(server, lazy, int(version), schema, superuser, bypasses, owner, bool(may))
+    return State(server, encoding, lazy, int(version), schema, superuser, bypasses, owner, bool(may))
 
 
 def ready(connection: psycopg.Connection[Any]) -> State:
@@ -102,33 +109,40 @@ def ready(connection: psycopg.Connection[Any]) -> State:
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
     """Apply what is missing; gives the version the database had before."""
-    _refuse(look(connection))
-    connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-    try:
-        before = look(connection).version  # another process may have been faster
-        for step in migrations():
-            if step.number > before:
-                _apply(connection, step)
-    finally:
-        connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
-    return before
+    state = look(connection)
+    _refuse(state)
+    for step in migrations():
+        if step.number > state.version:
+            _apply(connection, step)
+    return state.version
 
 
 def grant(connection: psycopg.Connection[Any], role: str) -> None:
     """Let a role run the product: read and write rows, own nothing."""
     connection.execute(_script(_GRANTS, role))
+    row = connection.execute(_GRANTED, {"role": role}).fetchone()
+    if row != (True,):  # whoever may not grant is only warned by the server
+        raise MigrationFailed(
+            f"nothing could be granted to {role}", hint="run `retain migrate` as the role that owns the tables"
+        )
 
 
 def _refuse(state: State) -> None:
     if state.server < OLDEST_SERVER:
         raise MigrationFailed("PostgreSQL 15 or newer is needed", hint="views that check who looks came with it")
+    if state.encoding != "UTF8":
+        raise MigrationFailed(
+            f"the database is encoded in {state.encoding}", hint="make one that holds every text: ENCODING 'UTF8'"
+        )
     if state.version > latest():
         raise SchemaTooNew(f"the database has schema {state.version}, this Retain knows {latest()}")
 
 
 def _apply(connection: psycopg.Connection[Any], step: Migration) -> None:
     try:
-        with connection.transaction():
+        with setting_up(connection):
+            if look(connection).version >= step.number:
+                return  # another process was faster
             schema = _prepared(connection)
             path = sql.SQL("SET LOCAL search_path = retain, pg_catalog, {}").format(sql.Identifier(schema))
             connection.execute(path)
@@ -160,10 +174,11 @@ def _prepared(connection: psycopg.Connection[Any]) -> str:
         raise MigrationFailed(
             "pgvector is not installed on this server", hint="install it: package pgvector"
         ) from error
-    query = (
-        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'vector'"
-    )
-    return str(_first(connection, query))
+    row = connection.execute(_VECTOR).fetchone()
+    assert row is not None, "it was just made"  # noqa: S101 - tells the type checker what is so
+    if not row[1]:
+        raise MigrationFailed("pgvector 0.8 or newer is needed", hint="ALTER EXTENSION vector UPDATE, as its owner")
+    return str(row[0])
 
 
 def _with_app_role(connection: psycopg.Connection[Any]) -> None:

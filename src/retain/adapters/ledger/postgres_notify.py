@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import psycopg
 
+from retain.adapters.ledger.postgres_connect import connected
 from retain.model.instant import Instant, moment
 from retain.ports.waking import Tenants
 
@@ -89,8 +90,7 @@ class Listener:
 
     def _connected(self) -> int:
         """Listen until the connection is lost; 0 means that it was good for something."""
-        options: dict[str, Any] = {"autocommit": True, "fallback_application_name": "retain-listener"}
-        with psycopg.connect(self._url, **options) as connection, selectors.DefaultSelector() as ready:
+        with connected(self._url, "retain-listener") as connection, selectors.DefaultSelector() as ready:
             connection.execute(f"LISTEN {CHANNEL}")
             ready.register(connection.fileno(), selectors.EVENT_READ)
             ready.register(self._woken, selectors.EVENT_READ)
@@ -105,7 +105,7 @@ class Listener:
 
     def _test(self) -> None:
         """Call from another connection: what a pooler does not pass on would be missed in silence."""
-        with psycopg.connect(self._url, autocommit=True) as other:
+        with connected(self._url, "retain-listener") as other:
             other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _TEST))
 
     def _seconds(self, until: float) -> float:

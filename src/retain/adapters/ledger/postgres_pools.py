@@ -16,6 +16,7 @@ from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from retain.adapters.forks import ForkSafeLock
+from retain.adapters.ledger.postgres_connect import options
 from retain.adapters.ledger.postgres_sql import AsyncWire, BlockingWire, PeekingSql, PostgresSql, Wire
 from retain.adapters.ledger.postgres_tx import PostgresTx
 from retain.adapters.ledger.postgres_types import register
@@ -68,9 +69,9 @@ class Options:
     wait_seconds: float
     vector_oid: int = 0
 
-    def kwargs(self) -> dict[str, Any]:
-        """What psycopg is told about every connection. Transactions begin and end where the code says so."""
-        return {"autocommit": True, "fallback_application_name": "retain"}
+    def kwargs(self, cursor: type[Any]) -> dict[str, Any]:
+        """What psycopg is told about every connection."""
+        return {**options(self.url), "cursor_factory": cursor}
 
 
 class Pool(Protocol):
@@ -81,7 +82,7 @@ class Pool(Protocol):
         ...
 
     async def give(self, lent: Lent) -> None:
-        """Take it back; one that is lost is replaced."""
+        """Take it back; one that is lost is replaced, and so are those nobody uses that were lost with it."""
         ...
 
     async def close(self) -> None:
@@ -101,7 +102,10 @@ class BlockingPool:
         return self._pool().getconn().lent
 
     async def give(self, lent: Lent) -> None:
-        self._pool().putconn(lent.connection)
+        pool, lost = self._pool(), lent.wire.lost
+        pool.putconn(lent.connection)
+        if lost:
+            pool.check()
 
     async def close(self) -> None:
         pool = self._pools.pop(os.getpid(), None)
@@ -118,7 +122,7 @@ class BlockingPool:
                 self._pools[os.getpid()] = made = ConnectionPool(
                     self._options.url,
                     connection_class=Blocking,
-                    kwargs={**self._options.kwargs(), "cursor_factory": RawCursor},
+                    kwargs=self._options.kwargs(RawCursor),
                     min_size=1,
                     max_size=self._options.size,
                     timeout=self._options.wait_seconds,
@@ -147,8 +151,11 @@ class AsyncPool:
         pool = self._pools.get(asyncio.get_running_loop())
         if pool is None:
             await lent.connection.close()
-        else:
-            await pool.putconn(lent.connection)
+            return
+        lost = lent.wire.lost
+        await pool.putconn(lent.connection)
+        if lost:
+            await pool.check()
 
     async def close(self) -> None:
         pool = self._pools.pop(asyncio.get_running_loop(), None)
@@ -162,7 +169,7 @@ class AsyncPool:
         self._pools[loop] = made = AsyncConnectionPool(
             self._options.url,
             connection_class=Awaited,
-            kwargs={**self._options.kwargs(), "cursor_factory": AsyncRawCursor},
+            kwargs=self._options.kwargs(AsyncRawCursor),
             min_size=1,
             max_size=self._options.size,
             timeout=self._options.wait_seconds,

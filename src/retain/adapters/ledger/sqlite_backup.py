@@ -13,12 +13,20 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from retain.adapters.ledger.backup_archive import left_over, pack, remove, staged, unfinished_beside, unpack
+from retain.adapters.ledger.backup_archive import (
+    left_over,
+    manifest_for,
+    pack,
+    remove,
+    staged,
+    unfinished_beside,
+    unpack,
+)
 from retain.adapters.ledger.migrate import latest, migrate, version_of
 from retain.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection, connect
 from retain.adapters.ledger.sqlite_traces import blocks, traces
 from retain.drive import drive
-from retain.errors import Corrupted, RetainError, SchemaTooNew, StorageBusy
+from retain.errors import Corrupted, RetainError, StorageBusy
 from retain.model.instant import Instant
 from retain.ports.backups import Copy, Look, Progress
 from retain.ports.erasure import KnownCopy
@@ -90,8 +98,8 @@ def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
 def opened(path: Path, beside: Path) -> Iterator[tuple[Connection, dict[str, Any]]]:
     """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too."""
     with staged(beside) as folder:
+        manifest_for(path, _STORE, latest())
         manifest = unpack(path, folder, frozenset({_DATABASE}))
-        _refuse_other(path, manifest)
         connection = connect(str(folder / _DATABASE), uri=False, writable=True, durable=False)
         try:
             _refuse_damaged(path, connection, manifest)
@@ -99,17 +107,6 @@ def opened(path: Path, beside: Path) -> Iterator[tuple[Connection, dict[str, Any
             yield connection, manifest
         finally:
             connection.close()
-
-
-def _refuse_other(path: Path, manifest: dict[str, Any]) -> None:
-    if manifest.get("store") != _STORE:
-        raise Corrupted(
-            f"{path} is a backup of another kind of store: {manifest.get('store')}",
-            hint="restore it there; `export` and `load` move memories between kinds of stores",
-        )
-    schema = manifest.get("schema")
-    if not isinstance(schema, int) or schema > latest():
-        raise SchemaTooNew(f"{path} has schema {schema}, this Retain knows {latest()}", hint="upgrade Retain")
 
 
 def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ class PgConfig(LocalConfig):
     in_process_rows: int = Field(default=20_000, ge=0)
     exact_rows: int = Field(default=2_000, ge=0)
     ef_search: int = Field(default=200, ge=1, le=1000)
-    max_scan_tuples: int = Field(default=20_000, ge=1)
+    max_scan_tuples: int = Field(default=20_000, ge=1, le=2**31 - 1)  # as far as pgvector counts
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import psycopg
 from psycopg import sql
 
+from retain.adapters.ledger.postgres_connect import connected
 from retain.adapters.ledger.postgres_vectors import Graph
 from retain.errors import StorageBusy, StorageError
 
@@ -47,10 +48,11 @@ def build(url: str, tenants: Iterable[str], how: Build, progress: Progress | Non
 
     Gives what there is now: signature, dimension, name, and whether it was built just now.
     """
-    with psycopg.connect(url, autocommit=True, fallback_application_name="retain") as connection:
+    with connected(url) as connection:
         # Not waited for: the build waits for everybody who looks at the tables, and so for whoever waits for it.
         if connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
             raise StorageBusy("an index is being built already", hint="wait until it is complete")
+        connection.execute("SET statement_timeout = 0")  # however many vectors there are
         return [_space(url, connection, *space, how, progress) for space in _spaces(connection, tenants)]
 
 
@@ -75,8 +77,13 @@ def _space(
         return {**told, "built": False}
     if row is not None:  # a build that broke off leaves an index that nobody uses and everybody fills
         connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier("retain", graph.name)))
-    with _watched(url, connection.info.backend_pid, progress):
-        connection.execute(_statement(connection, graph, signature, dim, how))
+    try:
+        with _watched(url, connection.info.backend_pid, progress):
+            connection.execute(_statement(connection, graph, signature, dim, how))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StorageError(
+            f"{graph.name}: {error.diag.message_primary}", hint="connect as the role that owns the tables"
+        ) from error
     return {**told, "built": True}
 
 
@@ -120,7 +127,7 @@ class _watched:  # noqa: N801 - reads as what it does
     def _watch(self) -> None:
         assert self._progress is not None  # noqa: S101 - otherwise nobody watches
         try:
-            with psycopg.connect(self._url, autocommit=True) as connection:
+            with connected(self._url) as connection:
                 while not self._over.wait(0.5):
                     row = connection.execute(_DONE, (self._pid,)).fetchone()
                     if row is not None and row[1]:

@@ -17,7 +17,9 @@ import psycopg
 from psycopg import sql
 from pydantic import BaseModel, ConfigDict, Field
 
+from retain.adapters.forks import ForkSafeLock
 from retain.adapters.io.aio import AsyncIo
+from retain.adapters.ledger.postgres_connect import connected, setting_up
 from retain.adapters.ledger.postgres_pools import AsyncPool, BlockingPool, Lent, Options, Pool
 from retain.adapters.ledger.postgres_sql import Statement, Wire, translated
 from retain.adapters.ledger.postgres_types import PgVector
@@ -33,6 +35,8 @@ _DIMENSION: Final = """
 SELECT a.atttypmod, c.reltuples::float8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'vector'
 WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind = 'r'"""
+_THERE: Final = """
+SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector'), to_regnamespace(%s) IS NOT NULL"""
 _TABLES: Final = """
 SELECT c.relname::text, a.atttypmod FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'vector'
@@ -64,6 +68,7 @@ class PgVectorStore:
     def __init__(self, config: PgVectorConfig, io: Io) -> None:
         self._config, self._io = config, io
         self._pool: Pool | None = None
+        self._guard = ForkSafeLock()
         self._path = ""
 
     async def create(self, collection: str, dimension: int) -> None:
@@ -254,12 +259,14 @@ class PgVectorStore:
         return [("BEGIN", ()), (f"SELECT {said}", tuple(settings.values()))]
 
     def _opened(self) -> Pool:
-        with psycopg.connect(self._config.url, autocommit=True) as connection:
+        with connected(self._config.url) as connection:
             schema = sql.Identifier(self._config.schema_name)
-            if connection.execute("SELECT to_regtype('vector')").fetchone() == (None,):
-                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            if connection.execute("SELECT to_regnamespace(%s)", (schema.as_string(),)).fetchone() == (None,):
-                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            extension, folder = connection.execute(_THERE, (schema.as_string(),)).fetchone() or (False, False)
+            if not (extension and folder):
+                with setting_up(connection):
+                    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                    if not folder:  # even to find it there takes the right to make one
+                        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             row = connection.execute(
                 "SELECT t.oid, n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
                 "JOIN pg_type t ON t.typnamespace = n.oid AND t.typname = 'vector' WHERE e.extname = 'vector'"
@@ -267,8 +274,10 @@ class PgVectorStore:
         oid, where = row or (0, "public")
         self._path = f"pg_catalog, {sql.Identifier(where).as_string()}, pg_temp"
         options = Options(self._config.url, self._config.pool_size, 30.0, oid)
-        self._pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
-        return self._pool
+        with self._guard:  # of those who open it at the same moment, the first
+            if self._pool is None:
+                self._pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
+            return self._pool
 
     def _failed(self, message: str, hint: str) -> VectorStoreError:
         return VectorStoreError(message, kind="vectors", name="pgvector", hint=hint)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from retain.errors import Conflict, InvalidInput, StorageError
+from retain.errors import Conflict, InvalidInput, NotFoundError, StorageError
 from retain.ports.bulk import BulkRow, BulkTable
 from retain.ports.ledger import Ledger, Tx
 
@@ -65,7 +65,7 @@ async def copy(
     state = Copying(progress)
     sides = [(Side(source.of(name), name), Side(target.of(name), name)) for name in names]
     # Everything is read twice at the source and once at the target: copied, then compared.
-    state.total = 2 * sum([await _count(old, table) for old, _ in sides for table in tables])
+    state.total = 2 * sum([await _rows(old, tables) for old, _ in sides])
     for old, new in sides:
         for table in tables:
             await _copy_table(state, old, new, table)
@@ -93,6 +93,15 @@ async def _tenants(source: Ledger, wanted: Sequence[str] | None) -> list[str]:
             "this role cannot see which tenants there are", hint="name them with --tenant, or connect as a superuser"
         )
     return found
+
+
+async def _rows(side: Side, tables: Sequence[BulkTable]) -> int:
+    rows = sum([await _count(side, table) for table in tables])
+    if not rows:
+        raise NotFoundError(
+            f"the source has nothing of tenant {side.tenant_id}", hint="is the name right, and may this role see it?"
+        )
+    return rows
 
 
 async def _count(side: Side, table: BulkTable) -> int:

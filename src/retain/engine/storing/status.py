@@ -18,6 +18,7 @@ from retain.engine.storing.holders import refuse_shared
 from retain.engine.storing.lifecycle import end
 from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
+from retain.engine.storing.sharing import checked_reason
 from retain.engine.storing.store import supersede, vectors_of
 from retain.errors import Conflict, NotFoundError
 from retain.model.event import EventType
@@ -86,14 +87,14 @@ async def approve(parts: Parts, memory_id: str, reason: str | None) -> dict[str,
 
 async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Delete a memory that is in quarantine; it does not come back by itself."""
-    wanted, now = checked_id(memory_id), parts.now()
+    wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or "rejected")
 
     async def work(tx: Tx) -> None:
         record = await _current(parts, tx, wanted)
         _check(record, (Status.QUARANTINED,), Status.DELETED)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)
-        await end(tx, record, links, now, reason or "rejected")
+        await end(tx, record, links, now, why)
 
     await parts.ledger.write(work)
     return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
@@ -102,7 +103,7 @@ async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, 
 async def _changed(
     parts: Parts, memory_id: str, status: Status, among: Sequence[str], event: EventType, reason: str | None
 ) -> dict[str, Any]:
-    wanted, now = checked_id(memory_id), parts.now()
+    wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or None)
 
     async def work(tx: Tx) -> dict[str, Any]:
         record = await _current(parts, tx, wanted)
@@ -111,7 +112,7 @@ async def _changed(
         _check(record, among, status)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
-        new = await set_status(tx, record, links, status, now, event=event, reason=reason)
+        new = await set_status(tx, record, links, status, now, event=event, reason=why)
         return {"id": wanted, "event": event.value, "status": str(status), "version": new.version}
 
     return await parts.ledger.write(work)
