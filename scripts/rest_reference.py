@@ -72,7 +72,7 @@ def routes_tables() -> str:
     """Every route that has a path of its own, by family."""
     families: dict[str, list[str]] = {}
     for route in routes(create_app(QUIET)):
-        if not route.path.startswith("/v1/verbs/"):
+        if not route.path_format.startswith("/v1/verbs/"):
             family = str(route.tags[0]) if route.tags else "health"
             families.setdefault(family, []).extend(_rows(route))
     known = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
@@ -82,7 +82,7 @@ def routes_tables() -> str:
 
 def verbs_table() -> str:
     """Every method that can be called by its name, and those that cannot."""
-    paths = {route.path: route for route in routes(create_app(QUIET))}
+    paths = {route.path_format: route for route in routes(create_app(QUIET))}
     rows = list[str]()
     for name in sorted(VERBS):
         route = paths.get(f"/v1/verbs/{name}")
@@ -100,7 +100,7 @@ def routes(app: FastAPI) -> Iterator[APIRoute]:
 
 def _rows(route: APIRoute) -> Iterator[str]:
     for method in sorted(route.methods or ()):
-        yield f"| `{method} {route.path}` | {_need(route)} | {_sentence(route.description)} |\n"
+        yield f"| `{method} {route.path_format}` | {_need(route)} | {_sentence(route.description)} |\n"
 
 
 def _need(route: APIRoute) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import UUID
+
 from tests.faces.harness import Face
 
 
@@ -18,6 +21,22 @@ async def test_an_id_in_capitals_names_the_same_memory(face: Face) -> None:
     assert [line["event"] for line in await face.history(shouted)][:2] == ["ADD", "UPDATE"]
     assert (await face.delete_many([shouted]))["results"][0]["event"] == "DELETE"
     assert await face.get(memory_id) is None
+    assert (await face.restore(shouted))["id"] == memory_id
+    assert (await face.restore(shouted, 1))["id"] == memory_id
+    assert (await face.get(memory_id))["memory"] == "I live in Oslo"
+    report = await face.erase(memory_id=shouted)
+    assert (report["subject"], report["complete"]) == ({"memory_id": memory_id}, True)
+    assert await face.get(memory_id) is None
+    assert await face.history(memory_id) == []
+
+
+async def test_an_id_may_be_a_uuid(face: Face) -> None:
+    memory_id: Any = UUID(await face.remember("I live in Oslo"))
+
+    assert (await face.get(memory_id))["memory"] == "I live in Oslo"
+    assert (await face.update(memory_id, "I live in Bergen"))["version"] == 2
+    assert (await face.delete_many([memory_id]))["results"] == [{"id": str(memory_id), "event": "DELETE"}]
+    assert [line["event"] for line in await face.history(memory_id)] == ["ADD", "UPDATE", "DELETE"]
 
 
 async def test_an_id_that_somebody_brought_in_capitals_is_found_as_it_is(face: Face) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import shlex
+import socket
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -147,6 +149,40 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
         assert "User lives in Oslo." in client.stdout
         with Client(url, key) as other:
             assert other.search("Oslo", user_id="alice")["results"]
+
+
+@pytest.mark.parametrize(
+    ("server", "address"),
+    [
+        ({"host": "0.0.0.0"}, "http://127.0.0.1:8420"),  # noqa: S104 - what a container listens on
+        ({"host": "::"}, "http://[::1]:8420"),
+        ({"host": "10.1.2.3", "port": 80}, "http://10.1.2.3:80"),
+    ],
+)
+def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], address: str) -> None:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        _greet(Settings.of({"store": {"url": "postgresql://me:secret@db/retain"}, "server": server}), "rt_1_2")
+    assert printed.getvalue().startswith(f"Retain listens on {address} and keeps everything in postgresql://db/retain")
+    assert f"curl {address}/v1/memories" in printed.getvalue()
+    assert f"Client('{address}'" in printed.getvalue()
+
+
+def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_case(tmp_path: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        command = [sys.executable, "-m", "retain.cli", "--db", f"{tmp_path}/m.db", "serve"]
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, check=False)  # noqa: S603
+    assert ended.returncode == 3
+    assert "listens" not in ended.stdout
+    key = ended.stdout.partition("shown this once: ")[2].strip()
+    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as service:  # noqa: S603
+        assert service.stdout is not None
+        url = re.search(r"listens on (\S+)", service.stdout.readline())
+        assert url is not None
+        with Client(url[1], key) as client:
+            assert client.keys()[0]["name"] == "first"
+        service.terminate()
 
 
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:

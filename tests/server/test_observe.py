@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 import structlog
+from starlette.testclient import TestClient
 
 from retain import Memory
-from retain.server.observe import clean, configure, log, speak_softly
+from retain.errors import StorageBusy
+from retain.server.app import create_app
+from retain.server.observe import _FORWARDED, clean, configure, log, speak_softly
 from tests.server.upstream import Upstream, served
 from tests.server.world import World
 
@@ -17,13 +20,12 @@ Lines = Callable[[], list[dict[str, Any]]]
 CANARY = "sk-proj-canary0Q7f3kLm9ZxW2vB5nT8"
 CARD = "4111 1111 1111 1111"
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
-_LOGGERS = ("retain", "uvicorn", "uvicorn.error")
 
 
 @pytest.fixture
 def lines(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Iterator[Lines]:
     """The log as it is written, line by line; the loggers are put back afterwards."""
-    before = {one.name: (list(one.handlers), one.level, one.propagate) for one in map(_logger, _LOGGERS)}
+    before = {one.name: (list(one.handlers), one.level, one.propagate) for one in map(_logger, _FORWARDED)}
     configure("json", getattr(request, "param", logging.INFO))
     yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     structlog.reset_defaults()
@@ -159,7 +161,8 @@ def test_secrets_reach_neither_log_nor_errors_nor_description_nor_figures(lines:
         world.client.get("/metrics"),
     ]
     log.error("broken", exc_info=ValueError(f"bad {CANARY} {token}"), where={"deep": [f"{token} {CARD}"]})
-    logging.getLogger("uvicorn.error").error("lost %s", CANARY)
+    for name in ("uvicorn.error", "psycopg.pool", "mcp.server", "asyncio"):
+        logging.getLogger(name).error("lost %s", CANARY)
     told = json.dumps(lines()) + "".join(answer.text for answer in answers)
     assert [answer.status_code for answer in answers] == [200, 400, 400, 401, 401, 400, 200, 200]
     assert not [secret for secret in (CANARY, CARD, token) if secret in told]
@@ -174,6 +177,40 @@ def test_a_crash_is_told_by_its_kind_and_place_and_not_by_its_message(lines: Lin
     assert line["error"] == "KeyError"
     assert "test_observe.py" in line["trace"][0]
     assert "Oslo" not in json.dumps(line)
+
+
+def _broken() -> Any:
+    app = create_app({**CONFIG, "server": {"origins": ["https://app.example.com"]}})
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise ValueError("Anna lives in Oslo")
+
+    @app.get("/busy")
+    async def busy() -> None:
+        raise StorageBusy("postgresql://db.internal/retain: no connection")
+
+    return app
+
+
+def test_what_nobody_foresaw_has_its_id_its_headers_and_its_line(lines: Lines) -> None:
+    headers = {"X-Request-ID": "abc", "Origin": "https://app.example.com"}
+    with World.over(_broken()) as world:
+        answer = TestClient(world.app, raise_server_exceptions=False).get("/broken", headers=headers)
+    assert (answer.status_code, answer.json()["code"], answer.json()["request_id"]) == (500, "internal", "abc")
+    assert (answer.headers["x-request-id"], answer.headers["x-content-type-options"]) == ("abc", "nosniff")
+    assert answer.headers["access-control-allow-origin"] == "https://app.example.com"
+    (line,) = named(lines(), "request.crashed")
+    assert (line["request_id"], line["kind"]) == ("abc", "ValueError")
+
+
+def test_where_the_store_is_says_the_log_and_not_the_answer(lines: Lines) -> None:
+    with World.over(_broken()) as world:
+        answer = world.client.get("/busy")
+    assert (answer.status_code, answer.json()["code"], answer.json()["retryable"]) == (503, "storage_busy", True)
+    assert "internal" not in answer.text
+    (line,) = named(lines(), "request.failed")
+    assert "no connection" in line["reason"]
 
 
 def test_cleaning_keeps_what_is_no_secret() -> None:

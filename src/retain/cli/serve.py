@@ -32,13 +32,17 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
         from retain.server.app import create_app
         from retain.server.observe import configure
         from retain.server.stored import with_stored
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'retain[server]'") from error
     settings = _placed(given.settings(), host, port)
     token = _first_key(settings)
     configure(settings.server.log)
-    _greet(settings, token)
-    serving.serve(create_app(with_stored(settings)), settings.server)
+    try:
+        app = create_app(with_stored(settings))
+        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token))
+    except (Exception, SystemExit):
+        _show(token)  # it is good for the next start
+        raise
     return OK
 
 
@@ -60,15 +64,14 @@ def _first_key(settings: Settings) -> str | None:
 
 def _greet(settings: Settings, token: str | None) -> None:
     """Where it listens, and three lines to paste."""
-    from retain.config import store_path
+    from retain.config import store_place
 
-    address = f"http://{settings.server.host}:{settings.server.port}"
-    say(f"Retain listens on {address} and keeps everything in {store_path(settings) or 'memory'}")
+    address = f"http://{_reachable(settings.server.host)}:{settings.server.port}"
+    say(f"Retain listens on {address} and keeps everything in {store_place(settings)}")
     say(f"What it can do is described at {address}/openapi.json")
     if token is None:
         note("there is a key already; `retain keys create` makes another")
-    else:
-        say(f"API key, shown this once: {token}")
+    _show(token)
     key = token or "$RETAIN_KEY"
     say("")
     say(
@@ -79,9 +82,33 @@ def _greet(settings: Settings, token: str | None) -> None:
         f'python -c "from retain import Client; '
         f"print(Client('{address}', '{key}').search('Where does she live?', user_id='alice'))\""
     )
-    say("""python -c "from retain import Memory; print(Memory().search('Where does she live?', user_id='alice'))" """)
+    memory = f"Memory({_named(settings)})"
+    say(f"""python -c "from retain import Memory; print({memory}.search('Where does she live?', user_id='alice'))" """)
     say("")
     sys.stdout.flush()
+
+
+def _named(settings: Settings) -> str:
+    """What the library is told to reach the same file; nothing where that is the one it takes anyway."""
+    from retain.config import DEFAULT_PATH, store_path
+
+    path = store_path(settings)
+    if path is None or path == DEFAULT_PATH.expanduser():
+        return ""
+    return f"{{'store': {{'url': 'sqlite:///{path.absolute()}'}}}}"
+
+
+def _show(token: str | None) -> None:
+    if token is not None:
+        say(f"API key, shown this once: {token}")
+        sys.stdout.flush()
+
+
+def _reachable(host: str) -> str:
+    """A host as an address has it; where it listens everywhere, the one that every machine has."""
+    anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
+    name = anywhere.get(host, host)
+    return f"[{name}]" if ":" in name else name
 
 
 @click.command()
@@ -91,7 +118,7 @@ def mcp(given: Given, *, for_user: str) -> int:
     """Offer the memory to an assistant, as tools over standard input and output (MCP)."""
     try:
         from retain.server.mcp.stdio import serve_stdio
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtra(
             "this needs the extras 'mcp' and 'server'", hint="pip install 'retain[mcp,server]'"
         ) from error

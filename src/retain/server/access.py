@@ -7,11 +7,14 @@ import hashlib
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from starlette.responses import Response
 
 from retain.async_memory import AsyncMemory
 from retain.core.access.jwt import looks_like_one
@@ -19,7 +22,6 @@ from retain.engine.access import accounts_tokens, keys
 from retain.engine.access.accounts_tokens import Recognised
 from retain.errors import Forbidden, Unauthenticated
 from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
-from retain.model.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from retain.engine.parts import Parts
@@ -71,7 +73,8 @@ class Doorkeeper:
         token = token_of(request)
         if not token:
             if self._open and is_local(request):
-                return self._caller(ApiKey(DEFAULT_TENANT, "loopback", "", "", verbs=ALL_VERBS))
+                tenant = self._memory._engine.parts.tenant_id  # noqa: SLF001 - whose service it is
+                return self._caller(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
             raise Unauthenticated("no key was sent")
         return self._caller(await self._recognised(token))
 
@@ -101,8 +104,9 @@ class Doorkeeper:
         return await engine.ask(keys.authenticate, token)
 
     def _holds(self, known: ApiKey | Recognised) -> bool:
-        """Whether a token has not expired meanwhile."""
-        return isinstance(known, ApiKey) or self._memory._engine.parts.now() < known.until  # noqa: SLF001 - its clock
+        """Whether a key or a token has not expired meanwhile."""
+        until = known.expires_at if isinstance(known, ApiKey) else known.until
+        return until is None or self._memory._engine.parts.now() < until  # noqa: SLF001 - its clock
 
     def knows(self, token: str) -> bool:
         """Whether a key was recognised before, at whatever time; it may have ended since."""
@@ -173,6 +177,27 @@ def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
         return caller
 
     return checked
+
+
+class Keyed(APIRoute):
+    """A route that knows who asks before it reads what is sent: who has no key costs no more than that."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Admit the caller first, where the route is not for everybody."""
+        handle = super().get_route_handler()
+        if not asks_who(self.dependant):
+            return handle
+
+        async def admit_first(request: Request) -> Response:
+            await admitted(request)
+            return await handle(request)
+
+        return admit_first
+
+
+def asks_who(dependant: Dependant) -> bool:
+    """Whether a route is for those only who show who they are."""
+    return dependant.call is admitted or any(map(asks_who, dependant.dependencies))
 
 
 Reader = Annotated[Caller, Depends(_with(Verb.READ))]

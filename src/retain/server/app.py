@@ -23,7 +23,7 @@ from retain.server.journal import Journal
 from retain.server.limits import Failures, Rate
 from retain.server.mcp.http import McpMount
 from retain.server.metrics import OBSERVED
-from retain.server.middleware import Envelope, Wall, sharing
+from retain.server.middleware import Envelope, Net, Wall, sharing
 from retain.server.observe import Watcher, speak_softly
 from retain.server.routes import include_all
 from retain.server.state import State
@@ -45,7 +45,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        await ours.check()
+        await ours._engine.open()  # noqa: SLF001 - a service looks after its memory; ``check`` would read all of it
+        await state.ask_store()
         state.ready = True
         warming = state.tasks.start(ours._engine.run(warm))  # noqa: SLF001 - a service looks after its memory
         yield
@@ -75,6 +76,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     include_all(app)
     description.install(app)
     server = settings.server
+    app.add_middleware(Net)
     if server.origins:
         app.add_middleware(CORSMiddleware, **sharing(server.origins))
     sizes = {"body_bytes": server.body_bytes, "model_bytes": settings.gateway.body_bytes}

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from retain.server.access import asks_who
 from retain.server.schemas.base import WRONG, Problem
 
 _JSON: Final = "application/json"
 _SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _ANY: Final = "default"
 _NEVER: Final = "422"  # what a request has wrong is a 400 here, in the same form as every other problem
+_KEYS: Final = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or the access token of who has logged in"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same in a header of its own"},
+}
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 
 
@@ -35,6 +42,7 @@ class Description:
             app = self._app
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             self._made = _completed(made)
+            _keyed(made, [route for route in app.routes if isinstance(route, APIRoute)])
         return self._made
 
     async def answer(self, _: Request) -> Response:
@@ -62,6 +70,16 @@ def _completed(made: dict[str, Any]) -> dict[str, Any]:
         for operation in operations.values():
             operation["responses"] = _answers(operation["responses"])
     return made
+
+
+def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
+    """With how a key is shown: to every route but those that are for everybody."""
+    made["components"]["securitySchemes"] = _KEYS
+    made["security"] = [{name: []} for name in _KEYS]
+    for route in routes:
+        if route.include_in_schema and not asks_who(route.dependant):
+            for method in route.methods or ():
+                made["paths"][route.path_format][method.lower()]["security"] = []
 
 
 def _answers(given: dict[str, Any]) -> dict[str, Any]:

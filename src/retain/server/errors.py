@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from retain import errors
 from retain.server.observe import log, unsecret
@@ -37,6 +38,8 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
 
 # What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
 _UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
+_STORE: Final = "the store cannot do this now"  # where it is does not concern everybody who has a key
+_TYPE_HINT: Final = "send it with Content-Type: application/json"
 
 
 def status_of(error: Exception) -> HTTPStatus:
@@ -81,7 +84,7 @@ def told(request: Request, error: errors.RetainError) -> JSONResponse:
     return problem(
         request,
         status_of(error),
-        error.message,
+        _STORE if isinstance(error, errors.StorageError) else error.message,
         code=error.code,
         hint=error.hint,
         retryable=error.retryable,
@@ -96,26 +99,34 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
     for kind in _UNHOLDABLE:
         app.add_exception_handler(kind, _unholdable)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_exception_handler(Exception, unforeseen)
 
 
 async def failed(request: Request, error: Exception) -> JSONResponse:
     """The answer for one of our own errors, after it was logged."""
     if not isinstance(error, errors.RetainError):
-        return await _unforeseen(request, error)
+        return await unforeseen(request, error)
     if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        log.warning("request.failed", code=error.code, kind=type(error).__name__)
+        reason = {"reason": error.message} if isinstance(error, errors.StorageError) else {}  # others may quote
+        log.warning("request.failed", code=error.code, kind=type(error).__name__, **reason)
     return told(request, error)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     if any(one["type"] == "json_invalid" for one in found):
-        return problem(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json")
+        return _unreadable(request)
     # Where and what, never the value: it may be a secret.
     details = [{"field": unsecret(".".join(map(str, one["loc"]))), "message": unsecret(one["msg"])} for one in found]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
-    return problem(request, HTTPStatus.BAD_REQUEST, said or "invalid request", code="invalid_input", details=details)
+    hint = _TYPE_HINT if any(tuple(one["loc"]) == ("body",) for one in found) and not _is_json(request) else ""
+    message = said or "invalid request"
+    return problem(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 async def _unholdable(request: Request, error: Exception) -> JSONResponse:
@@ -126,13 +137,30 @@ async def _unholdable(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
+    if status == HTTPStatus.BAD_REQUEST:  # nothing but a body that is no text, or not to be unravelled, ends here so
+        return _unreadable(request)
     code = HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
-    headers = getattr(error, "headers", None)
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
     return problem(request, status, HTTPStatus(status).phrase, code=code, headers=headers)
 
 
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    log.error("request.crashed", kind=type(error).__name__, exc_info=error)
+def _unreadable(request: Request) -> JSONResponse:
+    hint = "JSON in UTF-8, not compressed, not nested too deeply"
+    return problem(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json", hint=hint)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method for which there is a route at this path; the framework knows those of the first one only."""
+    here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
+
+
+async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+    """The answer for what is ours to mend."""
+    request_id = getattr(request.state, "request_id", "")
+    log.error("request.crashed", kind=type(error).__name__, exc_info=error, request_id=request_id)
     return problem(
         request,
         HTTPStatus.INTERNAL_SERVER_ERROR,

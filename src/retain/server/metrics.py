@@ -73,4 +73,9 @@ def exposed(figures: Mapping[str, Any], *, process: bool) -> bytes:
     if figures["llm_tokens_today"] is not None:
         spent = Gauge("retain_llm_tokens_today", "Tokens of the day's budget that are spent.", registry=registry)
         spent.set(figures["llm_tokens_today"])
+    if process:
+        lost = Counter(
+            "retain_receipts_lost", "Receipts that the store did not take and that were given up.", registry=registry
+        )
+        lost.inc(figures["receipts_lost"])
     return generate_latest(registry) + (generate_latest(REGISTRY) if process else b"")

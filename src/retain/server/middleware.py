@@ -5,6 +5,7 @@ Written against ASGI itself, so that streams pass through untouched and a reques
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Sequence
@@ -15,16 +16,22 @@ from urllib.parse import urlsplit
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from retain.server.errors import problem
+from retain.server.errors import problem, unforeseen
 
 _MODELS: Final = re.compile(
     r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/[^/]+/run"
 )
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_PATIENCE: Final = 60.0
+"""So many seconds the next piece of a body may take."""
+
+_SLOW: Final = "too_slow"
 _SAFE: Final = {
+    "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -62,6 +69,31 @@ class Envelope:
             await self._app(scope, receive, answered)
 
 
+class Net:
+    """Answers for what nobody foresaw, within the others: it has its id, its headers and its line in the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; what breaks in an answer that has begun can only break it off."""
+        begun = False
+
+        async def answered(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answered)
+        except _Refused:
+            raise
+        except Exception as error:
+            if begun or scope["type"] != "http":
+                raise
+            await (await unforeseen(Request(scope), error))(scope, receive, send)
+
+
 class Wall:
     """Refuses names we do not answer to (rebinding), pages that may not ask (forgery), and bodies too large.
 
@@ -83,43 +115,54 @@ class Wall:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, size = Headers(scope=scope), self._size(scope)
-        refused = self._refused(headers, size)
+        size = self._size(scope)
+        refused = self._refused(Headers(scope=scope), size)
+        if refused is None:
+            refused = await self._passed(scope, _Counted(receive, size), send)
         if refused is not None:
-            status, message, code, hint = refused
-            await problem(Request(scope), status, message, code=code, hint=hint)(scope, receive, send)
-            return
-        counted = _Counted(receive, size.most)
+            await self._told(scope, refused)(scope, receive, send)
+
+    async def _passed(self, scope: Scope, counted: _Counted, send: Send) -> _Refused | None:
+        """What was found to be wrong with a body as it came in, while there is still time to answer so."""
         begun = False
 
         async def answered(message: Message) -> None:
             nonlocal begun
-            if counted.over and not begun:  # whatever the route makes of it, this is what was wrong
-                raise _TooLong
+            if counted.wrong is not None and not begun:  # whatever the route makes of it, this is what was wrong
+                raise counted.wrong
             begun = True
             await send(message)
 
         try:
             await self._app(scope, counted, answered)
-        except _TooLong:
-            if not begun:
-                answer = problem(Request(scope), 413, "the request is too large", code="too_large", hint=size.hint)
-                await answer(scope, receive, send)
+        except _Refused as refused:
+            return None if begun else refused
+        return None
+
+    def _told(self, scope: Scope, refused: _Refused) -> Response:
+        """The answer; a page that may ask may also read it."""
+        origin = Headers(scope=scope).get("origin", "").rstrip("/").lower()
+        headers = {"access-control-allow-origin": origin, "vary": "Origin"} if origin in self._origins else {}
+        if refused.code == _SLOW:
+            headers["connection"] = "close"  # what still comes would be read as the next request
+        return problem(
+            Request(scope), refused.status, refused.message, code=refused.code, hint=refused.hint, headers=headers
+        )
 
     def _size(self, scope: Scope) -> _Size:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         return self._models if _MODELS.fullmatch(path) else self._ours
 
-    def _refused(self, headers: Headers, size: _Size) -> tuple[int, str, str, str] | None:
+    def _refused(self, headers: Headers, size: _Size) -> _Refused | None:
         host = _name(headers.get("host", ""))
         if host is None or (not self._any_host and host not in self._hosts):
-            return 400, "this service does not answer to that name", "unknown_host", "add it to server.hosts"
+            return _Refused(400, "this service does not answer to that name", "unknown_host", "add it to server.hosts")
         origin = headers.get("origin", "").rstrip("/").lower()
         if origin and origin not in self._origins and not _same(origin, headers.get("host", "")):
-            return 403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins"
+            return _Refused(403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins")
         length = headers.get("content-length", "")
         if length and not _is_within(length, size.most):
-            return 413, "the request is too large", "too_large", size.hint
+            return size.exceeded()
         return None
 
 
@@ -130,9 +173,9 @@ class _Size:
     most: int
     setting: str
 
-    @property
-    def hint(self) -> str:
-        return f"at most {self.most:,} bytes; {self.setting} changes that"
+    def exceeded(self) -> _Refused:
+        hint = f"at most {self.most:,} bytes; {self.setting} changes that"
+        return _Refused(413, "the request is too large", "too_large", hint)
 
 
 def sharing(origins: Sequence[str]) -> dict[str, Any]:
@@ -156,24 +199,41 @@ def sharing(origins: Sequence[str]) -> dict[str, Any]:
     }
 
 
-class _TooLong(Exception):
-    """A body without a declared length went past the limit."""
+@dataclass(eq=False)
+class _Refused(Exception):
+    """A request that goes no further, and what is answered."""
+
+    status: int
+    message: str
+    code: str
+    hint: str = ""
 
 
 class _Counted:
-    """The body as it comes in, up to a limit."""
+    """The body as it comes in, up to a limit, and without long pauses."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left = receive, most
-        self.over = False
+    def __init__(self, receive: Receive, size: _Size) -> None:
+        self._receive, self._size, self._left = receive, size, size.most
+        self._is_whole = False
+        self.wrong: _Refused | None = None
 
     async def __call__(self) -> Message:
-        message: dict[str, Any] = dict(await self._receive())
+        message: dict[str, Any] = dict(await (self._receive() if self._is_whole else self._next()))
+        self._is_whole = not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            self.over = True
-            raise _TooLong
+            self.wrong = self._size.exceeded()
+            raise self.wrong
         return message
+
+    async def _next(self) -> Message:
+        """The next piece; who only waits for the caller to leave, after the last, may wait for long."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._receive()
+        except TimeoutError:
+            self.wrong = _Refused(408, "the rest of the request did not come", _SLOW)
+            raise self.wrong from None
 
 
 def _name(host: str) -> str | None:

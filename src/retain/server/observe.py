@@ -27,7 +27,7 @@ _OUR_KEYS: Final = re.compile(r"\b(?:rt_[0-9a-f]{4,}_[A-Za-z0-9_-]+|rr_[A-Za-z0-
 _MASKED: Final = "[redacted:api_key]"
 _FORMAL: Final = frozenset({"timestamp", "level", "trace"})
 _LOGGER: Final = logging.getLogger("retain.server")
-_FORWARDED: Final = ("retain", "uvicorn", "uvicorn.error")
+_FORWARDED: Final = ("retain", "uvicorn", "uvicorn.error", "asyncio", "mcp", "psycopg")
 _FAILED: Final = 500
 _UNMATCHED: Final = "unmatched"
 
@@ -189,7 +189,8 @@ class Watcher:
 
 def route_of(scope: Scope) -> str:
     """The route of a request as it is declared; what is asked for besides is one thing, however it is spelled."""
-    path = getattr(scope.get("route"), "path", None)
+    route = scope.get("route")
+    path = getattr(route, "path_format", getattr(route, "path", None))
     if isinstance(path, str):
         return path
     return "/mcp" if scope["path"] == "/mcp" else _UNMATCHED

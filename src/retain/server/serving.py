@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import Final
 
 import uvicorn
@@ -15,7 +16,17 @@ _NOT_STARTED: Final = 3
 
 
 class Service(uvicorn.Server):
-    """Says that it ends before it waits for what is under way: a stream would go on for an hour."""
+    """Says on which port it listens, once it does, and that it ends before it waits: a stream would go on for hours."""
+
+    def __init__(self, config: uvicorn.Config, listening: Callable[[int], None] | None = None) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open the application, listen, and say so."""
+        await super().startup(sockets)
+        if self.started and self._listening is not None:
+            self._listening(self.servers[0].sockets[0].getsockname()[1])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let streams end, requests finish, and the application close."""
@@ -25,8 +36,8 @@ class Service(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(app: FastAPI, settings: ServerSettings) -> None:
-    """Serve until a signal comes; what was begun may take a few seconds more."""
+def serve(app: FastAPI, settings: ServerSettings, listening: Callable[[int], None] | None = None) -> None:
+    """Serve until a signal comes; what was begun may take a few seconds more. ``listening`` is told the port."""
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -36,7 +47,7 @@ def serve(app: FastAPI, settings: ServerSettings) -> None:
         server_header=False,
         timeout_graceful_shutdown=_PATIENCE,
     )
-    server = Service(config)
+    server = Service(config, listening)
     try:
         server.run()
     except KeyboardInterrupt:

@@ -58,6 +58,11 @@ class State:
         parts = self.memory._engine.parts  # noqa: SLF001 - the store itself is not a verb of the face
         await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
 
+    @property
+    def receipts_lost(self) -> int:
+        """How many receipts this process could not store and gave up."""
+        return self.memory._engine.parts.late.lost  # noqa: SLF001 - receipts behind an answer are not a verb of the face
+
     async def spent_today(self, tenant_id: str) -> int | None:
         """What a tenant has spent of its tokens today; None where there is no budget."""
         return await self.governor.spent(tenant_id) if self.settings.server.llm_tokens_per_day else None

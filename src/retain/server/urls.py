@@ -34,7 +34,19 @@ _METADATA: Final = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "168.
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 # Not for everybody either, and not every version of Python knows.
 _CLOSED: Final = tuple(
-    map(ipaddress.ip_network, ("192.0.0.0/24", "100.64.0.0/10", "198.18.0.0/15", "64:ff9b:1::/48", "5f00::/16"))
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",
+            "100.64.0.0/10",
+            "198.18.0.0/15",
+            "64:ff9b:1::/48",
+            "5f00::/16",
+            "fec0::/10",
+            "::ffff:0:0:0/96",
+            "3fff::/20",
+        ),
+    )
 )
 _HINT: Final = "server.private_urls in the configuration file names hosts inside your network"
 

@@ -36,6 +36,8 @@ async def create_key(
     key_id = secrets.token_hex(_ID_BYTES)
     token = _token(key_id)
     until = None if expires_at is None else parse_when(expires_at, "expires_at")
+    if until is not None and until <= parts.now():
+        raise InvalidInput("expires_at lies in the past", hint="leave it out for a key that does not expire")
     key = ApiKey(parts.tenant_id, key_id, _hashed(token), parts.now(), _named(name), _cleaned(subjects))
     key = replace(key, verbs=_checked(verbs), expires_at=until)
     await parts.ledger.write(lambda tx: tx.api_keys.put(key))
@@ -148,8 +150,8 @@ def _named(name: str) -> str:
     if not isinstance(name, str):
         raise InvalidInput(f"a key's name must be text, not {type(name).__name__}")
     text = name.strip()
-    if len(text) > _NAME_CHARS:
-        raise InvalidInput(f"a key's name has at most {_NAME_CHARS} characters")
+    if len(text) > _NAME_CHARS or not text.isprintable():
+        raise InvalidInput(f"a key's name has at most {_NAME_CHARS} characters, all of which can be printed")
     return text
 
 

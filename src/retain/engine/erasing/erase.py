@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from retain.engine.erasing.erase_rows import Removed, remove
@@ -18,6 +18,7 @@ from retain.engine.erasing.erasure_report import FORMAT, VERSION, digest, named,
 from retain.engine.erasing.traces import Pieces, pieces_of
 from retain.engine.parts import Parts
 from retain.engine.requests import Progress
+from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
 from retain.errors import RetainError, ScopeError
 from retain.model.ids import new_id
@@ -54,7 +55,7 @@ async def erase(
     parts: Parts, given: Mapping[str, Any], memory_id: str | None, progress: Progress | None
 ) -> dict[str, Any]:
     """Erase a scope, or one memory; gives the sealed report."""
-    subject = _subject(parts, given, memory_id)
+    subject = await _as_stored(parts, _subject(parts, given, memory_id))
     now, number, fresh = parts.now(), new_id(), secrets.token_bytes(KEY_BYTES)
 
     async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
@@ -75,6 +76,14 @@ def _subject(parts: Parts, given: Mapping[str, Any], memory_id: str | None) -> S
     if scope.is_open and memory_id is None:
         raise ScopeError(NO_SCOPE, hint="or name one memory by its id")
     return Subject(scope, "" if memory_id is None else checked_id(memory_id))
+
+
+async def _as_stored(parts: Parts, subject: Subject) -> Subject:
+    """With the id as the store writes it: one that is only spelled otherwise would be called gone, and be there."""
+    if not subject.memory_id:
+        return subject
+    found = await parts.ledger.read(lambda tx: under_id(tx.memories.last, parts.tenant_id, subject.memory_id))
+    return subject if found is None else replace(subject, memory_id=found.id)
 
 
 def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> Erased:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from retain.engine.parts import Parts
+from retain.engine.storing.named import under_id
 from retain.engine.storing.revise import checked_id
 from retain.engine.storing.snapshot import state_of
 from retain.engine.undoing.putback import Act, links_again, put_back, status_at_the_end
@@ -34,14 +35,14 @@ async def restore(parts: Parts, memory_id: str, version: int | None) -> dict[str
 async def _chosen(parts: Parts, tx: Tx, memory_id: str, version: int | None) -> tuple[Record, Record]:
     """The version that is wanted, and the last one there is."""
     tenant = parts.tenant_id
-    last = await tx.memories.last(tenant, memory_id)
+    last = await under_id(tx.memories.last, tenant, memory_id)
     if last is None or not last.text:
         raise NotFoundError(f"no memory {memory_id}", hint="what was erased cannot be restored")
     if last.valid_to is None and last.status == Status.QUARANTINED:
         raise Conflict(f"{memory_id} is in quarantine", hint="approve or reject it")
     if version in (None, last.version) and last.valid_to is None and last.status == Status.ACTIVE:
         raise Conflict(f"{memory_id} is there", hint="name an earlier version that should hold again")
-    row = last if version is None else await tx.memories.version(tenant, memory_id, version)
+    row = last if version is None else await tx.memories.version(tenant, last.id, version)
     if row is None or not row.text:
         raise NotFoundError(f"{memory_id} has no version {version}")
     return row, last
@@ -53,4 +54,4 @@ async def _restored(tx: Tx, *, parts: Parts, memory_id: str, version: int | None
     links = await links_again(act, row, last)
     was = last.status if last.valid_to is None else await status_at_the_end(tx, last)
     status = Status.QUARANTINED if was == Status.QUARANTINED else Status.ACTIVE  # nobody has approved it yet
-    return await put_back(act, memory_id, {**state_of(row, links), "status": str(status)})
+    return await put_back(act, last.id, {**state_of(row, links), "status": str(status)})

@@ -9,9 +9,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from retain.errors import RetainError
+from retain.errors import MissingExtra, RetainError
 from retain.server.access import Caller
-from retain.server.errors import told
+from retain.server.errors import problem, told
 
 
 class McpMount:
@@ -26,25 +26,27 @@ class McpMount:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; who has no key gets no further."""
         request = Request(scope, receive)
+        if scope["method"] != "POST":  # nothing is ever sent unasked: a stream to listen to would only stay open
+            refused = problem(request, 405, "Method Not Allowed", code="method_not_allowed", headers={"Allow": "POST"})
+            await refused(scope, receive, send)
+            return
         try:
             await self._admit(request)
+            manager = await self._managing()
         except RetainError as error:
             await told(request, error)(scope, receive, send)
             return
-        if self._ready is None:
-            self._ready = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._run(self._ready))
-        manager = await asyncio.shield(self._ready)
         await manager.handle_request(scope, receive, send)
 
-    async def _run(self, ready: asyncio.Future[Any]) -> None:
+    async def _managing(self) -> Any:
+        if self._ready is None:
+            manager = _manager(self._admit, self._prefix)
+            self._ready = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._run(manager, self._ready))
+        return await asyncio.shield(self._ready)
+
+    async def _run(self, manager: Any, ready: asyncio.Future[Any]) -> None:
         """The sessions live in a task of their own: what is begun in one must end in it."""
-        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-
-        from retain.server.mcp.server import keyed_server
-
-        server = keyed_server(self._admit, self._prefix)
-        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             ready.set_result(manager)
             await self._stop.wait()
@@ -54,3 +56,14 @@ class McpMount:
         self._stop.set()
         if self._task is not None:
             await self._task
+
+
+def _manager(admit: Callable[[Request], Awaitable[Caller]], prefix: str) -> Any:
+    """What speaks the protocol; ``MissingExtra`` where it is not installed."""
+    try:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from retain.server.mcp.server import keyed_server
+    except ModuleNotFoundError as error:
+        raise MissingExtra("/mcp needs the extra 'mcp'", hint="pip install 'retain[mcp,server]'") from error
+    return StreamableHTTPSessionManager(keyed_server(admit, prefix), json_response=True, stateless=True)

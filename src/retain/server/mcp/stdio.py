@@ -8,12 +8,13 @@ from mcp.server.stdio import stdio_server
 
 from retain.async_memory import AsyncMemory
 from retain.config import Settings
+from retain.model.ids import clean_id
 from retain.server.mcp.server import local_server
 
 
 def serve_stdio(settings: Settings, user_id: str) -> None:
     """Answer until the other side closes."""
-    asyncio.run(_serve(settings, user_id))
+    asyncio.run(_serve(settings, clean_id(user_id, "--for-user")))
 
 
 async def _serve(settings: Settings, user_id: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from retain.async_memory import AsyncMemory
@@ -11,6 +11,7 @@ from retain.core.text.tokens import estimate_tokens
 from retain.engine.learning.remember import AddRequest
 from retain.errors import InvalidInput, RetainError
 from retain.model.access import Verb
+from retain.server.observe import log
 
 Json: TypeAlias = dict[str, Any]
 
@@ -109,7 +110,8 @@ async def _add(asked: Asked) -> Json:
 def _told(answer: Json) -> str:
     """What became of it, in words a model understands."""
     if answer["results"]:
-        return f"{len(answer['results'])} changes"
+        changed = sum(one["event"] != "NONE" for one in answer["results"])
+        return f"{changed} change{'s' * (changed > 1)}" if changed else "it was known already"
     if answer.get("left_out"):
         return "nothing was stored: the user has deleted or changed it, or it asks to forget what is not known"
     return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "nothing was stored"))
@@ -193,33 +195,43 @@ def tools(prefix: str = "") -> dict[str, ToolSpec]:
 async def used(spec: ToolSpec, asked: Asked) -> Json:
     """What a tool answers: ``success`` with ``data``, or an ``error`` that a model can act on."""
     try:
-        _checked(spec, asked.arguments)
-        return {"success": True, "data": await spec.run(asked)}
+        given = _checked(spec, asked.arguments)
+        return {"success": True, "data": await spec.run(replace(asked, arguments=given))}
     except RetainError as error:
         return {"success": False, "error": error.as_dict()}
+    except Exception as error:  # noqa: BLE001 - what would log it in our place tells what was said
+        log.error("tool.crashed", tool=spec.name, kind=type(error).__name__, exc_info=error)
+        return {"success": False, "error": RetainError("something went wrong in here").as_dict()}
 
 
-def _checked(spec: ToolSpec, given: Mapping[str, Any]) -> None:
-    """What a model sends is checked here too: clients do not all look at the schema."""
+def _checked(spec: ToolSpec, given: Mapping[str, Any]) -> Json:
+    """What a model sends, without what it left empty; it is checked here too, not all clients look at the schema."""
     unknown = sorted(set(given) - set(spec.properties))
     missing = [name for name in spec.required if given.get(name) in (None, "")]
     if unknown or missing:
         what = f"unknown argument {unknown[0]}" if unknown else f"{missing[0]} is missing"
         raise InvalidInput(f"invalid arguments: {what}", hint=f"it takes {', '.join(spec.properties)}")
-    for name, value in given.items():
+    values = {name: _whole(value) for name, value in given.items() if value is not None}
+    for name, value in values.items():
         _check_value(name, value, spec.properties[name])
+    return values
+
+
+def _whole(value: Any) -> Any:
+    """3.0 is 3 in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {"string": (str,), "integer": (int,), "object": (dict,)}
 
 
 def _check_value(name: str, value: Any, schema: Mapping[str, Any]) -> None:
-    if value is None:
-        return
     if not isinstance(value, _TYPES[schema["type"]]) or isinstance(value, bool):
         raise InvalidInput(f"invalid arguments: {name} must be of type {schema['type']}")
     if "enum" in schema and value not in schema["enum"]:
         raise InvalidInput(f"invalid arguments: {name} cannot be {value!r}", hint=", ".join(schema["enum"]))
+    if isinstance(value, str) and len(value) > schema.get("maxLength", len(value)):
+        raise InvalidInput(f"invalid arguments: {name} is longer than {schema['maxLength']:,} characters")
     low, high = schema.get("minimum"), schema.get("maximum")
     if isinstance(value, int) and ((low is not None and value < low) or (high is not None and value > high)):
         raise InvalidInput(f"invalid arguments: {name} must be between {low} and {high}")

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from pydantic import SecretStr
 
-from retain.server.access import Admin
+from retain.server.access import Admin, Keyed
 from retain.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
 from retain.server.schemas.base import PROBLEMS, Given
 
-router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 
 AccountId = Annotated[str, Path(max_length=256, description="the id of an account, or its login")]
 

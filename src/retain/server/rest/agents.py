@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 
 from retain.errors import NotFoundError
 from retain.model.ids import new_id
-from retain.server.access import Admin, Reader, Writer
+from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import setting
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
 
-router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS)
+router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
 
 
 @router.get("", response_model=Agents)
@@ -34,7 +34,7 @@ async def create(caller: Writer, wanted: NewAgent) -> Any:
     return await caller.memory.save_agent(given.pop("id") or new_id(), **given)
 
 
-@router.get("/{agent_id}", response_model=Agent)
+@router.get("/{agent_id:path}", response_model=Agent)
 async def get(caller: Reader, agent_id: str) -> Any:
     """One agent."""
     found = await caller.memory.agent(agent_id)
@@ -43,7 +43,7 @@ async def get(caller: Reader, agent_id: str) -> Any:
     return found
 
 
-@router.put("/{agent_id}", response_model=Agent)
+@router.put("/{agent_id:path}", response_model=Agent)
 async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
     """Change an agent, or make one; settings that are given take the place of all that were."""
     given = changes.model_dump()
@@ -51,7 +51,7 @@ async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
     return await caller.memory.save_agent(agent_id, **given)
 
 
-@router.delete("/{agent_id}", response_model=AgentDeleted)
+@router.delete("/{agent_id:path}", response_model=AgentDeleted)
 async def delete(caller: Admin, agent_id: str) -> Any:
     """Remove an agent with its memories, vectors, signals and settings."""
     return await caller.memory.delete_agent(agent_id)

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from retain.async_memory import AsyncMemory
 from retain.errors import RetainError
 from retain.registry import names
-from retain.server.access import Admin, Reader
+from retain.server.access import Admin, Keyed, Reader
 from retain.server.observe import log
 from retain.server.rest.api_memory import owner_of
 from retain.server.schemas.api import (
@@ -29,7 +29,7 @@ from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 from retain.server.stored import LOCAL_EMBEDDERS
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS)
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 
 _HIDDEN: Final = frozenset({"hash", "callable"})
 _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {

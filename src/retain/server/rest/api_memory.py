@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from retain.errors import Conflict, InvalidInput, NotFoundError
-from retain.server.access import Caller, Reader, Writer
+from retain.server.access import Caller, Keyed, Reader, Writer
 from retain.server.errors import problem
 from retain.server.reach import reaching
 from retain.server.schemas.api import (
@@ -26,7 +26,7 @@ from retain.server.schemas.api import (
 )
 from retain.server.schemas.base import PROBLEMS
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS)
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 _ABSENT: dict[int | str, dict[str, Any]] = {
     404: {"model": NotThere, "description": "there is no such entry", "content": {"application/problem+json": {}}}
 }

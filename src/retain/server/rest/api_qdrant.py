@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from retain.core.settings.backends import QDRANT_KEY, qdrant_url
 from retain.errors import RetainError
 from retain.registry import BUILT_IN
-from retain.server.access import Admin, Caller
+from retain.server.access import Admin, Caller, Keyed
 from retain.server.rest.api_engine import models
 from retain.server.rest.api_settings import Guarded, checked, connections, runs_it
 from retain.server.schemas.api import entry
@@ -27,7 +27,7 @@ from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 from retain.server.urls import fetched
 
-router = APIRouter(prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS)
+router = APIRouter(prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
 
 _NAMES: Final = {
     "enabled": "qdrantEnabled",

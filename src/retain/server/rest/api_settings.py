@@ -12,14 +12,14 @@ from pydantic.alias_generators import to_camel
 from retain.core.settings.backends import CHOICES, addresses, checked_backends
 from retain.engine import backends
 from retain.errors import Forbidden, InvalidInput
-from retain.server.access import Admin, Caller
+from retain.server.access import Admin, Caller, Keyed
 from retain.server.schemas.api_settings import MemorySettings, MemorySettingsChange
 from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 from retain.server.stored import over
 from retain.server.urls import Guard
 
-router = APIRouter(prefix="/api/settings", tags=["api settings"], responses=PROBLEMS)
+router = APIRouter(prefix="/api/settings", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
 
 _OWN: Final = {
     "enabled": "memoryEnabled",

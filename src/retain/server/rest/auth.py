@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Body, Depends, Request
 
 from retain.engine.access.accounts import shown
-from retain.server.access import Caller, admitted
+from retain.server.access import Caller, Keyed, admitted
 from retain.server.accounts import reception_of
 from retain.server.schemas.accounts import (
     LoggedOut,
@@ -21,26 +21,24 @@ from retain.server.schemas.accounts import (
 )
 from retain.server.schemas.base import PROBLEMS
 
-router = APIRouter(prefix="/v1/auth", tags=["auth"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/auth", tags=["auth"], responses=PROBLEMS, route_class=Keyed)
 
 Anybody = Annotated[Caller, Depends(admitted)]
 
 
 @router.post("/login", response_model=Tokens)
-async def login(request: Request, response: Response, given: LoginGiven) -> Any:
+async def login(request: Request, given: LoginGiven) -> Any:
     """Log in: a token to ask with, which is valid for minutes, and one to get the next with, which is for days.
 
     Whether the login or the password is wrong is not told. Who is wrong too often has to wait.
     """
-    response.headers["Cache-Control"] = "no-store"
     password = given.password.get_secret_value()
     return await reception_of(request).login(request, given.tenant_id, given.login, password)
 
 
 @router.post("/refresh", response_model=Tokens)
-async def refresh(request: Request, response: Response, given: RefreshGiven) -> Any:
+async def refresh(request: Request, given: RefreshGiven) -> Any:
     """Exchange a refresh token for another pair; one that comes back after that ends the session."""
-    response.headers["Cache-Control"] = "no-store"
     return await reception_of(request).refresh(request, given.refresh_token.get_secret_value())
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from retain.errors import InvalidInput
-from retain.server.access import Admin, Reader, Writer
+from retain.errors import InvalidInput, ScopeError
+from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.companion import (
@@ -25,7 +25,7 @@ from retain.server.schemas.console import Tidying
 from retain.server.schemas.memories import Confirmed
 from retain.server.scoping import NamedScope, ScopeId
 
-router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS)
+router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]
@@ -119,5 +119,8 @@ async def clear(caller: Admin, confirmed: Confirmed) -> dict[str, str]:
 
 
 def _user(caller: Reader, user_id: str | None) -> str:
-    """Whom an identity is about: who is named, or whom the key stands for; the verb complains about nobody."""
-    return user_id or caller.subjects.user_id
+    """Whom an identity is about: who is named, or whom the key stands for."""
+    named = user_id or caller.subjects.user_id
+    if not named:
+        raise ScopeError("an identity belongs to a user", hint="give user_id")
+    return named

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
-from retain.server.access import Admin, Reader, Writer
+from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import needs_operator, reaching
 from retain.server.schemas.base import PROBLEMS, Json
 from retain.server.schemas.console import (
@@ -48,7 +48,7 @@ _REPORT: Final = {
     "sha256": "0" * 64,
     "hmac": "0" * 64,
 }
-router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]

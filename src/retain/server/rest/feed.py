@@ -11,14 +11,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from retain.errors import AccessError, InvalidInput
-from retain.server.access import Caller, Reader
+from retain.errors import AccessError, InvalidInput, RetainError
+from retain.server.access import Caller, Keyed, Reader
 from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Events
 from retain.server.scoping import Named, NamedScope
 
-router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 
 After = Annotated[int, Query(ge=0, lt=2**53)]
 EVERY: Final = 0.5
@@ -54,7 +54,7 @@ async def stream(
     """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
     cursor = after if last_event_id is None else _cursor(last_event_id)
     first = await caller.memory.events(cursor, limit=_PAGE, **reaching(caller, named.as_dict()))
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    headers = {"x-accel-buffering": "no"}
     lines = _lines(request, caller, named, first)
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
@@ -84,7 +84,11 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
             yield ": still here\n\n"
         if not page["results"]:
             await asyncio.sleep(EVERY)
-        page = await caller.memory.events(page["cursor"], limit=_PAGE, **named.as_dict())
+        try:
+            page = await caller.memory.events(page["cursor"], limit=_PAGE, **named.as_dict())
+        except RetainError as error:  # whoever listens comes back, and goes on where it stopped
+            yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'
+            return
 
 
 async def _may_listen(request: Request, caller: Caller) -> bool:

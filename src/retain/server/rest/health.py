@@ -30,12 +30,14 @@ class Ready(Answer):
     reason: str | None = None
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", response_model=Alive)
 async def healthz() -> Alive:
     """Whether the process answers at all."""
     return Alive()
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Ready, responses={503: {"model": Ready, "description": "not ready"}})
 async def readyz(request: Request, response: Response) -> Ready:
     """Whether the store is open and answers. It is asked, and nothing is written."""

@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from retain.server.access import Reader
+from retain.server.access import Keyed, Reader
 from retain.server.schemas.accounts import Suggestion, UseCase
 from retain.server.schemas.base import PROBLEMS
 
-router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
 
 @router.post("", response_model=Suggestion)

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request
 
 from retain.errors import ConfigError, InvalidInput
-from retain.server.access import Admin, Reader
+from retain.server.access import Admin, Keyed, Reader
 from retain.server.reach import needs_operator, reaching
 from retain.server.running import Job, Progress, Work, works_of
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Erasure, JobLog, JobState, JobStates, Tidying
 from retain.server.scoping import NamedScope
 
-router = APIRouter(tags=["jobs"], responses=PROBLEMS)
+router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
 
 _FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
 UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query
 
 from retain.errors import InvalidInput, NotFoundError
-from retain.server.access import Admin, Reader, Writer
+from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.memories import (
@@ -32,7 +32,7 @@ from retain.server.schemas.memories import (
 )
 from retain.server.scoping import NamedScope
 
-router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
 Limit = Annotated[int, Query(ge=1)]
@@ -178,7 +178,7 @@ async def entities(caller: Reader, named: NamedScope, limit: Limit = 100, offset
     return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
 
 
-@router.get("/entities/{name}/relations", response_model=Listed)
+@router.get("/entities/{name:path}/relations", response_model=Listed)
 async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
     """How somebody or something is related to others."""
     found = await caller.memory.relations(**named.as_dict(), limit=10_000)

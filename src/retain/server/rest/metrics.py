@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
 from retain.server import metrics
-from retain.server.access import Admin
+from retain.server.access import Admin, Keyed
 from retain.server.schemas.base import PROBLEMS
 from retain.server.state import State
 
-router = APIRouter(tags=["health"], responses=PROBLEMS)
+router = APIRouter(tags=["health"], responses=PROBLEMS, route_class=Keyed)
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "figures in the text format of Prometheus", "content": {"text/plain": {}}}
 }
@@ -32,6 +32,7 @@ async def scrape(request: Request, caller: Admin) -> PlainTextResponse:
         "counts": await caller.memory.stats(),
         "lag": status["vector_store"]["pending"],
         "llm_tokens_today": await state.spent_today(caller.key.tenant_id),
+        "receipts_lost": state.receipts_lost,
     }
     whole = caller.key.tenant_id == state.settings.tenant
     return PlainTextResponse(metrics.exposed(figures, process=whole), media_type=metrics.CONTENT_TYPE)

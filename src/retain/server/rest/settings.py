@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from retain.model.access import Verb
-from retain.server.access import Caller, Reader, Writer
+from retain.server.access import Caller, Keyed, Reader, Writer
 from retain.server.reach import reaching, setting
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Pause, Paused, Resumed, SettingsSet, SettingsUnset, Settled, SetTo
 from retain.server.scoping import NamedScope, ScopeId
 
-router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
 Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
 

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from retain.errors import InvalidInput
-from retain.server.access import Admin, Reader
+from retain.server.access import Admin, Keyed, Reader
 from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Loaded
 from retain.server.scoping import NamedScope
 
-router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
 
 MEDIA: Final = "application/x-ndjson"
 _HEAD: Final = '{"type": "header", "format": "retain-export", "version": 1}\n'
@@ -30,7 +30,7 @@ async def export(caller: Reader, named: NamedScope) -> StreamingResponse:
     """Every version, link and event of a scope; of everybody for administrators."""
     lines = caller.memory.export(**reaching(caller, named.as_dict()))
     first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so
-    headers = {"content-disposition": 'attachment; filename="retain-export.jsonl"', "cache-control": "no-store"}
+    headers = {"content-disposition": 'attachment; filename="retain-export.jsonl"'}
     return StreamingResponse(_written(first, lines), media_type=MEDIA, headers=headers)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter
 
 from retain.model.access import Verb
-from retain.server.access import Reader, Writer
+from retain.server.access import Keyed, Reader, Writer
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.vectors import (
     Counted,
@@ -21,7 +21,7 @@ from retain.server.schemas.vectors import (
     VectorUnlinked,
 )
 
-router = APIRouter(tags=["vectors"], responses=PROBLEMS)
+router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=Keyed)
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 

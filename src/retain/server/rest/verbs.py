@@ -19,12 +19,12 @@ from retain.async_memory import AsyncMemory
 from retain.model.access import Verb
 from retain.model.context import ContextPack
 from retain.remote.verbs import VERBS, Call
-from retain.server.access import Admin, Caller, Reader, Writer, admitted
+from retain.server.access import Admin, Caller, Keyed, Reader, Writer, admitted
 from retain.server.reach import needs_operator, reaching, setting
 from retain.server.rest.verb_forms import answer_of, form_of, parameters
 from retain.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as
 
-router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS, route_class=Keyed)
 
 NDJSON: Final = "application/x-ndjson"
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
