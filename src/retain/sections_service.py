@@ -34,7 +34,7 @@ class AccountSettings(Section):
 class ServerSettings(Section):
     """``retain serve``.
 
-    ``open_loopback`` answers callers on this machine without a key, as an administrator of the default tenant.
+    ``open_loopback`` answers callers on this machine without a key, as an administrator of ``tenant``.
     ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
     may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
     large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or
@@ -65,7 +65,8 @@ class UpstreamSettings(Section):
 
     ``models`` are beginnings of model names ('' is any); the longest that fits decides, and several upstreams that fit
     equally well are asked one after the other. ``strip`` takes the beginning off the name. ``dialect`` says how the
-    service wants its key. ``timeout`` is how long a piece of an answer may take, ``connect_timeout`` reaching it.
+    service wants its key. ``timeout`` is how long a piece of an answer may take (the default is that of the official
+    clients: a model may think for minutes), ``connect_timeout`` reaching it.
     """
 
     name: str = Field(min_length=1, max_length=100)
@@ -74,7 +75,7 @@ class UpstreamSettings(Section):
     models: tuple[str, ...] = ("",)
     strip: bool = False
     dialect: Literal["openai", "anthropic"] = "openai"
-    timeout: float = Field(default=120.0, gt=0)
+    timeout: float = Field(default=600.0, gt=0)
     connect_timeout: float = Field(default=5.0, gt=0)
     retries: int = Field(default=1, ge=0, le=5)
     system_role: Literal["yes", "no", "first_only"] | None = None

@@ -5,12 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.patience import LONG
 from tests.server.world import World
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service does not wait for others for more than a few seconds; a busy machine may take them for anything."""
+    monkeypatch.setattr("retain.server.gateway.models._SECONDS", LONG)
+    monkeypatch.setattr("retain.server.rest.health._PATIENCE", LONG)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import openai
 
 from retain import Memory
 from retain.server.app import create_app
-from tests.patience import until
+from tests.patience import LONG, until
 from tests.server.upstream import Upstream, served
 
 __all__ = ["Gate", "ask", "gated", "said", "until"]
@@ -75,7 +75,8 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
     behind = Upstream()
     place.mkdir(exist_ok=True)
     with served(behind.app) as address:
-        one = {"name": "up", "base_url": f"{address}/v1", "api_key": "sk-upstream", "retries": 1, **(upstream or {})}
+        one = {"name": "up", "base_url": f"{address}/v1", "api_key": "sk-upstream", "retries": 1}
+        one |= {"connect_timeout": LONG, **(upstream or {})}
         config: dict[str, Any] = {
             "store": {"url": f"sqlite:///{place}/g.db"},
             "embedder": {"provider": "hash"},

@@ -62,4 +62,4 @@ def post(gate: Gate, body: bytes | dict[str, Any], path: str = CHAT, **headers: 
     """Ask as alice, without a client that has its own ideas."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = {"Authorization": f"Bearer {gate.key(user_id='alice')}", "Content-Type": "application/json", **headers}
-    return httpx2.post(gate.url + path, content=content, headers=sent, timeout=60)
+    return httpx2.post(gate.url + path, content=content, headers=sent, timeout=120)

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from starlette.testclient import TestClient
 
+from retain import AsyncMemory
 from retain.model.access import ApiKey, Subjects
+from retain.server.app import create_app
+from retain.testing.clock import FakeClock
+from tests.server.conftest import CONFIG
 from tests.server.world import World
 
 SAID = {"messages": "I live in Oslo", "user_id": "alice"}
@@ -117,14 +123,29 @@ def test_keys_are_listed_without_their_secrets(world: World) -> None:
     assert [one["user_id"] for one in listed.json()["results"]] == [None, "alice"]
 
 
-def test_a_key_that_has_expired_is_refused(world: World) -> None:
-    made = world.client.post("/v1/keys", json={"expires_at": "2020-01-01"}).json()
-    assert world.anonymous(Authorization=f"Bearer {made['key']}").get("/v1/memories?user_id=a").status_code == 401
+def test_a_key_that_has_expired_is_refused() -> None:
+    clock = FakeClock()
+    with World.over(create_app(CONFIG, memory=AsyncMemory(CONFIG, clock=clock))) as world:
+        until = (clock.now() + timedelta(hours=1)).isoformat()
+        made = world.client.post("/v1/keys", json={"expires_at": until})
+        assert made.headers["cache-control"] == "no-store"
+        client = world.anonymous(Authorization=f"Bearer {made.json()['key']}")
+        assert client.get("/v1/me").status_code == 200
+        clock.advance(hours=1)  # it was recognised a moment ago, which does not help
+        assert client.get("/v1/me").status_code == 401
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"verbs": ["fly"]}, {"verbs": []}, {"user_id": "a", "may_assert_user": True}, {"name": "x" * 201}, {"foo": 1}],
+    [
+        {"verbs": ["fly"]},
+        {"verbs": []},
+        {"user_id": "a", "may_assert_user": True},
+        {"name": "x" * 201},
+        {"name": "a\0b"},
+        {"expires_at": "2020-01-01"},
+        {"foo": 1},
+    ],
 )
 def test_a_key_that_makes_no_sense_is_not_made(world: World, wrong: dict[str, object]) -> None:
     assert world.client.post("/v1/keys", json=wrong).status_code == 400
@@ -139,3 +160,11 @@ def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(wo
     assert door._caller(replace(key, subjects=Subjects(user_id="bob"))).memory is not first
     engine.parts = replace(engine.parts)
     assert door._caller(key).memory is not first
+
+
+def test_without_a_key_whoever_runs_the_service_reaches_its_tenant_from_this_machine() -> None:
+    with World.of({**CONFIG, "tenant": "acme", "server": {"open_loopback": True}}) as world:
+        here = TestClient(world.app, client=("127.0.0.1", 50_000))
+        assert here.get("/v1/me").json()["tenant_id"] == "acme"
+        assert here.get("/v1/me", headers={"Authorization": "Bearer nonsense"}).status_code == 401
+        assert TestClient(world.app, client=("10.0.0.7", 50_000)).get("/v1/me").status_code == 401

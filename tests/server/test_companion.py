@@ -146,3 +146,9 @@ def test_all_layers_are_cleared_by_an_administrator_who_types_the_tenants_name(w
     assert transcript(world)
     assert world.client.post("/memory/clear", json={"confirm": world.tenant}).json() == {"status": "cleared"}
     assert set(world.client.get("/v1/console/dashboard").json()["counts"].values()) == {0}
+
+
+def test_whose_identity_is_asked_for_when_nobody_is_named(world: World) -> None:
+    answer = world.client.get("/memory/identity")
+    assert (answer.status_code, answer.json()["hint"]) == (400, "give user_id")
+    assert world.as_key(user_id="alice").get("/memory/identity").json()["user_id"] == "alice"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 
@@ -90,6 +91,37 @@ def test_a_key_of_one_user_is_that_user_and_nobody_else() -> None:
     assert user(bound, ("header:x-who",), {"x-who": "alice"}) == "alice"
     with pytest.raises(Forbidden):
         user(bound, ("header:x-who",), {"x-who": "bob"})
+
+
+@pytest.mark.req("X-1")
+def test_two_people_in_one_request_are_nobody(tmp_path: Path) -> None:
+    with gated(tmp_path) as gate:
+        gate.memory.add("I live in Oslo", user_id="alice")
+        for names in (("alice", "bob"), ("bob", "alice")):
+            assert asked(gate, gate.key(may_assert_user=True), *names) == 200
+            assert "Oslo" not in gate.sent
+            assert asked(gate, gate.key(user_id="alice"), *names) == 403
+        assert asked(gate, gate.key(may_assert_user=True), "alice", "alice") == 200
+        assert "Oslo" in gate.sent
+
+
+def asked(gate: Gate, key: str, *names: str) -> int:
+    headers = [("authorization", f"Bearer {key}"), *(("x-retain-user", name) for name in names)]
+    body = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}
+    return httpx2.post(f"{gate.url}/v1/chat/completions", json=body, headers=headers, timeout=60).status_code
+
+
+@pytest.mark.req("X-1")
+def test_nobody_is_called_everybody(tmp_path: Path) -> None:
+    """What stands under that name is shown to all; a chat must not write there, whoever gave themselves that name."""
+    with gated(tmp_path) as gate:
+        client = gate.openai(may_assert_user=True)
+        ask(client, "I live in Oslo", extra_headers={"X-Retain-User": "*"})
+        ask(client, "I live in Oslo", user="*")
+        until(lambda: gate.tasks == 0)
+        assert not any(one.get("memory") for one in gate.memory.export())
+        ask(client, "Where do I live?", user="bob")
+        assert "Oslo" not in gate.sent
 
 
 @pytest.mark.req("O-4")

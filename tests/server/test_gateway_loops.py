@@ -102,3 +102,69 @@ def test_an_answer_to_a_chore_is_not_kept_in_a_loop_either(gate: Gate) -> None:
     gate.openai(user_id="alice").chat.completions.create(model="m", messages=sent)
     until(lambda: gate.tasks == 0)
     assert gate.turns("alice") == []
+
+
+TOOL: Any = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
+RESULT: Any = {"role": "tool", "tool_call_id": "c0", "content": "rain"}
+CALLED: Any = {"role": "assistant", "tool_calls": [{"id": "c0", "type": "function", "function": {"name": "weather"}}]}
+
+
+def shown(gate: Gate, *messages: Any) -> list[Any]:
+    gate.openai(user_id="alice").chat.completions.create(model="m", messages=list(messages), tools=[TOOL])
+    until(lambda: gate.tasks == 0)
+    sent: list[Any] = gate.upstream.seen[-1]["messages"]
+    return sent
+
+
+@pytest.mark.req("N-14", "R-21")
+def test_what_a_model_is_shown_stays_the_same_until_a_loop_ends(gate: Gate) -> None:
+    """What the user has just said is known a moment later; shown then, it would be new to the cache, and to nobody."""
+    first = shown(gate, USER)
+    second = shown(gate, USER, CALLED, RESULT)
+    assert gate.facts("alice")
+    assert second[: len(first)] == first == [USER]
+    again = shown(gate, USER)
+    assert "User lives in Oslo" in str(again), "another loop begins with what is known by then"
+    gate.memory.add("I have a green bicycle", user_id="alice")
+    assert shown(gate, USER, CALLED, RESULT)[:2] == again
+
+
+def test_what_was_deleted_is_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice")
+    assert "User lives in Oslo" in str(shown(gate, USER))
+    for one in gate.memory.get_all(user_id="alice")["results"]:
+        gate.memory.delete(one["id"])
+    assert "User lives in Oslo" not in str(shown(gate, USER, CALLED, RESULT))
+
+
+def test_a_loop_of_somebody_else_is_shown_nothing_of_it(gate: Gate) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice")
+    assert "User lives in Oslo" in str(shown(gate, USER))
+    loop: Any = [USER, CALLED, RESULT]
+    gate.openai(user_id="bob").chat.completions.create(model="m", messages=loop, tools=[TOOL])
+    assert "User lives in Oslo" not in gate.sent
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_sends_results_alone_is_still_known(gate: Gate, *, stream: bool) -> None:
+    """A service that keeps an answer keeps what belongs to the question, but no instructions."""
+    gate.memory.set_overrides(["Answer in French."], user_id="alice")
+    gate.memory.add("I live in Oslo", user_id="alice")
+    tool: Any = {"type": "function", "name": "weather", "parameters": {}, "strict": False}
+    output: Any = {"type": "function_call_output", "call_id": "c0", "output": "rain"}
+    client, given, last = gate.openai(user_id="alice"), list[Any]([USER]), None
+    for number in range(3):
+        gate.upstream.turns = [Turn("", [("c0", "weather", {})])] * (3 - number)
+        made: Any = client.responses.create(
+            model="m", input=given, tools=[tool], previous_response_id=last, instructions="Be brief.", stream=stream
+        )
+        last, given = (list(made)[-1].response if stream else made).id, [output]
+    first, second, third = gate.upstream.seen
+    assert "Answer in French." in first["instructions"]
+    assert first["instructions"] == second["instructions"] == third["instructions"]
+    assert (second["input"], third["input"]) == ([output], [output])
+    client.responses.create(model="m", input=[output], tools=[tool], previous_response_id="another")
+    assert "instructions" not in gate.upstream.seen[-1]
+    other = gate.openai(user_id="bob")
+    other.responses.create(model="m", input=[output], tools=[tool], previous_response_id=str(last))
+    assert "instructions" not in gate.upstream.seen[-1]

@@ -123,7 +123,7 @@ def test_a_store_that_takes_no_writes_does_not_hold_an_answer_up(tmp_path: Path)
             client = gate.openai(user_id="alice")
             assert said(ask(client, "I live in Oslo")) == "Noted."
             assert said(ask(client, "I live in Oslo", stream=True), stream=True) == "Noted."
-        assert gate.tasks == 2
+        until(lambda: gate.tasks == 2)  # whatever else the service began with has ended
         gate.loop.call_soon_threadsafe(released.set)
         until(lambda: gate.tasks == 0)
 
@@ -213,3 +213,13 @@ def test_a_service_that_cannot_be_reached_does_not_hide_the_models_of_others(tmp
         named = {**live, "models": ["local/"], "strip": True}
         with gated(tmp_path, gateway={"upstreams": [dead, named]}) as gate:
             assert [one.id for one in gate.openai(user_id="alice").models.list()] == ["local/m"]
+
+
+def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
+    client = gate.openai(may_assert_user=True)
+    with structlog.testing.capture_logs() as logs:
+        ask(client, "Where do I live?")
+        ask(client, "Where do I live?", extra_headers={"X-Retain-User": "ann lee"})
+    reasons = [one["reason"] for one in logs if one["event"] == "memory.injection.skipped"]
+    assert reasons[0] == "the request names no user"
+    assert "white space" in reasons[1]

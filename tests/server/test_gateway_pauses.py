@@ -126,7 +126,7 @@ def test_what_a_request_may_say_about_memory(gate: Gate, wish: str, *, shows: bo
 def test_what_a_request_says_in_two_headers_is_a_list(gate: Gate) -> None:
     sent = [("Authorization", f"Bearer {gate.key(user_id='alice')}"), ("x-memory", "extract-off"), ("x-memory", "on")]
     body = {"model": "m", "messages": [{"role": "user", "content": ASKED}]}
-    assert httpx2.post(f"{gate.url}/v1/chat/completions", json=body, headers=sent, timeout=60).status_code == 200
+    assert httpx2.post(f"{gate.url}/v1/chat/completions", json=body, headers=sent, timeout=120).status_code == 200
     until(lambda: gate.tasks == 0)
     assert "Oslo" in gate.sent
     assert ASKED not in [one["memory"] for one in gate.turns("alice")]
@@ -140,5 +140,5 @@ def test_the_session_in_a_body_goes_on_except_to_an_agent(gate: Gate) -> None:
     until(lambda: [one for one in gate.turns("alice") if one["run_id"] == "s"])
     body = {"messages": [{"role": "user", "content": "hi"}], "session_id": "s"}
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
-    assert httpx2.post(f"{gate.url}/agents/nurse/run", json=body, headers=headers, timeout=60).status_code == 200
+    assert httpx2.post(f"{gate.url}/agents/nurse/run", json=body, headers=headers, timeout=120).status_code == 200
     assert "session_id" not in gate.upstream.seen[-1]

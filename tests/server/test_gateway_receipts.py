@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ import pytest
 from retain import Memory
 from retain.adapters.ledger.sqlite import SqliteLedger
 from retain.engine import late_receipts
+from retain.engine.erasing import erase
 from retain.errors import StorageReadOnly
+from retain.model.instant import instant, moment
+from retain.ports.erasure import Erased, Subject
 from retain.ports.ledger import Work
+from tests.patience import LONG
 from tests.server.gate import Gate, gated, until
 
 WHERE = "Where do I live?"
@@ -29,6 +34,12 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
         made.memory.add("I live in Oslo", user_id="alice")
         made.memory.add("I live in Bergen", user_id="bob")
         yield made
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a write may take more than the second for which a verb waits for it."""
+    monkeypatch.setattr(late_receipts, "PATIENCE", LONG)
 
 
 @pytest.fixture
@@ -144,6 +155,26 @@ def test_nothing_of_somebody_who_was_erased_is_written_afterwards(gate: Gate, tm
 
 
 @pytest.mark.usefixtures("held")
+def test_nothing_of_a_chat_in_the_midst_of_an_erasure_is_written_afterwards(
+    gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is dated when it begins; who asked between that and its end was still shown something."""
+    noted = erase.erased_note
+
+    def begun_before(subject: Subject, key: bytes, number: str, at: str) -> Erased:
+        return noted(subject, key, number, instant(moment(at) - timedelta(minutes=1)))
+
+    number, other = promised(gate), promised(gate, user="bob")
+    monkeypatch.setattr(erase, "erased_note", begun_before)
+    assert gate.memory.erase(user_id="alice")["complete"]
+    assert looked_up(gate, other).status_code == 200
+    assert looked_up(gate, number).status_code == 404
+    assert stored(tmp_path) == [other]
+    gate.memory.add("I live in Oslo", user_id="alice")
+    assert looked_up(gate, promised(gate)).status_code == 200, "who comes back is somebody new"
+
+
+@pytest.mark.usefixtures("held")
 def test_chats_at_once_are_written_together_and_every_use_counts(
     gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +215,7 @@ def test_a_receipt_that_cannot_be_kept_is_told_of_and_no_other_is_promised_until
     assert promised(gate, "Where do I live these days?") == "none"
     until(lambda: late.failed is None)
     assert looked_up(gate, promised(gate, "In which town do I live?")).status_code == 200
-    assert gate.tasks == 0
+    until(lambda: gate.tasks == 0)
 
 
 def test_a_receipt_may_be_judged_as_soon_as_it_is_promised(tmp_path: Path) -> None:

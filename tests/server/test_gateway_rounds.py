@@ -49,7 +49,7 @@ def test_a_streamed_response_begins_while_the_model_still_speaks(gate: Gate) -> 
     gate.upstream.reply, gate.upstream.pace = LONG, threading.Semaphore(4)
     headers, text = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}, b""
     body = {"model": "m", "input": "Tell me a story", "stream": True}
-    with httpx2.stream("POST", f"{gate.url}/v1/responses", json=body, headers=headers, timeout=60) as answer:
+    with httpx2.stream("POST", f"{gate.url}/v1/responses", json=body, headers=headers, timeout=120) as answer:
         for piece in answer.iter_raw():
             text += piece
             gate.upstream.pace.release(piece.count(b"\n\n") or 1)
@@ -78,6 +78,17 @@ def test_a_response_that_has_begun_goes_on_after_the_search(gate: Gate) -> None:
     assert {one.output_index for one in raw if hasattr(one, "output_index")} == {0, 1}
     assert raw[-1].response.id == raw[0].response.id
     assert raw[-1].response.usage.total_tokens == 4
+
+
+def test_a_response_is_continued_where_the_service_has_ended_it(gate: Gate) -> None:
+    """The service cannot continue its beginning: the call of our tool was answered in the round after it."""
+    client = gate.openai(user_id="alice")
+    gate.upstream.turns = [Turn(LONG, [CALL]), Turn("Wait. " + LONG, [CALL]), Turn("You live in Oslo.")]
+    raw: Any = list(client.responses.create(model="m", input=ASKED, stream=True))
+    assert raw[-1].response.id == "r3"
+    for number, continued in (("r3", "r1"), ("another", "another")):
+        client.responses.create(model="m", input="And now?", previous_response_id=number)
+        assert gate.upstream.seen[-1]["previous_response_id"] == continued
 
 
 @pytest.mark.parametrize("names", [("weather", "memory_search"), ("weather", "memory_search", "weather")])
@@ -131,7 +142,7 @@ def test_whose_message_it_is_is_said_once(gate: Gate) -> None:
     assert message.tool_calls is None
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, openai.BadRequestError), (429, openai.RateLimitError)])
+@pytest.mark.parametrize(("status", "kind"), [(403, openai.PermissionDeniedError), (429, openai.RateLimitError)])
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_upstream_that_refuses_the_second_round_is_the_answer(
     gate: Gate, status: int, kind: type[openai.APIStatusError], *, stream: bool

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,8 @@ import pytest
 
 from retain import Memory
 from retain.server.gateway.sse import Events
+from tests.patience import at_most
+from tests.ports import free_port
 from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Upstream, served
 
@@ -54,7 +55,7 @@ def test_every_byte_comes_as_it_was_sent_and_as_soon(gate: Gate) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
 def test_callers_who_leave_in_the_middle_leave_nothing_running(gate: Gate, path: str) -> None:
-    gate.upstream.delay = 0.25  # whoever leaves is noticed long before the last word
+    gate.upstream.delay = 1.0  # whoever leaves is noticed long before the last word
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
 
     async def leave(client: httpx2.AsyncClient, number: int) -> None:
@@ -109,9 +110,7 @@ def test_a_whole_answer_that_is_cut_is_an_error_of_the_upstream(gate: Gate) -> N
 
 def _killed(place: Path, config: str, key: str) -> tuple[list[int], list[int]]:
     """Start a service of its own, chat, and kill it in the middle of ten streams; what ended, and what broke."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    port = free_port()
     program = [sys.executable, "-m", "retain.cli", "--config", config, "serve", "--port", str(port)]
     process = subprocess.Popen(  # noqa: S603 - our own command
         program, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -192,3 +191,15 @@ def test_events_are_cut_out_without_a_change_however_they_arrive(end: bytes) -> 
         found = [event for piece in pieces for event in events.feed(piece)]
         assert b"".join(one.raw for one in found) + events.rest == whole
         assert [(one.name, one.data) for one in found] == [("a", "{}"), ("", "x")]
+
+
+def test_many_events_in_one_piece_cost_no_more_than_one_by_one() -> None:
+    """A service may pack its stream, and then many come at once."""
+    events = [b'data: {"number": %d}\n\n' % number for number in range(40_000)]
+    with at_most(5.0):
+        assert [one.raw for one in Events().feed(b"".join(events))] == events
+    parts = [b"data: " + b"x" * 8_000_000 + b"\n\n"]
+    collected = Events()
+    with at_most(5.0):
+        got = [one for at in range(0, len(parts[0]), 4_096) for one in collected.feed(parts[0][at : at + 4_096])]
+    assert [one.raw for one in got] == parts

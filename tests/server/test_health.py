@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 
 from retain import Memory
+from retain.adapters.ledger.sqlite import SqliteLedger
 from retain.errors import Corrupted
 from retain.server.app import create_app
 from retain.server.serving import Service
@@ -45,6 +46,21 @@ def test_a_service_that_is_not_open_is_not_ready() -> None:
     assert client.get("/healthz").status_code == 200
 
 
+def test_a_balancer_may_ask_without_wanting_an_answer(world: World) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = world.anonymous().head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_a_service_starts_without_reading_its_whole_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(SqliteLedger, "check", check)
+    with World.of(CONFIG) as world:
+        assert world.client.get("/readyz").status_code == 200
+
+
 @pytest.mark.req("N-26")
 def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> None:
     class Broken:
@@ -64,7 +80,7 @@ def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
     from retain import Memory
 
     store = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/s.db"}}
-    config = {**store, "write": {"mode": "background", "debounce_seconds": 0}}
+    config = {**store, "write": {"mode": "background", "debounce_seconds": 0, "shutdown_seconds": 120}}
     with World.of(config) as world:
         assert world.run(world.app.state.retain.memory.stats)["formation"]["worker"]
         said = {"messages": "I live in Oslo", "user_id": "alice", "run_id": "s"}

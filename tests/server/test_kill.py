@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,16 +13,11 @@ import httpx2
 import pytest
 
 from retain import Memory
+from tests.ports import free_port
 
 _CLIENTS: Final = 8
 _ENVIRONMENT: Final = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def cpu_seconds(pid: int) -> float:
@@ -60,12 +54,12 @@ class Service:
     def kill(self) -> None:
         """End it, at once."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(120)
 
 
 async def written(service: Service, key: str, run: int, enough: int) -> list[tuple[str, int]]:
     """Write with many clients at once and kill the service in the middle; gives what was acknowledged."""
-    done: list[tuple[str, int]] = []
+    done, over = list[tuple[str, int]](), asyncio.Event()
 
     async def client(number: int) -> None:
         user = f"user{run}x{number}"
@@ -76,10 +70,13 @@ async def written(service: Service, key: str, run: int, enough: int) -> list[tup
                 try:
                     answer = await http.post(f"{service.url}/v1/memories", json=said)
                 except httpx2.HTTPError:
-                    return
+                    if over.is_set():
+                        return
+                    continue  # a service that stood still for seconds hangs up before it reads what has come
                 if answer.status_code == 200:
                     done.append((user, at))
                     if len(done) >= enough and service.process.poll() is None:
+                        over.set()
                         os.kill(service.process.pid, signal.SIGKILL)
 
     await asyncio.gather(*(client(number) for number in range(_CLIENTS)))

@@ -27,11 +27,11 @@ SAID = {"messages": "I live in Oslo", "user_id": "alice"}
 
 @pytest.mark.req("N-42")
 def test_who_asks_too_often_is_told_how_long_to_wait() -> None:
-    with World.of({**CONFIG, "server": {"rate": {"per_minute": 6, "burst": 2}}}) as world:
+    with World.of({**CONFIG, "server": {"rate": {"per_minute": 1, "burst": 2}}}) as world:
         client, other = world.as_key(), world.as_key()
         answers = [client.get("/v1/memories?user_id=a") for _ in range(3)]
         assert [one.status_code for one in answers] == [200, 200, 429]
-        assert 1 <= int(answers[2].headers["retry-after"]) <= 10
+        assert 1 <= int(answers[2].headers["retry-after"]) <= 60
         assert (answers[2].json()["code"], answers[2].json()["retryable"]) == ("too_many_requests", True)
         assert other.get("/v1/memories?user_id=a").status_code == 200
         assert client.get("/healthz").status_code == 200
@@ -79,12 +79,12 @@ def key_of(client: TestClient) -> str:
 
 @pytest.mark.req("N-42", "R-23")
 def test_who_guesses_keys_is_stopped_and_nobody_elsewhere_notices() -> None:
-    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 6, "burst": 3}}}) as world:
+    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 1, "burst": 3}}}) as world:
         token, other = key_of(world.as_key()), key_of(world.as_key())
         assert at(world, "203.0.113.7", token).get("/v1/me").status_code == 200
         guesses = [at(world, "203.0.113.7", f"rt_0123456789abcdef_{n}").get("/v1/me") for n in range(5)]
         assert [one.status_code for one in guesses] == [401, 401, 401, 429, 429]
-        assert 1 <= int(guesses[4].headers["retry-after"]) <= 10
+        assert 1 <= int(guesses[4].headers["retry-after"]) <= 60
         assert (guesses[4].json()["code"], guesses[4].json()["retryable"]) == ("too_many_requests", True)
         assert at(world, "203.0.113.7", token).get("/v1/me").status_code == 200  # it was known before
         assert at(world, "203.0.113.7", other).get("/v1/me").status_code == 429  # it might as well be a guess
@@ -94,7 +94,7 @@ def test_who_guesses_keys_is_stopped_and_nobody_elsewhere_notices() -> None:
 
 
 def test_a_key_that_has_ended_is_no_longer_known() -> None:
-    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 6, "burst": 2}}}) as world:
+    with World.of({**CONFIG, "server": {"failed_logins": {"per_minute": 1, "burst": 2}}}) as world:
         made = world.client.post("/v1/keys", json={}).json()
         client = at(world, "203.0.113.7", made["key"])
         assert client.get("/v1/me").status_code == 200

@@ -10,10 +10,14 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from retain import Memory
+from retain import AsyncMemory, Memory
+from retain.config import Settings
+from retain.errors import ScopeError
 from retain.server.app import create_app
+from retain.server.mcp.stdio import serve_stdio
 from tests.patience import LONG
 from tests.server.upstream import served
+from tests.server.world import World
 
 Session = Callable[[Callable[[Client], Awaitable[Any]]], Any]
 
@@ -115,3 +119,54 @@ def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
 
         asyncio.run(_http(url, reader, steps))
         assert memory.get_all(user_id="alice")["results"] == []
+
+
+def test_what_a_model_leaves_empty_or_writes_oddly_is_no_fault_of_the_service(session: Session) -> None:
+    async def steps(client: Client) -> None:
+        added = await client.call_tool("memory_add", {"content": "I live in Oslo", "key": None, "session_id": None})
+        assert added.structured_content["data"]["message"] == "1 change"
+        again = await client.call_tool("memory_add", {"content": "I live in Oslo"})
+        assert again.structured_content["data"]["message"] == "it was known already"
+        for limit in (None, 3.0):
+            found = await client.call_tool("memory_search", {"query": "Oslo", "limit": limit})
+            assert found.structured_content["data"]["count"] == 1
+        long = await client.call_tool("memory_add", {"content": "Tea", "key": "k" * 300})
+        assert long.structured_content["error"]["code"] == "invalid_input"
+
+    session(steps)
+
+
+def test_a_service_without_the_extra_says_so_and_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server.streamable_http_manager", None)
+    with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world:
+        for _ in range(2):
+            answer = world.client.post("/mcp", json={})
+            assert (answer.status_code, answer.json()["code"]) == (400, "missing_extra")
+
+
+def test_a_tool_that_breaks_says_so_without_telling_what_was_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def broken(*_: Any, **__: Any) -> Any:
+        raise ValueError("Anna lives in Oslo")
+
+    monkeypatch.setattr(AsyncMemory, "search", broken)
+    with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world:
+        call = {"name": "memory_search", "arguments": {"query": "tea", "user_id": "alice"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        answer = world.client.post("/mcp", json=message, headers={"accept": "application/json, text/event-stream"})
+    told = answer.json()["result"]["structuredContent"]
+    assert (told["success"], told["error"]["message"]) == (False, "something went wrong in here")
+    assert "Oslo" not in answer.text + capsys.readouterr().err
+
+
+def test_nobody_is_left_listening_for_what_never_comes() -> None:
+    with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world:
+        for method in ("GET", "DELETE"):
+            answer = world.client.request(method, "/mcp", headers={"accept": "text/event-stream"})
+            assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_a_user_that_cannot_be_one_is_refused_at_the_start() -> None:
+    with pytest.raises(ScopeError, match="--for-user"):
+        serve_stdio(Settings.of({"store": {"url": "memory:"}}), "a b")

@@ -68,6 +68,14 @@ def test_requests_and_steps_are_timed_and_gate_decisions_counted(world: World) -
     assert grown(before, after, 'retain_gate_decisions_total{route="none"}') == 1
 
 
+def test_receipts_that_were_given_up_are_told_to_whoever_runs_the_service(world: World) -> None:
+    assert scraped(world)["retain_receipts_lost_total"] == 0
+    world.app.state.retain.memory._engine.parts.late.lost = 3
+    assert scraped(world)["retain_receipts_lost_total"] == 3
+    other = world.as_key("elsewhere", verbs=["admin"])
+    assert "retain_receipts_lost" not in other.get("/metrics").text
+
+
 def test_what_waits_and_what_was_given_up_is_counted(tmp_path: Any) -> None:
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/w.db"}, "write": {"mode": "manual"}}
     with World.of(config) as world:

@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from tests.server.conftest import CONFIG
 from tests.server.world import World
@@ -17,7 +17,8 @@ from tests.server.world import World
 ENDLESS: Final = frozenset({"/v1/events/stream"})
 WITHOUT_KEY: Final = frozenset({"/healthz", "/readyz", "/v1/auth/login", "/v1/auth/refresh"})
 # That somebody must be named, or that a date must be one, is not said by the schema: 400 tells it with a hint.
-_BEYOND_THE_SCHEMA: Final = [positive_data_acceptance]
+# Every request here shows a key, in the header that counts; that none is answered without one is a test of its own.
+_BEYOND_THE_SCHEMA: Final = [positive_data_acceptance, ignored_auth]
 _HOST: Final = "http://testserver"
 
 
@@ -155,3 +156,10 @@ def test_every_body_has_an_example_that_fits(stocked: World) -> None:
         whole = {**schema, "components": described["components"]}
         for example in schema["examples"]:
             jsonschema.Draft202012Validator(whole).validate(example)
+
+
+def test_the_description_says_how_a_key_is_shown_and_where_none_is_needed(stocked: World) -> None:
+    described = stocked.anonymous().get("/openapi.json").json()
+    assert set(described["components"]["securitySchemes"]) == {name for one in described["security"] for name in one}
+    paths = {path: one for path, operations in described["paths"].items() for one in operations.values()}
+    assert {path for path, one in paths.items() if one.get("security") == []} == WITHOUT_KEY

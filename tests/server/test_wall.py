@@ -97,3 +97,10 @@ def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
     assert headers["referrer-policy"] == "no-referrer"
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_configured_page_can_read_why_it_was_refused(shared: World) -> None:
+    length = {"Content-Length": "9" * 12}
+    refused = shared.client.get("/v1/me", headers={"Origin": PAGE, **length})
+    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (413, PAGE)
+    assert "access-control-allow-origin" not in shared.client.get("/v1/me", headers=length).headers

@@ -223,7 +223,8 @@ def _named(event: dict[str, Any]) -> str:
 @contextmanager
 def served(app: Any) -> Iterator[str]:
     """An application on a port of its own, in a thread; gives its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="on"))
+    config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_keep_alive=int(LONG))
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

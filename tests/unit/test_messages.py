@@ -124,8 +124,35 @@ def test_fields_that_no_message_has_are_left_out_and_named_once() -> None:
 @pytest.mark.parametrize("more", [{}, {"id": "1"}])
 def test_words_that_stand_elsewhere_are_not_lost_in_silence(more: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=r"messages\[0\]\.content is missing") as caught:
-        read_messages({"role": "user", "parts": [{"type": "text", "text": "a"}], **more}, LIMITS)
-    assert "not in parts" in caught.value.hint
+        read_messages({"role": "user", "texts": ["a"], **more}, LIMITS)
+    assert "not in texts" in caught.value.hint
+
+
+def test_words_may_stand_in_parts_as_other_services_write_them() -> None:
+    vercel = [
+        {"type": "step-start"},
+        {"type": "reasoning", "text": "hm"},
+        {"type": "text", "text": "Oslo"},
+        {"type": "tool-weather", "state": "output-available", "input": {}, "output": "rain"},
+        {"type": "file", "mediaType": "image/png", "filename": "cat.png", "url": "data:image/png;base64,AA"},
+    ]
+    gemini = [
+        {"text": "hm", "thought": True},
+        {"text": "R"},
+        {"inlineData": {"mimeType": "image/png", "data": "AA"}},
+        {"functionCall": {"name": "weather", "args": {}}},
+    ]
+    warnings: list[str] = []
+    given: Any = [{"id": "1", "role": "user", "parts": vercel}, {"role": "model", "parts": gemini}]
+    first, second = read_messages(given, LIMITS, warnings)
+    assert (first.role, first.text) == ("user", "Oslo\n[file: cat.png]")
+    assert (second.role, second.text) == ("assistant", "R\n[file: image/png]")
+    assert [one.media_type for one in (*first.attachments, *second.attachments)] == ["image/png", "image/png"]
+    assert read_messages({"role": "model", "parts": gemini[3:]}, LIMITS, warnings)[0].text == ""
+    assert read_messages({"role": "user", "content": "a", "parts": vercel}, LIMITS)[0].text == "a"
+    assert warnings == []
+    with pytest.raises(InvalidInput, match=r"content\[0\] must be a part with a type"):
+        read_messages({"role": "user", "parts": [{"odd": 1}]}, LIMITS)
 
 
 def test_the_speaker_is_the_name_or_else_the_role() -> None:

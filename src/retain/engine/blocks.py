@@ -17,15 +17,16 @@ Whose: TypeAlias = tuple[Scope, Scope | None]
 """A scope, and the bounds of whoever asks about it: who reaches less finds less."""
 
 _ENTRIES: Final = 256
+_LOOPS: Final = 1_024
 _SCOPES: Final = 1_024
 
 
-class BlockCache:
-    """Recent blocks. Safe to share between threads: each step is one atomic dictionary operation."""
+class Blocks:
+    """So many blocks at most. Safe to share between threads: each step is one atomic dictionary operation."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._held: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
-        self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
 
     def get(self, key: Key, now: Instant) -> ContextPack | None:
         """The block under a key, if this is its time."""
@@ -36,11 +37,24 @@ class BlockCache:
         """Keep a block until a moment; the oldest go when there are too many."""
         self._held.pop(key, None)
         self._held[key] = (now, until, pack)
-        while len(self._held) > _ENTRIES:
+        while len(self._held) > self._most:
             try:
                 self._held.popitem(last=False)
             except KeyError:
                 return
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._held.clear()
+
+
+class BlockCache(Blocks):
+    """Recent blocks, and beside them those of tool loops, which are held for as long as the loop goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(_ENTRIES)
+        self.loops = Blocks(_LOOPS)
+        self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
 
     def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
         """What was found out about a scope, unless the user's memories have changed since."""
@@ -56,5 +70,6 @@ class BlockCache:
 
     def clear(self) -> None:
         """Forget all."""
-        self._held.clear()
+        super().clear()
+        self.loops.clear()
         self._known.clear()

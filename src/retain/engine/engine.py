@@ -15,8 +15,9 @@ from retain.engine.asking import SearchRequest
 from retain.engine.learning import remember
 from retain.engine.parts import Parts
 from retain.engine.recall import listing
-from retain.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
+from retain.engine.requests import ContextRequest, ExportLines, IngestRequest, Loop, Progress
 from retain.engine.storing import indexer, lifecycle, revise
+from retain.engine.storing.named import as_text
 from retain.engine.storing.tally import write_down
 from retain.engine.tuning import tuned, tuned_for
 from retain.engine.workshop import IN_BACKGROUND
@@ -134,13 +135,14 @@ class Engine:
         with self.parts.workshop.call():
             return await context.context(await tuned_for(self.parts, request), request)
 
-    async def shown(self, request: ContextRequest) -> ContextPack:
+    async def shown(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
         """The same for a service that has a model to ask: its account is kept behind the answer."""
         await self._begin()
-        from retain.engine.shown import shown
+        from retain.engine.shown import shown, shown_in
 
         with self.parts.workshop.call():
-            return await shown(await tuned_for(self.parts, request), request)
+            parts = await tuned_for(self.parts, request)
+            return await (shown(parts, request) if loop is None else shown_in(parts, request, loop))
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
@@ -173,7 +175,7 @@ class Engine:
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """See ``Memory.get``."""
         await self.open()
-        return await listing.get(self.parts, memory_id)
+        return await listing.get(self.parts, as_text(memory_id))
 
     async def get_all(self, request: listing.ListRequest) -> Any:
         """See ``Memory.get_all``."""

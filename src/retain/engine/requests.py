@@ -45,6 +45,14 @@ class ContextRequest:
     as_of: When | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A chat whose model may call tools of its caller; ``goes_on`` when one has answered since the user spoke."""
+
+    session: str | None
+    goes_on: bool
+
+
 @dataclass(slots=True)
 class IngestRequest:
     """One call of ``ingest``."""

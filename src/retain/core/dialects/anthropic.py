@@ -148,12 +148,18 @@ def _prefixed(body: Body, text: str) -> dict[str, Any]:
 
 
 def _with(content: Any, text: str) -> Any:
-    """Content with a text before its words; what tools gave back has to stay in front."""
+    """Content with a text before its words; what tools gave back has to stay in front.
+
+    So has what the caller marks as the end of what is cached: the next request has to begin with the same, and this
+    text will not stand there any more.
+    """
     if not isinstance(content, list):
         return f"{text}\n\n{content or ''}"
     ahead = [part for part in content if isinstance(part, Mapping) and _is_tool(part)]
     rest = [part for part in content if not (isinstance(part, Mapping) and _is_tool(part))]
-    return [*ahead, {"type": "text", "text": text}, *rest]
+    marked = [at for at, part in enumerate(rest, 1) if isinstance(part, Mapping) and part.get("cache_control")]
+    at = marked[-1] if marked else 0
+    return [*ahead, *rest[:at], {"type": "text", "text": text}, *rest[at:]]
 
 
 def _system(given: Any, text: str, *, first: bool) -> Any:

@@ -49,9 +49,9 @@ class MessageTools:
         ]
 
     def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
-        """The answer without the calls of other tools, and the results as the next message."""
+        """The answer without the calls of other tools and empty words, and the results as the next message."""
         ids = {call.id for call, _ in results}
-        kept = [one for one in mappings(reply.get("content")) if one.get("type") != "tool_use" or one.get("id") in ids]
+        kept = [one for one in mappings(reply.get("content")) if _is_kept(one, ids)]
         told = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in results]
         turns = [{"role": "assistant", "content": kept}, {"role": "user", "content": told}]
         return {**body, "messages": [*listed(body.get("messages")), *turns]}
@@ -115,6 +115,13 @@ class MessageTools:
 def _told_again(spent: Body, event: Body) -> Json:
     """What the event before the last counts; the rest was told at the beginning."""
     return {name: value for name, value in spent.items() if name in table(event.get("usage"))}
+
+
+def _is_kept(block: Body, ids: set[str]) -> bool:
+    """Whether a block of an answer can stand in the next request: no text may be empty there."""
+    if block.get("type") == "text":
+        return bool(str(block.get("text") or "").strip())
+    return block.get("type") != "tool_use" or block.get("id") in ids
 
 
 def _calls(block: Any, name: str = "") -> bool:

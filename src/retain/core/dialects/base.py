@@ -49,11 +49,12 @@ class Block:
 
 @dataclass(slots=True)
 class Heard:
-    """What was understood of an answer, so far."""
+    """What was understood of an answer, so far; ``id`` is by what it can be continued, where it can."""
 
     text: list[str] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
     finished: bool = False
+    id: str = ""
 
     @property
     def said(self) -> str:

@@ -10,7 +10,7 @@ from retain.core.dialects.base import Block, Body, Heard, Said, is_chore, text_o
 from retain.core.dialects.chat_tools import ChatTools
 from retain.core.dialects.tooling import mappings, table
 from retain.core.showing.capability import SystemRole
-from retain.core.showing.inject import Position, injected
+from retain.core.showing.inject import INSTRUCTING, Position, injected, instruction
 
 _MARK: Final = "[DONE]"
 
@@ -116,8 +116,8 @@ def _first_only(messages: list[Any], block: Block) -> list[Any]:
 
 def _fronted(messages: list[Any], text: str) -> list[Any]:
     first = messages[0] if messages and isinstance(messages[0], Mapping) else {}
-    if first.get("role") != "system":
-        return [{"role": "system", "content": text}, *messages]
+    if first.get("role") not in INSTRUCTING:
+        return [instruction(text, messages), *messages]
     content = first.get("content")
     joined = [{"type": "text", "text": text}, *content] if isinstance(content, list) else f"{text}\n\n{content or ''}"
     return [{**first, "content": joined}, *messages[1:]]

@@ -21,6 +21,9 @@ from retain.core.dialects.tooling import (
 )
 
 _CALLED: Final = "tool_calls"
+# What services call the thoughts of a model; some refuse the result of a call whose thoughts are missing.
+_THOUGHTS: Final = ("reasoning_content", "reasoning", "reasoning_details")
+_GROWING: Final = frozenset({"index", "id", "function"})
 
 
 class ChatTools:
@@ -55,22 +58,25 @@ class ChatTools:
         """A message of the assistant with these calls, and one message for each result."""
         said, ids = _message(reply), {call.id for call, _ in results}
         made = [one for one in mappings(said.get("tool_calls")) if one.get("id") in ids]
-        asked = {"role": "assistant", "content": said.get("content"), "tool_calls": made}
+        thought = {name: said[name] for name in _THOUGHTS if said.get(name)}
+        asked = {"role": "assistant", "content": said.get("content"), **thought, "tool_calls": made}
         told = [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results]
         return {**body, "messages": [*listed(body.get("messages")), asked, *told]}
 
     def gathered(self, events: Iterable[Body]) -> Json:
         """The message that the pieces of the first choice make up."""
         text: list[str] = []
+        thought: Json = {}
         calls: dict[int, Json] = {}
         usage: Any = None
         for event in events:
             usage = table(event.get("usage")) or usage
             for delta in _deltas(event):
                 text.append(delta["content"] if isinstance(delta.get("content"), str) else "")
+                thought |= {name: _more(thought.get(name), delta[name]) for name in _THOUGHTS if delta.get(name)}
                 for place, piece in _pieces(delta):
                     _grow(calls, place, piece)
-        message: Json = {"role": "assistant", "content": "".join(text) or None}
+        message: Json = {"role": "assistant", "content": "".join(text) or None, **thought}
         message |= {"tool_calls": [calls[at] for at in sorted(calls)]} if calls else {}
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
@@ -152,10 +158,18 @@ def _without_role(choice: Json) -> Json:
     return {**choice, "delta": rest} if "role" in delta else choice
 
 
+def _more(before: Any, piece: Any) -> Any:
+    """Thoughts with another piece of them: texts and lists grow."""
+    if isinstance(before, str) and isinstance(piece, str):
+        return before + piece
+    return [*before, *piece] if isinstance(before, list) and isinstance(piece, list) else piece
+
+
 def _grow(calls: dict[int, Json], at: int, piece: Body) -> None:
-    """Add a piece to its call."""
+    """Add a piece to its call; what a service says besides it wants to see again."""
     function = table(piece.get("function"))
     call = calls.setdefault(at, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    call |= {name: value for name, value in piece.items() if name not in _GROWING and value is not None}
     call["id"] = piece.get("id") or call["id"]
     call["function"]["name"] = function.get("name") or call["function"]["name"]
     call["function"]["arguments"] += str(function.get("arguments") or "")

@@ -67,7 +67,7 @@ class Responses:
 
     def whole(self, reply: Body) -> Heard:
         """The text of an answer's messages."""
-        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True)
+        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True, id=str(reply.get("id") or ""))
         for item in mappings(reply.get("output")):
             if item.get("type") == "message":
                 heard.text.append(text_of(item.get("content")))
@@ -79,8 +79,9 @@ class Responses:
         if kind == "response.output_text.delta":
             heard.text.append(text_of(event.get("delta")))
         elif kind in _ENDS:
-            heard.finished = kind == "response.completed"
-            heard.usage = dict(table(table(event.get("response")).get("usage")))
+            whole = table(event.get("response"))
+            heard.finished, heard.id = kind == "response.completed", str(whole.get("id") or "")
+            heard.usage = dict(table(whole.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""

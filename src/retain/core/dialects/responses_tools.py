@@ -60,7 +60,8 @@ class ResponseTools:
         """The input, what the model thought, said and called, and the outputs."""
         given, ids = body.get("input"), {call.id for call, _ in results}
         before = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
-        made = [one for one in mappings(reply.get("output")) if _belongs(one, ids)]
+        unkept = body.get("store") is False
+        made = [one for one in mappings(reply.get("output")) if _belongs(one, ids, unkept=unkept)]
         told = [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in results]
         return {**body, "input": [*before, *made, *told]}
 
@@ -104,6 +105,7 @@ class ResponseTools:
         if isinstance(place := event.get("output_index"), int):
             told["output_index"] = place + begun.places
         if isinstance(whole := event.get("response"), Mapping):
+            begun.last = whole.get("id")
             told["response"] = {**whole, "id": begun.id, "output": [*begun.items, *listed(whole.get("output"))]}
         return told
 
@@ -119,7 +121,12 @@ def _calls(item: object, name: str) -> bool:
     return isinstance(item, Mapping) and item.get("type") == "function_call" and item.get("name") == name
 
 
-def _belongs(item: Body, ids: set[str]) -> bool:
-    """Whether an item of an answer goes with these calls: they themselves, and the thoughts and words before them."""
+def _belongs(item: Body, ids: set[str], *, unkept: bool) -> bool:
+    """Whether an item of an answer goes with these calls: they themselves, and the thoughts and words before them.
+
+    A service that keeps nothing knows a thought only by what it holds, and refuses one that is only a number.
+    """
     kind = item.get("type")
-    return kind in ("reasoning", "message") or (kind == "function_call" and item.get("call_id") in ids)
+    if kind == "reasoning":
+        return bool(item.get("encrypted_content")) or not unkept
+    return kind == "message" or (kind == "function_call" and item.get("call_id") in ids)

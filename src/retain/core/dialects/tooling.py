@@ -50,13 +50,15 @@ class Ours:
 class Begun:
     """What a caller has of an answer that goes on in another round: so many blocks or items, and so many events.
 
-    ``items`` and ``id`` are what the end of an answer tells once more, where it does so.
+    ``items`` are what the end of an answer tells once more, where it does so; ``id`` and ``last`` are by which number
+    it began and ended, where it has one.
     """
 
     places: int = 0
     events: int = 0
     items: list[Json] = field(default_factory=list)
     id: Any = None
+    last: Any = None
 
 
 class Tooling(Protocol):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from retain.errors import InvalidInput
 from retain.model.context import ContextPack
 
 Messages: TypeAlias = list[dict[str, Any]]
+
+# Two names of one role. Who writes the newer one must not find the older beside it.
+_NEWER: Final = "developer"
+INSTRUCTING: Final = frozenset({"system", _NEWER})
 
 
 class Position(StrEnum):
@@ -42,7 +46,7 @@ def injected(messages: Sequence[Mapping[str, Any]], stable: str, volatile: str, 
         return given
     match position:
         case Position.SYSTEM_FIRST:
-            return [_system(whole), *given]
+            return [instruction(whole, given), *given]
         case Position.SYSTEM_MERGE:
             return _merged(given, whole)
         case Position.PREFIX_LAST_USER:
@@ -51,28 +55,30 @@ def injected(messages: Sequence[Mapping[str, Any]], stable: str, volatile: str, 
             return _split(given, stable, volatile)
 
 
-def _system(text: str) -> dict[str, Any]:
-    return {"role": "system", "content": text}
+def instruction(text: str, messages: Sequence[Any]) -> dict[str, Any]:
+    """A system message for a list, in the words of that list."""
+    newer = any(_role(message) == _NEWER for message in messages)
+    return {"role": _NEWER if newer else "system", "content": text}
 
 
 def _split(messages: Messages, stable: str, volatile: str) -> Messages:
     at = _last_user(messages)
     place = len(messages) if at is None else at
-    before = [_system(stable)] if stable else []
-    beside = [_system(volatile)] if volatile else []
+    before = [instruction(stable, messages)] if stable else []
+    beside = [instruction(volatile, messages)] if volatile else []
     return [*before, *messages[:place], *beside, *messages[place:]]
 
 
 def _merged(messages: Messages, text: str) -> Messages:
-    if not messages or _role(messages[0]) != "system":
-        return [_system(text), *messages]
+    if not messages or _role(messages[0]) not in INSTRUCTING:
+        return [instruction(text, messages), *messages]
     return [{**messages[0], "content": _joined(messages[0].get("content"), text, first=False)}, *messages[1:]]
 
 
 def _prefixed(messages: Messages, text: str) -> Messages:
     at = _last_user(messages)
     if at is None:
-        return [_system(text), *messages]
+        return [instruction(text, messages), *messages]
     changed = {**messages[at], "content": _joined(messages[at].get("content"), text, first=True)}
     return [*messages[:at], changed, *messages[at + 1 :]]
 
@@ -81,14 +87,27 @@ def _joined(content: Any, text: str, *, first: bool) -> Any:
     """A message's content with a text beside it, in whichever form the content has."""
     if isinstance(content, list):
         part = {"type": "text", "text": text}
-        return [part, *content] if first else [*content, part]
+        place = sum(map(_is_result, content)) if first else len(content)  # results of tools stand first, or are refused
+        return [*content[:place], part, *content[place:]]
     said = "" if content is None else str(content)
     return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)
 
 
 def _last_user(messages: Messages) -> int | None:
-    places = (at for at in range(len(messages) - 1, -1, -1) if _role(messages[at]) == "user")
+    places = (at for at in range(len(messages) - 1, -1, -1) if _speaks(messages[at]))
     return next(places, None)
+
+
+def _speaks(message: Any) -> bool:
+    """Whether it is a message of the user, and not only what tools gave in the user's place."""
+    if _role(message) != "user":
+        return False
+    content = message.get("content")
+    return not (isinstance(content, list) and content and all(map(_is_result, content)))
+
+
+def _is_result(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "tool_result"
 
 
 def _role(message: Any) -> Any:

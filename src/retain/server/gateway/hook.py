@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
 
 from retain.core.dialects.base import Block, Body, Dialect, readable
 from retain.core.dialects.tooling import Tool
@@ -14,8 +14,11 @@ from retain.core.showing.capability import SystemRole, should_inject, system_rol
 from retain.core.showing.fence import echoes
 from retain.core.showing.inject import Position
 from retain.engine.access.pause import not_shown
+from retain.engine.continued import end_of, note_end
+from retain.engine.engine import Engine
 from retain.engine.parts import Parts
-from retain.engine.requests import ContextRequest
+from retain.engine.requests import ContextRequest, Loop
+from retain.engine.shown import hold, shown_before
 from retain.engine.tuning import tuned
 from retain.errors import RetainError
 from retain.model.access import Verb
@@ -33,6 +36,9 @@ from retain.server.observe import log
 
 _OFF: Final = "memory is off for this request"
 _ALWAYS: Final = ("always", "off")
+_CONTINUES: Final = "previous_response_id"
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -67,26 +73,26 @@ class Exchange:
             log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
         if not self.who.known:
             self._skip(self.who.why or _OFF)
+            log.info("memory.injection.skipped", reason=self.skipped, model=str(self.body.get("model")))
             return
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self.deadline_ms / 1000):
                 await self._recall()
         except TimeoutError:
-            self._give_up("deadline")
+            self.give_up("deadline")
         except RetainError as error:
-            self._give_up(error.code)
+            self.give_up(error.code)
         except Exception as error:  # noqa: BLE001 - a chat must not fail for its memory
-            self._give_up(type(error).__name__)
+            self.give_up(type(error).__name__)
         self.recall_ms = (time.perf_counter() - began) * 1000
 
     async def _recall(self) -> None:
         asked = {**self.who.reach(by_agent=True), "run_id": self.session}
         scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
-        engine = self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
-        parts = await engine.ask(tuned, scope)
+        parts = await self._engine.ask(tuned, scope)
         if not _is_told(parts, scope):
-            self._give_up("settings")
+            self.give_up("settings")
             return
         self.policy = parts.policy
         self._switch()
@@ -97,9 +103,35 @@ class Exchange:
         elif not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
             self._skip(_OFF)
         elif not question:
-            self._skip("the user says nothing")
+            self.pack = await self._kept()
+            if self.pack is None:
+                self._skip("the user says nothing")
         else:
-            self.pack = await engine.shown(ContextRequest(question, **self._wanted()))
+            self.pack = await self._engine.shown(ContextRequest(question, **self._wanted()), self._loop())
+
+    async def _kept(self) -> ContextPack | None:
+        """What is shown with results of tools alone, for an answer that the service has kept: who the user is.
+
+        What belongs to the question stands in what was kept.
+        """
+        named = self.body.get(_CONTINUES)
+        if not isinstance(named, str) or not self.dialect.goes_on(self.body):
+            return None
+        held = await self._engine.ask(shown_before, self._answer(named))
+        return None if held is None else replace(held, text=held.stable, volatile="")
+
+    def held(self, number: str) -> None:
+        """Hold what was shown, for requests that go on from an answer of this number."""
+        if number and self.pack is not None and self._loop() is not None:
+            hold(self._engine.parts, self._answer(number), self.pack)
+
+    def _answer(self, number: str) -> tuple[Any, ...]:
+        return ("answer", *self.who.reach(self.by_agent).values(), number)
+
+    def _loop(self) -> Loop | None:
+        """The tool loop that this may be a part of."""
+        tools = self.body.get("tools") or self.body.get("functions")
+        return Loop(self.session, self.dialect.goes_on(self.body)) if tools else None
 
     def _switch(self) -> None:
         self.switches = Switches.of(self.headers, self.policy, agent_route=self.by_agent)
@@ -118,9 +150,18 @@ class Exchange:
         self.skipped = reason
         SKIPPED.labels("off").inc()
 
-    def _give_up(self, reason: str) -> None:
-        """Go on without: whoever is not known to want memory is not searched for either."""
+    @property
+    def adds(self) -> bool:
+        """Whether memory changes the request."""
+        return self.tool is not None or (self.pack is not None and not self.pack.empty)
+
+    def step_back(self, reason: str) -> None:
+        """Leave the chat alone: whoever is not known to want memory is not searched for either."""
         self.skipped, self.pack, self.tool = reason, None, None
+
+    def give_up(self, reason: str) -> None:
+        """Go on without, which is counted."""
+        self.step_back(reason)
         SKIPPED.labels(reason).inc()
         log.warning("memory.injection.skipped", reason=reason, model=str(self.body.get("model")))
 
@@ -137,6 +178,32 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
             self.skipped, self.pack = self.unread(error), None
             return dict(body)
+
+    async def continuing(self, body: Body) -> Body:
+        """A request that continues the end of an answer, where it names the beginning."""
+        named = body.get(_CONTINUES)
+        if not isinstance(named, str) or not named:
+            return body
+        ended = await self._in_time(self._engine.ask(end_of, named))
+        return {**body, _CONTINUES: ended or named}
+
+    async def ends(self, began: str, ended: str) -> None:
+        """An answer that began under one number ends under another."""
+        if began != ended:
+            await self._in_time(self._engine.ask(note_end, began, ended))
+
+    async def _in_time(self, work: Awaitable[T]) -> T | None:
+        """What comes of something, if it comes soon."""
+        try:
+            async with asyncio.timeout(self.deadline_ms / 1000):
+                return await work
+        except Exception as error:  # noqa: BLE001 - a chat must not fail for it
+            self.unread(error)
+            return None
+
+    @property
+    def _engine(self) -> Engine:
+        return self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
 
     def unread(self, error: Exception) -> str:
         """Something passes by that memory cannot read; the chat goes on, and it is counted."""

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.datastructures import Headers
+
+from retain.engine.asking import EVERYBODY
 from retain.errors import Forbidden, ScopeError
 from retain.model.ids import clean_id
 from retain.model.policy import Identity
@@ -42,9 +45,16 @@ class Who:
         return {"user_id": self.user_id, "agent_id": self.agent_id if by_agent else None}
 
 
-def said(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as they were meant: what was sent in UTF-8 comes in as if every byte were a character."""
-    return {name: value if value.isascii() else _meant(value) for name, value in headers.items()}
+def said(headers: Headers) -> dict[str, str]:
+    """Headers as they were meant: what was sent in UTF-8 comes in as if every byte were a character.
+
+    One that stands there several times is a list. Two persons in one request are thereby nobody's name.
+    """
+    found = dict[str, str]()
+    for name, value in headers.items():
+        meant = value if value.isascii() else _meant(value)
+        found[name] = f"{found[name]}, {meant}" if found.get(name, meant) != meant else meant
+    return found
 
 
 def _meant(value: str) -> str:
@@ -57,6 +67,8 @@ def _meant(value: str) -> str:
 def who(caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, request_id: str) -> Who:
     """Resolve the user, the agent and the session of a chat."""
     user, why = _user(caller, headers, body, policy)
+    if user == EVERYBODY:  # what is told to everybody is written by those who may, and not by who is so called
+        user, why = None, f"{EVERYBODY!r} is nobody's name"
     agent = caller.subjects.agent_id or _first(headers, AGENT_HEADERS) or None
     run = _first(headers, SESSION_HEADERS) or _text(body.get("session_id")) or request_id
     try:

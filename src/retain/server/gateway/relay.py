@@ -81,7 +81,9 @@ async def whole(
     reply = changed or (_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
-    await exchange.formed(_words(exchange, reply), tasks)
+    heard = _heard(exchange, reply)
+    exchange.held(heard.id)
+    await exchange.formed(heard.said, tasks)
     if _wants_memories(exchange):
         reply, changed = {**reply, "memories": exchange.memories()}, reply
     # in ASCII, in which everything can be written that could be read: half a character, and what is no number
@@ -107,18 +109,21 @@ async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, 
     events, begun = rounds.stream(response), False
     try:
         async for event in events:
-            begun = True
-            _listen(exchange, hearing.heard, event)
-            if not told and exchange.dialect.closes(event.name, event.data):
+            begun, found = True, event.json() or {}
+            name = event.name or str(found.get("type") or "")  # some leave it to the data
+            _listen(exchange, hearing.heard, found)
+            if not told and exchange.dialect.closes(name, event.data):
                 told = True
-                yield _written(exchange.dialect.shown(exchange.memories(), event.json() or {}))
-            if exchange.dialect.ends(event.name, event.data):
+                yield _written(exchange.dialect.shown(exchange.memories(), found))
+            if exchange.dialect.ends(name, event.data):
                 await hearing.keep()
             yield event.raw
         if not hearing.kept and not hearing.heard.finished:  # it closed its connection as if that were the end
             await hearing.keep(cut_by="upstream")
             yield _broken(exchange, "no end")
-        await hearing.keep(cut_by="upstream")
+        elif not told:  # nor did it say where it ends
+            yield _written(exchange.dialect.shown(exchange.memories(), {}))
+        await hearing.keep()
     except Refused as refused:
         if not begun:
             hearing.kept = True  # there is nothing to keep
@@ -149,6 +154,7 @@ class _Hearing:
         self.kept = True
         if cut_by:
             CUT.labels(cut_by).inc()
+        self.exchange.held(self.heard.id)
         await self.exchange.formed(self.heard.said, self.tasks)
 
     def left(self) -> None:
@@ -165,22 +171,19 @@ async def _closed(events: AsyncIterator[Event]) -> None:
         await events.aclose()
 
 
-def _listen(exchange: Exchange, heard: Heard, event: Event) -> None:
-    found = event.json()
-    if found is None:
-        return
+def _listen(exchange: Exchange, heard: Heard, found: dict[str, Any]) -> None:
     try:
         exchange.dialect.piece(heard, found)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
         exchange.unread(error)
 
 
-def _words(exchange: Exchange, reply: dict[str, Any]) -> str:
+def _heard(exchange: Exchange, reply: dict[str, Any]) -> Heard:
     try:
-        return exchange.dialect.whole(reply).said
+        return exchange.dialect.whole(reply)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
         exchange.unread(error)
-        return ""
+        return Heard()
 
 
 def _broken(exchange: Exchange, how: str) -> bytes:

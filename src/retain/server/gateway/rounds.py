@@ -17,10 +17,13 @@ from retain.core.dialects.base import Body, Heard
 from retain.core.dialects.tooling import Begun, Call, Ours, Tooling, added
 from retain.server.gateway.hook import Exchange
 from retain.server.gateway.search import searched
-from retain.server.gateway.sse import Event, Events, written
+from retain.server.gateway.sse import SIGN_OF_LIFE, Event, Events, written
 from retain.server.gateway.upstream import returned
 
 _OK: Final = 200
+# What a service says to a request it does not take: too long, tools or a role that it does not know. Some fail at it.
+_NOT_TAKEN: Final = frozenset({400, 404, 413, 422, 500})
+_REFUSED: Final = "refused"
 _PREAMBLE: Final = 240
 _FEWEST: Final = 2
 
@@ -62,7 +65,7 @@ async def events_of(response: httpx2.Response) -> AsyncIterator[Event]:
 class Rounds:
     """The rounds of one chat in which the model may search; ``spent`` is what all but the last of them cost.
 
-    ``begun`` is what the caller has of an answer that goes on in another round.
+    ``begun`` is what the caller has of an answer that goes on in another round, ``ended`` where that ended.
     """
 
     exchange: Exchange
@@ -72,11 +75,22 @@ class Rounds:
     number: int = 0
     spent: dict[str, Any] = field(default_factory=dict)
     begun: Begun | None = None
+    ended: Any = None
+    plain: Body = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What is asked for when nothing of memory is taken."""
+        self.plain = self.body
 
     @property
     def last(self) -> bool:
         """Whether the model has to answer now; whoever may ask has one round for that, and one to answer."""
         return self.exchange.tool is None or self.number >= max(self.most, _FEWEST)
+
+    @property
+    def edited(self) -> bool:
+        """Whether the caller may have to be told something else than what comes."""
+        return self.exchange.tool is not None or bool(self.spent)
 
     @property
     def name(self) -> str:
@@ -89,11 +103,19 @@ class Rounds:
         return self.exchange.dialect.tooling
 
     async def next(self) -> httpx2.Response:
-        """Ask once more."""
+        """Ask once more. Whoever refuses what memory has added is asked as the caller did; their word is the answer."""
         self.number += 1
-        if self.exchange.tool is None:
-            return await self.ask(self.body)
-        return await self.ask(self.tooling.offered(self.body, self.exchange.tool, last=self.last))
+        tool = self.exchange.tool
+        response = await self.ask(self.body if tool is None else self.tooling.offered(self.body, tool, last=self.last))
+        if response.status_code not in _NOT_TAKEN or self.begun is not None or not self.exchange.adds:
+            return response
+        await response.aclose()
+        self.exchange.step_back(_REFUSED)
+        self.body = self.plain
+        response = await self.ask(self.body)
+        if response.status_code not in _NOT_TAKEN:
+            self.exchange.give_up(_REFUSED)
+        return response
 
     async def answer(self, reply: Body, calls: list[Call]) -> None:
         """Look for what a model asked for, and write it into the next request."""
@@ -112,7 +134,7 @@ class Rounds:
             await response.aclose()
             await self.answer(reply, calls)
             response = await self.next()
-        if self.exchange.tool is None or response.status_code != _OK:
+        if not self.edited or response.status_code != _OK:
             return response, None
         reply = _object(await response.aread())
         told = self.tooling.with_usage(reply, self.spent)
@@ -124,7 +146,8 @@ class Rounds:
         while True:
             one = _Round(self, response)
             try:
-                async for event in one.events() if self.exchange.tool is not None else events_of(response):
+                async for event in one.events() if self.edited else events_of(response):
+                    await self._noted()
                     yield event
             finally:
                 await response.aclose()
@@ -134,6 +157,12 @@ class Rounds:
             response = await self.next()
             if not is_stream(response):
                 raise await _refusal(response)
+
+    async def _noted(self) -> None:
+        """Note where an answer ends that began under another number, before the caller can continue it."""
+        if self.begun is not None and self.begun.last != self.ended:
+            self.ended = self.begun.last
+            await self.exchange.ends(str(self.begun.id), str(self.ended))
 
 
 async def _refusal(response: httpx2.Response) -> Refused:
@@ -162,6 +191,9 @@ class _Round:
         """What the caller gets of it; ``calls`` are what the memory is asked for afterwards."""
         self.speaking = self.rounds.last
         async for event in events_of(self.response):
+            if not self.speaking and event.is_sign_of_life:
+                yield SIGN_OF_LIFE
+                continue
             self._take(event)
             if self.speaking:
                 for one in self._released():

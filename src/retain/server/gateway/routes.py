@@ -22,7 +22,6 @@ from retain.server.gateway.identity import said, who
 from retain.server.gateway.models import listed
 from retain.server.gateway.presence import while_there
 from retain.server.gateway.rounds import Rounds, is_stream
-from retain.server.gateway.switches import HEADER
 from retain.server.gateway.upstream import returned
 from retain.server.schemas import gateway as forms
 from retain.server.schemas.base import PROBLEMS
@@ -115,7 +114,7 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
         )
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
-    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds, sent)
+    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds, await exchange.continuing(sent))
     state.tasks.start(exchange.tell())
     response = await rounds.next()
     back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole
@@ -126,7 +125,6 @@ def _exchange(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
 ) -> Exchange:
     headers, state = said(request.headers), _state(request)
-    headers[HEADER] = ",".join(request.headers.getlist(HEADER))
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
     policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads

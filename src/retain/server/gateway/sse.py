@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+_EVENT_END: Final = re.compile(rb"\n\r?\n|\r\r")  # an empty line, whichever of the line ends a service uses
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")  # and no other: a text may hold what else is taken for one
 _MARK: Final = "[DONE]"
 
@@ -20,6 +21,11 @@ class Event:
     name: str
     data: str
 
+    @property
+    def is_sign_of_life(self) -> bool:
+        """Whether it only says that somebody is still there: a comment, or a ping."""
+        return self.name == "ping" or not (self.name or self.data)
+
     def json(self) -> dict[str, Any] | None:
         """What it holds, if that is an object."""
         try:
@@ -29,25 +35,31 @@ class Event:
         return found if isinstance(found, dict) else None
 
 
+SIGN_OF_LIFE: Final = Event(b": wait\n\n", "", "")
+"""A comment, which every client skips, wherever it stands."""
+
+
 class Events:
     """Collects pieces of a stream and gives whole events; ``rest`` is what an end in the middle leaves over."""
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._buffer = bytearray()
         self._searched = 0
 
     def feed(self, piece: bytes) -> Iterator[Event]:
-        """The events that are complete with the next piece."""
+        """The events that are complete with the next piece. Every byte is looked at once, however many come."""
         self._buffer += piece
-        while (end := _end(self._buffer, self._searched)) is not None:
-            raw, self._buffer, self._searched = self._buffer[:end], self._buffer[end:], 0
-            yield event_of(raw)
+        ends = [found.end() for found in _EVENT_END.finditer(self._buffer, self._searched)]
+        starts = [0, *ends]
+        whole = [bytes(self._buffer[start:end]) for start, end in zip(starts, ends, strict=False)]
+        del self._buffer[: starts[-1]]
         self._searched = max(0, len(self._buffer) - 3)  # a mark may have begun in the last bytes
+        return map(event_of, whole)
 
     @property
     def rest(self) -> bytes:
         """What has come of an event that is not complete."""
-        return self._buffer
+        return bytes(self._buffer)
 
     @property
     def last(self) -> Event | None:
@@ -55,18 +67,11 @@ class Events:
 
         Half an event is nothing: clients would not read it either.
         """
-        event = event_of(self._buffer)
+        rest = self.rest
+        event = event_of(rest)
         if event.json() is None and event.data.strip() != _MARK:
             return None
-        return Event(
-            self._buffer + (b"\n" if self._buffer.endswith((b"\n", b"\r")) else b"\n\n"), event.name, event.data
-        )
-
-
-def _end(buffer: bytes, start: int) -> int | None:
-    """Where the first event ends, with its empty line: whichever of the line ends a service uses."""
-    found = [(at, len(mark)) for mark in (b"\n\n", b"\n\r\n", b"\r\r") if (at := buffer.find(mark, start)) >= 0]
-    return None if not found else min(at + length for at, length in found)
+        return Event(rest + (b"\n" if rest.endswith((b"\n", b"\r")) else b"\n\n"), event.name, event.data)
 
 
 def event_of(raw: bytes) -> Event:

@@ -37,7 +37,8 @@ BROUGHT: Final = "x-upstream-authorization"
 _SCHEME: Final = re.compile(r"^bearer(\s+|$)", re.IGNORECASE)
 _OK: Final = 200
 _TOO_MANY: Final = 429
-_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+_STILL_AT_WORK: Final = frozenset({504, 524})
+_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 520, 521, 522, 523, 529}) | _STILL_AT_WORK
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +192,11 @@ class _Begun(httpx2.AsyncByteStream):
 def _left_after(what: httpx2.HTTPError | httpx2.Response, target: Target, attempts: list[Target]) -> list[Target]:
     """Who may still be asked, after an upstream has failed or refused.
 
-    Whoever asks too often does not ask the same one at once again. A request that was not answered in time may have
-    been worked on, and be paid for: it is not sent to the same service twice.
+    Whoever asks too often does not ask the same one at once again. A request that was not answered in time, here or
+    behind a proxy of the service, may still be worked on, and be paid for: it is not sent to the same service twice.
     """
-    if isinstance(what, httpx2.ReadTimeout):
+    late = isinstance(what, httpx2.Response) and what.status_code in _STILL_AT_WORK
+    if late or isinstance(what, httpx2.ReadTimeout):
         return [one for one in attempts if origin(one.upstream) != origin(target.upstream)]
     if isinstance(what, httpx2.Response) and what.status_code == _TOO_MANY:
         return [one for one in attempts if one is not target]

@@ -1,0 +1,94 @@
+"""Services that do not take what memory adds to a request: the chat goes on without it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from prometheus_client import REGISTRY
+from starlette.responses import JSONResponse
+
+from tests.server.gate import Gate, ask, gated, said
+from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, whole
+
+WHERE = "Where do I live?"
+NO = {"error": {"message": "this model does not support tools", "code": "bad"}}
+DONE = "data: [DONE]\n\n"
+SEARCH = {"name": "memory_search", "arguments": '{"query": "where"}'}
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with gated(tmp_path, upstream={"retries": 0}) as made:
+        made.memory.add("I live in Oslo", user_id="alice")
+        made.memory.set_settings({"policy.search_tool": True}, user_id="bob")
+        yield made
+
+
+def refused(status: int) -> Any:
+    return lambda: JSONResponse(NO, status)
+
+
+def answered(text: str) -> Any:
+    message = {"role": "assistant", "content": text}
+    return whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}))
+
+
+def skipped() -> float:
+    return REGISTRY.get_sample_value("retain_gateway_memory_skipped_total", {"reason": "refused"}) or 0.0
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422, 500])
+@pytest.mark.parametrize("user", ["alice", "bob"])
+def test_what_a_service_refuses_with_memory_is_asked_without(gate: Gate, status: int, user: str) -> None:
+    before = skipped()
+    answers(gate, CHAT, in_turn(refused(status), answered("Hello.")))
+    answer = gate.openai(user_id=user).chat.completions.with_raw_response.create(
+        model="m", messages=[{"role": "user", "content": WHERE}]
+    )
+    assert said(answer.parse()) == "Hello."
+    assert answer.headers["x-retain-receipt"] == "none"
+    with_memory, without = gate.upstream.seen
+    assert ("Oslo" in str(with_memory), "tools" in with_memory) == (user == "alice", user == "bob")
+    assert without == {"model": "m", "messages": [{"role": "user", "content": WHERE}]}
+    assert skipped() == before + 1
+
+
+def test_what_is_refused_without_memory_too_is_the_answer_and_not_memorys_fault(gate: Gate) -> None:
+    before = skipped()
+    answers(gate, CHAT, refused(400))
+    with pytest.raises(openai.BadRequestError, match="does not support tools"):
+        ask(gate.openai(user_id="alice"), WHERE)
+    assert len(gate.upstream.seen) == 2
+    assert skipped() == before
+
+
+def test_what_memory_adds_nothing_to_is_not_asked_twice(gate: Gate) -> None:
+    answers(gate, CHAT, refused(400))
+    with pytest.raises(openai.BadRequestError):
+        ask(gate.openai(user_id="carol"), WHERE)
+    assert len(gate.upstream.seen) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_search_whose_result_is_refused_ends_in_an_answer_without_it(gate: Gate, *, stream: bool) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    asks = {"index": 0, "id": "c", "type": "function", "function": SEARCH}
+    message = {"role": "assistant", "content": None, "tool_calls": [asks]}
+    told = json.dumps({"id": "1", "choices": [{"index": 0, "message": message}], "usage": usage})
+    counted = f"data: {json.dumps({'id': '1', 'choices': [], 'usage': usage})}\n\n"
+    end = pieces(chunk(content="Hello."), chunk("stop"), counted, DONE)
+    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), counted, DONE) if stream else whole(told)
+    hello = {"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}
+    last = end if stream else whole(json.dumps({"id": "2", "choices": [hello], "usage": usage}))
+    answers(gate, CHAT, in_turn(first, refused(400), last))
+    answer = ask(gate.openai(user_id="bob"), WHERE, stream=stream)
+    got = list(answer) if stream else [answer]
+    assert said(got if stream else answer, stream=stream) == "Hello."
+    assert [one.usage.total_tokens for one in got if one.usage] == [4], "what the search cost is told"
+    assert "tools" not in gate.upstream.seen[-1]
+    assert len(gate.upstream.seen[-1]["messages"]) == 1
