@@ -34,6 +34,24 @@ def test_a_transcript_of_lines_is_kept_and_known_the_second_time(cli: Cli) -> No
     assert cli.texts("list", "--user", "alice") == []
 
 
+def test_only_line_feeds_end_the_lines_of_a_file(cli: Cli) -> None:
+    said = ["I live in Oslo.\u2028And I like it.", "Noted.\x85 And why?"]
+    lines = "\r\n".join(json.dumps({"content": one}, ensure_ascii=False) for one in said)
+
+    assert cli("ingest", "-", "--user", "alice", stdin=lines.encode()).out == "2 turns stored\n"
+    assert sorted(cli.texts("list", "--user", "alice", "--layer", "turn")) == sorted(said)
+
+
+def test_a_turn_that_was_found_says_what_holds_now(cli: Cli) -> None:
+    for said in ("I live in Oslo.", "I now live in Rome."):
+        assert cli("add", said, "--user", "alice").code == 0
+
+    found = cli("search", "Oslo", "--user", "alice", "--layer", "turn").out
+
+    assert "I live in Oslo. (this has changed since: User now lives in Rome.)" in found
+    assert found.count("changed since") == 1
+
+
 def test_a_list_from_standard_input_is_learned_from_by_flush(cli: Cli) -> None:
     ran = cli("ingest", "-", "--user", "alice", "--learn", stdin=b' [{"text": "I live in Oslo."}, "I have two cats."]')
 

@@ -52,6 +52,24 @@ async def test_a_question_about_the_world_brings_nothing(face: Face) -> None:
     assert receipt["chosen"] == [] or receipt["chosen"] == ()
 
 
+async def test_it_is_shown_who_said_what(face: Face) -> None:
+    said = [
+        {"role": "user", "name": "Ada", "content": "I moved to Bergen."},
+        {"role": "user", "name": "Ben", "content": "I moved to Lima."},
+        {"role": "assistant", "content": "I never moved."},
+        {"role": "user", "content": "I moved, too."},
+    ]
+    await face.ingest(said, user_id="club", run_id="r1")
+    await face.add(said, user_id="notes", run_id="r1", infer=False)
+
+    words = await face.context("What exactly did Ben say about where he moved?", user_id="club")
+    notes = await face.context("Where have we all moved?", user_id="notes", gate="always")
+
+    shown = [{line.line.partition("] ")[2] for line in pack.citations} for pack in (words, notes)]
+    named = {"Ada: I moved to Bergen.", "Ben: I moved to Lima.", "assistant: I never moved."}
+    assert shown == [{*named, "user: I moved, too."}, {*named, "I moved, too."}]
+
+
 @pytest.mark.req("S-27")
 async def test_known_names_open_the_gate(face: Face) -> None:
     await told(face)
@@ -132,6 +150,24 @@ async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> No
 
     shown = [question for question in asked if await face.context(question, user_id="alice")]
     assert len(shown) <= 4, shown
+
+
+@ANYWHERE
+@pytest.mark.parametrize(("given", "candidates"), [({"budget": 800}, 40), ({"budget": 120}, 40), ({"budget": 800}, 10)])
+async def test_what_does_not_belong_is_left_out_however_little_there_is_room_for(
+    opens: Opens, given: dict[str, int], candidates: int
+) -> None:
+    face = opens({"context": {"candidates": candidates}})
+    things = ("tools", "books", "toys")
+    await face.store_many(
+        [
+            {"messages": f"The box in room {number} holds {things[number % 3]}.", "user_id": "alice"}
+            for number in range(40)
+        ]
+    )
+
+    assert not await face.context("What is my blood type?", user_id="alice", **given)
+    assert "room 7 holds" in (await face.context("What does my box in room 7 hold?", user_id="alice", **given)).text
 
 
 @pytest.mark.req("S-28", "D-10", "X-4")

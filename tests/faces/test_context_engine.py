@@ -203,16 +203,19 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]
 
 
-async def test_a_turn_says_that_things_have_changed_since(face: Face, opens: Opens) -> None:
+async def test_a_turn_says_that_things_have_changed_since_and_what_holds_now(face: Face, opens: Opens) -> None:
     await face.add("I live in Porto.", user_id="alice")
     opens.clock.advance(days=1)
     moved = await face.add("I live in Lisbon.", user_id="alice")
     assert moved["results"][0]["event"] == "UPDATE", moved
     pack = await shown(face, "Where did I say I live?", route="transcript")
     assert sorted(lines(pack)) == [
-        "- [2026-01-01] user: I live in Porto. (this has changed since)",
+        "- [2026-01-01] user: I live in Porto. (this has changed since: User lives in Lisbon.)",
         "- [2026-01-02] user: I live in Lisbon.",
     ]
+    await face.disable(moved["results"][0]["id"])
+    pack = await shown(face, "Where did I say I live?", route="transcript")
+    assert "- [2026-01-01] user: I live in Porto. (this has changed since)" in lines(pack)
 
 
 async def test_a_new_label_is_not_a_change_of_what_was_said(face: Face, opens: Opens) -> None:

@@ -50,6 +50,18 @@ async def test_one_of_three_fails_and_two_are_stored(face: Face, model: _Fragile
     assert await face.flush() == {"stored": 0, "waiting": 0}
 
 
+@pytest.mark.req("N-1", "X-31")
+async def test_what_is_missing_is_said_once_where_several_owners_are_asked(face: Face, model: _Fragile) -> None:
+    await face.remember("tea at home")
+    await face.remember("tea for everybody", user_id="*")
+    model.down = True
+
+    answer = await face.search("tea", user_id="alice")
+
+    assert sorted(texts(answer)) == ["tea at home", "tea for everybody"]
+    assert [one["channel"] for one in answer["degraded"]] == ["dense"]
+
+
 @pytest.mark.req("C-55")
 async def test_with_the_model_down_nothing_is_lost(face: Face, model: _Fragile, opens: Opens) -> None:
     await face.remember("before")

@@ -149,6 +149,22 @@ async def test_a_search_in_the_session_of_the_owner_or_in_what_is_everybodys(fac
         await face.search("tea", run_id="r1", scope="owner")
 
 
+@pytest.mark.req("X-31", "D-22")
+@pytest.mark.parametrize("strategy", ["hybrid", "text", "recent"])
+async def test_what_was_everybodys_at_another_time_is_found_where_it_is_asked_for(
+    face: Face, opens: Opens, strategy: str
+) -> None:
+    shared = await face.remember("tea for all", user_id="*")
+    await face.remember("tea of alice")
+    then = opens.clock.now()
+    opens.clock.advance(days=1)
+    await face.update(shared, "no tea for anybody")
+
+    found = await face.found("tea", as_of=then, scope="global", strategy=strategy)
+    assert sorted(found) == ["tea for all", "tea of alice"]
+    assert await face.found("tea", as_of=then, strategy=strategy) == ["tea of alice"]
+
+
 @pytest.mark.req("X-31")
 async def test_who_has_little_of_their_own_also_sees_what_is_everybodys(opens: Opens) -> None:
     face = opens()

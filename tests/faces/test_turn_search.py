@@ -78,6 +78,18 @@ async def test_a_fact_and_the_turn_it_comes_from_are_shown_once(face: Face, open
     assert "source" not in (await face.search("Oslo", user_id="alice"))["results"][0]
 
 
+async def test_a_turn_that_answers_better_than_its_facts_is_shown_too(opens: Opens) -> None:
+    face = opens({**LOCAL, "embedder": {"provider": "none"}})
+    await told(face, "I love jazz. The plumber comes on Thursdays at nine.", opens)
+
+    async def layers(query: str) -> list[str]:
+        found = await face.search(query, user_id="alice", layers=["fact", "turn"])
+        return [one["layer"] for one in found["results"]]
+
+    assert await layers("When does the plumber come? Jazz?") == ["turn", "fact"]
+    assert await layers("User loves jazz") == ["fact"]
+
+
 async def test_what_is_left_out_makes_room_for_what_comes_next(face: Face, opens: Opens) -> None:
     for city in ("Oslo", "Rome", "Lima"):
         await told(face, f"I like {city}.", opens)

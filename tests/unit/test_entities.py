@@ -13,6 +13,8 @@ from retain.core.entities.relations import found_in, query_roles
 from retain.model.entity import EntityType, Found
 
 NAMED = [
+    # what was masked
+    ("Anna's key is [redacted:api_key], said Anna.", "Anna:person"),
     # people
     ("My sister Anna called.", "Anna:person"),
     ("Yesterday Felix and I cooked soup.", "Felix:person"),
@@ -251,6 +253,8 @@ RELATED = [
     ("I'm originally from Poland.", "user comes_from poland"),
     ("I'm from Poland.", "user comes_from poland"),
     ("Siemens is headquartered in Munich.", "siemens located_in munich"),
+    ("Nordlys is based in Bergen.", "nordlys located_in bergen"),
+    ("Anna is based in Bergen.", "anna lives_in bergen"),
     ("Julia was born in Quito.", "julia born_in quito"),
     ("Tom's wife Clara works at Siemens.", "clara wife_of tom; clara works_at siemens"),
     ("User's brother Max lives in Paris.", "max brother_of user; max lives_in paris"),

@@ -195,6 +195,13 @@ def test_only_the_sentences_that_repeat_are_found() -> None:
     assert found == ["User likes green tea.", "* Vegan"]
 
 
+@pytest.mark.parametrize("before", ["", "- ", "[2026-05-07] ", "- [2026-05-08] "])
+def test_the_day_before_a_memory_makes_no_difference(before: str) -> None:
+    text = f"{before}User likes green tea."
+    assert echoes(text, ["User likes green tea."]) == [(0, len(text))]
+    assert echoes(text, ["[2026-05-07] User likes green tea. User is vegan."]) == [(0, len(text))]
+
+
 def test_sentences_of_a_long_memory_are_found_one_by_one() -> None:
     memory = "User works at Acme. User met Dr. Lee in Rome."
     assert echoes("Well, yes. User works at Acme. Nice!", [memory]) == [(11, 30)]

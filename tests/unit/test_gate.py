@@ -50,6 +50,58 @@ def test_the_first_rule_that_applies_decides() -> None:
     assert decide("How tall is my sister?").reason == "speaks of something of the user's"
 
 
+@pytest.mark.req("S-24")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What exactly did Thea say about the offsite?",
+        "Quote what thea wrote about the budget word for word.",
+        "What were Thea's exact words?",
+        "What exactly did Thea Berg say?",
+    ],
+)
+def test_the_very_words_of_somebody_known_are_in_the_transcript(message: str) -> None:
+    assert route(message, "Thea", "Thea Berg") is Route.TRANSCRIPT
+    assert route(message) is not Route.TRANSCRIPT
+
+
+@pytest.mark.req("N-24")
+@pytest.mark.parametrize("message", ["Reply to Thea verbatim: hello", "Write exactly what Thea would say"])
+def test_a_known_name_beside_a_wish_about_the_answer_is_no_wish_for_words(message: str) -> None:
+    assert route(message, "Thea") is not Route.TRANSCRIPT
+
+
+@pytest.mark.req("S-24", "S-27")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "How do I reverse a list in Python?",
+        "What is the population of Paris?",
+        "Explain garbage collection in Java",
+        "Who founded Google?",
+        "How do I take a screenshot on an iPhone 15?",
+    ],
+)
+def test_a_question_about_the_world_is_one_also_where_what_it_names_is_known(message: str) -> None:
+    known = ["Python", "Paris", "Java", "Google", "iPhone 15", "Anna"]
+    assert route(message, *known) is Route.NONE
+    assert decide(f"{message} And what about Anna?", names=known).matched == "Anna"
+
+
+@pytest.mark.req("S-27")
+@pytest.mark.parametrize(
+    "message", ["What did I buy in Paris?", "Recommend a Python book", "Should I learn Python?", "Paris?"]
+)
+def test_what_everybody_knows_opens_the_gate_where_it_is_about_the_user(message: str) -> None:
+    assert route(message, "Python", "Paris") is Route.PINNED
+
+
+def test_of_several_names_the_first_in_the_message_is_told() -> None:
+    names = ["Mira", "Anna", "Jonas"]
+    assert decide("How are Jonas, Mira and Anna?", names=names).matched == "Jonas"
+    assert decide("what did jonas and anna and mira want from priya").matched == "jonas"
+
+
 # --- who the user is --------------------------------------------------------------------------------------------------
 
 
@@ -93,6 +145,8 @@ def test_questions_that_only_sound_like_it_do_not(message: str) -> None:
     "message",
     [
         "What exactly did I say about the salary?",
+        "What exactly did you recommend for my back?",
+        "Quote what you advised, word for word",
         "what did I tell you about the roof, word for word?",
         "Quote me on the holiday plan",
         "Repeat verbatim what I told you about the noise",

@@ -166,6 +166,9 @@ def test_a_list_of_facts_may_be_lines_texts_or_objects() -> None:
     into = Reading(10)
     read_text(b'["one", {"text": "two"}, 3]', "auto", into)
     assert (texts(into), into.skipped) == (["one", "two"], {"not a memory": 1})
+    into = Reading(10)
+    read_text('{"text": "one\u2028and more"}\n{"text": "two"}'.encode(), "auto", into)
+    assert (len(into.items), into.skipped) == (2, {})
 
 
 def test_notes_are_points_and_paragraphs_under_their_headings() -> None:

@@ -29,6 +29,23 @@ def test_a_question_in_the_words_of_those_it_names(query: str, named: tuple[str,
     assert found.text == text
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("When will the train leave?", ""),
+        ("Will it rain?", ""),
+        ("Who pays the bill?", ""),
+        ("What did Will say?", "What did I say?"),
+        ("Will's soup?", "my soup?"),
+        ("Will Bill pay?", "Will I pay?"),
+        ("What is a good plan?", ""),
+        ("What did A say to Bill?", "What did I say to I?"),
+    ],
+)
+def test_a_name_that_is_a_word_too_counts_where_it_is_written_as_a_name(query: str, text: str) -> None:
+    assert spoken(query, {"will", "bill", "a"}).text == text
+
+
 @given(st.text(), st.frozensets(st.text(min_size=1)))
 def test_any_question_and_any_names(query: str, names: frozenset[str]) -> None:
     found = spoken(query, names)

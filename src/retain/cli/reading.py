@@ -100,8 +100,16 @@ def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
     for hit in answer["results"]:
         shown = [score(hit["score_parts"].get(name)) for name in parts]
         when, who = day_time(hit["occurred_at"]), hit.get("actor")
-        table.add(score(hit["score"]), *shown, hit["id"], when, who, hit["memory"])
+        table.add(score(hit["score"]), *shown, hit["id"], when, who, _as_of_now(hit))
     show(table)
+
+
+def _as_of_now(hit: dict[str, Any]) -> str:
+    """What a memory says, and what holds now where that is something else."""
+    later = hit.get("superseded_by")
+    if later is None:
+        return str(hit["memory"])
+    return f"{hit['memory']} (this has changed since{': ' + later['memory'] if later['memory'] else ''})"
 
 
 def _parts_of(hits: Sequence[dict[str, Any]]) -> list[str]:

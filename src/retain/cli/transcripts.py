@@ -64,7 +64,7 @@ def _read(file: str) -> list[Any]:
         raise InvalidInput("the file is not UTF-8 text") from error
     if text.lstrip().startswith("["):
         return _list(text)
-    return [_line(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    return [_line(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
 
 def _list(text: str) -> list[Any]:

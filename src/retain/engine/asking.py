@@ -104,7 +104,7 @@ def _among(parts: Parts, wanted: Search, scope: Scope) -> Search:
 
 async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
     """The same search among what is everybody's: when it is asked for, or the user has few facts of their own."""
-    if wanted.as_of is not None or wanted.scope.user_id in {"", EVERYBODY}:
+    if wanted.scope.user_id in {"", EVERYBODY}:
         return None
     if not await _looks_further(parts, wanted):
         return None
@@ -114,8 +114,8 @@ async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
 async def _looks_further(parts: Parts, wanted: Search) -> bool:
     if wanted.breadth == "global":
         return True
-    least = parts.policy.recall.bootstrap_min
-    if wanted.breadth is not None or least < 1 or not await parts.ledger.peek(lambda tx: _is_there(tx, parts)):
+    least = parts.policy.recall.bootstrap_min if wanted.breadth is None and wanted.as_of is None else 0
+    if least < 1 or not await parts.ledger.peek(lambda tx: _is_there(tx, parts)):
         return False
     own = replace(wanted.scope, agent_id="", run_id="")
     facts = visible(own, parts.now())

@@ -14,7 +14,7 @@ _ODD: Final = re.compile(r"[_@#+/\dA-Z.](?:(?<=[_@#+/\d])|(?<=[a-z][A-Z])|(?<=\.
 """Without any of these a text holds no identifier."""
 
 _CODES: Final = re.compile(
-    r"""(?P<link>https?://\S+|www\.\S+)
+    r"""(?P<link>https?://\S+|www\.\S+|\[redacted:[a-z_]+\])
     |(?P<mail>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}|(?<!\w)@\w[\w.]{1,30}\b)
     |(?P<code>\b(?:[\w-]{1,40}\.(?:py|js|ts|md|json|ya?ml|toml|sql|csv|txt|pdf|html|css|rs|go|java|cpp|sh)
        |v\d+(?:\.\d+)+|[A-Z]{2,10}-\d+|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*(?:[ ]\d{1,2})?
@@ -34,7 +34,7 @@ _MAX_QUOTED_WORDS: Final = 6
 
 
 def marked_names(text: str) -> list[Spotted]:
-    """Identifiers, addresses and titles; a link stands there without a name, so that nothing in it is taken for one."""
+    """Identifiers, addresses and titles; a link or a mask stands there without a name, so that nothing in it is one."""
     found = [_coded(match) for match in _CODES.finditer(text)] if _ODD.search(text) else []
     if text[:1] == "'" or any(mark in text for mark in _MARKS):
         found += [

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from retain.core.text.words import STOP_WORDS
+
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
@@ -21,6 +23,12 @@ class Spoken:
 
 
 NOBODY: Final = Spoken()
+
+_WORDS_TOO: Final = STOP_WORDS | frozenset(
+    """may mark bill rose hope grace faith joy drew chase art grant rich frank summer autumn dawn april june august
+    page lane guy miles penny skip sky ginger pepper olive basil rosemary crystal sandy sunny brook cliff""".split()
+)
+"""Names that are words of many questions: somebody is meant where they have a capital and do not begin a sentence."""
 
 
 def spoken(query: str, speakers: Collection[str]) -> Spoken:
@@ -36,4 +44,7 @@ def spoken(query: str, speakers: Collection[str]) -> Spoken:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(f"(?<!\\w){re.escape(name)}(?P<of>['\u2019]s)?(?!\\w)", re.IGNORECASE)
+    of = "(?P<of>['\u2019]s)?(?!\\w)"
+    if name in _WORDS_TOO:
+        return re.compile(f"(?<!\\w)(?:(?<=[\\w,;:] )|(?=\\w+['\u2019]s)){name.capitalize()}{of}")
+    return re.compile(f"(?<!\\w){re.escape(name)}{of}", re.IGNORECASE)

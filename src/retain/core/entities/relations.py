@@ -97,7 +97,12 @@ _TELLING: Final = frozenset(_RULES) | _RELATIVES
 """Without any of these words a text relates nothing."""
 
 _MANY: Final = ("uses", "knows", "owns")
-_PLACED: Final = (EntityType.ORGANIZATION, EntityType.LOCATION)
+_WHERE: Final[dict[str, str]] = {
+    EntityType.PERSON: "lives_in",
+    EntityType.ORGANIZATION: "located_in",
+    EntityType.LOCATION: "located_in",
+}
+"""What being somewhere is called, where it is clear who is."""
 
 ONE_VALUED: Final = frozenset({"works_at", "lives_in", "located_in"})
 """Relations that a later statement takes the place of."""
@@ -196,7 +201,7 @@ def _listed(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotte
 def _stated(rule: _Rule, source: str, kind: str, target: Spotted, evidence: str) -> Relation:
     relation = rule.relation
     if relation in ("lives_in", "located_in"):
-        relation = "located_in" if kind in _PLACED else "lives_in"
+        relation = _WHERE.get(kind, relation)
     ended = rule.ended and "have worked" not in evidence and "'ve " not in evidence
     return Relation(source, relation, norm(target.name), evidence, ended=ended or _PAST.search(evidence) is not None)
 

@@ -32,7 +32,7 @@ FIRST_NAMES: Final = frozenset(
     evan evelyn ewa ewan eyal ezra fabian fabio fanny farah fariba farid farida fatima fatma fatou federica
     federico fei felicity felipe felix femi femke fenna feodora fergus fernanda fernando ferran filip filippa
     finn fiona flavia fleur flora florence florian floyd folke francesca francesco francis francisco franco
-    francois franz freddie frederick frederik freya frida frieda fritz frozenset fumiko gabor gabriel gabriela
+    francois franz freddie frederick frederik freya frida frieda fritz fumiko gabor gabriel gabriela
     gabriele galina gareth gary gavin gemma genevieve geoff georg george georgia georgina gerald gerard gerda
     gerhard gertrude ghislaine giacomo giada gianni gideon gilbert gillian gina giorgio giovanna giovanni gisela
     gita giulia giulio giuseppe gloria goran gordon graciela graham greg gregor greta gretchen grzegorz gudrun

@@ -60,13 +60,13 @@ _ABOUT_NAMES: Final = re.compile(
 
 
 def known_name(said: Said, names: Collection[str]) -> str:
-    """The first of ``names`` that stands in a message as a word of its own, in either case; '' when none does."""
-    low = said.low.casefold()
+    """The one of ``names`` that stands first in a message as a word of its own, in either case; '' when none does."""
+    low, found = said.low.casefold(), []
     for name in names:
         folded = name.strip().casefold()
         if len(folded) >= SHORTEST_NAME and folded in low and _stands(said, low, name.strip(), folded):
-            return name
-    return ""
+            found.append((low.index(folded), name))
+    return min(found)[1] if found else ""
 
 
 def _stands(said: Said, low: str, name: str, folded: str) -> bool:
@@ -87,7 +87,7 @@ def private_person(said: Said) -> str:
         if _may_be_private(said.text, found) and _is_asked_about(said, found, in_story=in_story):
             return found["name"]
     if said.text.islower() and not in_story:
-        return next(iter((said.words & FIRST_NAMES) - COMMON_WORDS), "")
+        return next((word for word in said.tokens if word in FIRST_NAMES and word not in COMMON_WORDS), "")
     return ""
 
 

@@ -59,11 +59,14 @@ IDENTITY_WORDS: Final = frozenset(
     "i me myself us ich mich llamo soy vivo suis-je m'appelle chiamo sono nome m\u00ed \u043c\u0435\u043d\u044f \u044f name job role profession occupation".split()
 )
 
+_ADVICE: Final = "mention|promise|suggest|propose|recommend|advise"
 _SAID: Final = (
-    r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|mentioned|put|phrased|worded|called|typed|texted|promised)"
+    r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|put|phrased|worded|called|typed|texted"
+    rf"|(?:{_ADVICE})e?d)"
 )
 _SAY: Final = (
-    r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word)"
+    r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word"
+    rf"|(?:{_ADVICE})(?:e?d)?)"
 )
 _SHOW: Final = r"(?:quote|repeat|read|give|show|recite|tell|find|copy|pull up)"
 _LITERAL: Final = (

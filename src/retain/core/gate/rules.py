@@ -6,11 +6,21 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
+from retain.core.entities.naming import spoken
 from retain.core.gate import DEPENDS_ON_WHO_ASKS, needs, phrases
 from retain.core.gate.evidence import weigh
 from retain.core.gate.people import known_name, private_person
 from retain.core.gate.said import Said, own_words_of
-from retain.core.gate.world import is_anybodys, is_general, is_puzzle, is_technical, is_technical_how_to, is_trouble
+from retain.core.gate.world import (
+    is_anybodys,
+    is_everybodys,
+    is_general,
+    is_of_the_world,
+    is_puzzle,
+    is_technical,
+    is_technical_how_to,
+    is_trouble,
+)
 from retain.model.context_gate import GateDecision, Route
 
 _ENOUGH: Final = 1.0
@@ -43,9 +53,18 @@ def _identity(said: Said, _: Collection[str]) -> GateDecision | None:
     return GateDecision(Route.IDENTITY, "asks who the user is", found[0], asks_memory=True) if found else None
 
 
-def _transcript(said: Said, _: Collection[str]) -> GateDecision | None:
+def _transcript(said: Said, names: Collection[str]) -> GateDecision | None:
     found = _search(phrases.TRANSCRIPT, phrases.TRANSCRIPT_WORDS, said)
-    return GateDecision(Route.TRANSCRIPT, "asks for the very words", found[0], asks_memory=True) if found else None
+    of_whom = found[0] if found else _whose_words(said, names)
+    return GateDecision(Route.TRANSCRIPT, "asks for the very words", of_whom, asks_memory=True) if of_whom else None
+
+
+def _whose_words(said: Said, names: Collection[str]) -> str:
+    """The known name whose very words are asked for, as one asks for one's own; '' when there is none."""
+    if phrases.TRANSCRIPT_WORDS.isdisjoint(said.words):
+        return ""
+    put = spoken(" ".join(said.text.split()), {name.strip().lower() for name in names if name.strip()})
+    return put.named[-1] if phrases.TRANSCRIPT.search(put.text.lower()) else ""
 
 
 def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
@@ -65,7 +84,15 @@ def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
 
 def _known(said: Said, names: Collection[str]) -> GateDecision | None:
     name = known_name(said, names)
+    if name and is_everybodys(name) and _asks_the_world(said, name):
+        name = known_name(said, [one for one in names if not is_everybodys(one)])
     return GateDecision(Route.PINNED, "mentions something known", name) if name else None
+
+
+def _asks_the_world(said: Said, name: str) -> bool:
+    """Whether a question that names what everybody knows is about that: who lives in Paris may ask how old it is."""
+    alone = said.low.strip(" .!?") == name.casefold()
+    return not alone and is_of_the_world(said) and not _search(needs.TASTE, needs.TASTE_WORDS, said)
 
 
 def _recall(said: Said, _: Collection[str]) -> GateDecision | None:

@@ -11,6 +11,7 @@ from retain.core.gate.phrases import TECH_POSSESSIVE, any_of
 from retain.core.gate.said import QUOTED_MARK, Said
 from retain.core.gate.words import FAMOUS, PLACES_AND_BRANDS, PRIVATE_THINGS, PUBLIC_WORDS, TECH, TECH_WEAK, either
 
+_PUBLIC: Final = PLACES_AND_BRANDS | FAMOUS | TECH
 _SPEAKERS: Final = frozenset("i me my our you your".split())
 _GENERIC: Final = re.compile(
     r"\bdifference between\b|\bhow (?:does|do) .{1,60} work\b|\bwhat (?:is|are) an? \b|\bwho (?:invented|discovered|founded|wrote|painted|composed|won|killed|assassinated|built)\b"
@@ -74,6 +75,16 @@ def _has_public_name(said: Said) -> bool:
     if QUOTED_MARK in said.text or not said.words.isdisjoint(PLACES_AND_BRANDS):
         return True
     return _PUBLIC_NAME.search(said.text) is not None
+
+
+def is_everybodys(name: str) -> bool:
+    """Whether a name is one that everybody means the same by: of a place, a brand, a language."""
+    return all(word in _PUBLIC for word in name.casefold().split() if not word.isdigit())
+
+
+def is_of_the_world(said: Said) -> bool:
+    """Whether what is asked about is the world, or how anybody does something."""
+    return is_general(said) or is_technical_how_to(said) or _ANYBODY.search(said.low) is not None
 
 
 def is_technical(said: Said) -> bool:

@@ -85,7 +85,7 @@ def _json(text: str, into: Reading) -> Any:
         raise InvalidInput("the JSON is nested too deeply") from error
     except ValueError:
         pass
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]  # others may stand in a text
     found = [value for line in lines if (value := _line(line)) is not None]
     if not found or not isinstance(_line(lines[0]), (dict, str)):
         return None

@@ -135,7 +135,9 @@ def _after_line(text: str, at: int) -> int:
 
 _LINES: Final = re.compile(r"[^\r\n]+")
 _SENTENCES: Final = re.compile(r"\S(?:[^.!?]|[.!?](?!\s|\Z))*+[.!?]*+")
-_LIST_SIGNS: Final = re.compile(r"[\s>]*(?:[-*+\u2022]|[0-9]{1,3}[.)])?[\s\"'\u201c]*")
+_LIST_SIGNS: Final = re.compile(r"[\s>]*(?:[-*+\u2022]|[0-9]{1,3}[.)])?[\s\"'\u201c]*(?:\[\d{4}-\d\d-\d\d\]\s*)?")
+"""What stands before a memory where it is shown, the day in brackets as well."""
+
 _WORDS: Final = re.compile(r"[^\W_]+(?:['.][^\W_]+)*")
 _FEWEST_WORDS: Final = 5
 _FEWEST_IN_PART: Final = 3

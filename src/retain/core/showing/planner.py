@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from retain.core.showing.excerpt import excerpt, one_line
 from retain.core.showing.fence import Fence, escape
 from retain.core.text.normalize import normal_text
 from retain.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
@@ -31,8 +32,6 @@ HEADINGS: Final = {
     "episode": "From earlier conversations:",
     "transcript": "Said earlier (excerpts):",
 }
-EXCERPT_CHARS: Final = 220
-_BEFORE_MATCH: Final = 60
 
 BLANK: Final = "blank"
 DUPLICATE: Final = "duplicate"
@@ -46,16 +45,16 @@ OVER_CAP: Final = "over the cap of what is always shown"
 class Item:
     """A memory that might be shown.
 
-    ``date`` is the day it was said. ``sources`` are the ids of the turns it comes from. ``decision`` is the first one
-    of an episode. ``note`` says what a reader should know about it, such as that it no longer holds. ``match`` is where
-    in its text the query was found.
+    ``date`` is the day it was said. ``speaker`` is whose words these are, where they do not tell. ``sources`` are the
+    ids of the turns it comes from. ``decision`` is the first one of an episode. ``note`` says what a reader should know
+    about it, such as that it no longer holds. ``match`` is where in its text the query was found.
     """
 
     id: str
     text: str
     layer: str = Layer.FACT
     date: str = ""
-    role: str = ""
+    speaker: str = ""
     sources: tuple[str, ...] = ()
     decision: str = ""
     note: str = ""
@@ -196,7 +195,7 @@ def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: i
     full = False
     shown = {one.id for one in picked.chosen}
     for item in items:
-        said = normal_text(item.text)
+        said = normal_text(_told_by(item) + item.text)
         reason = DUPLICATE if item.id in shown else picked.repeated(item, said)
         if not reason and (not left.get(item.layer, 0) or len(lines) >= limit):
             reason = SECTION_FULL
@@ -227,26 +226,14 @@ def line_of(item: Item) -> str:
     day = f"[{item.date}] " if item.date else ""
     note = f" ({item.note})" if item.note else ""
     if item.layer == Layer.TURN:
-        return f"- {day}{item.role or 'somebody'}: {excerpt(item.text, item.match)}{note}"
-    decided = f" Decided: {_one_line(item.decision)}" if item.decision.strip() else ""
-    return f"- {day}{_indented(item.text)}{decided}{note}"
+        return f"- {day}{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match)}{note}"
+    decision = one_line(item.decision)
+    decided = f" Decided: {decision}" if decision and decision not in one_line(item.text) else ""
+    return f"- {day}{_told_by(item)}{_indented(item.text)}{decided}{note}"
 
 
-def excerpt(text: str, match: int = 0) -> str:
-    """The beginning of a text on one line, or the part around a match that stands further on."""
-    short = _one_line(text)
-    if len(short) <= EXCERPT_CHARS:
-        return short
-    at = len(_one_line(text[:match]))
-    if at + _BEFORE_MATCH < EXCERPT_CHARS:
-        return f"{short[:EXCERPT_CHARS]}\u2026"
-    start = min(at - _BEFORE_MATCH, len(short) - EXCERPT_CHARS)
-    end = "\u2026" if start + EXCERPT_CHARS < len(short) else ""
-    return f"\u2026{short[start : start + EXCERPT_CHARS]}{end}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _told_by(item: Item) -> str:
+    return f"{one_line(item.speaker)}: " if item.speaker.strip() else ""
 
 
 def _indented(text: str) -> str:

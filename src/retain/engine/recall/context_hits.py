@@ -38,6 +38,7 @@ async def find(parts: Parts, asked: Asked) -> None:
     if not layers:
         return
     policy, who = parts.policy.retrieval, asked.scope
+    room, judged = sizes(asked.budget, policy), _is_judged(parts, asked)
     wanted = checked_search(
         parts,
         SearchRequest(
@@ -45,7 +46,7 @@ async def find(parts: Parts, asked: Asked) -> None:
             user_id=who.user_id or None,
             agent_id=who.agent_id or None,
             run_id=who.run_id or None,
-            limit=min(policy.candidates, 2 * sum(sizes(asked.budget, policy)[layer] for layer in layers)),
+            limit=min(policy.candidates, max(2 * sum(room[layer] for layer in layers), _LITTLE if judged else 0)),
             filters=_younger(parts, asked),
             min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
             layers=layers,
@@ -54,11 +55,10 @@ async def find(parts: Parts, asked: Asked) -> None:
             project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
         ),
     )
-    judged = _is_judged(parts, asked)
     hits = await hits_of(parts, wanted, LOOKED_AT if judged else None)
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
-    if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= _LITTLE):
+    if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
         await _abstain(parts, asked)
     asked.hits = await read_up(parts, wanted, asked.hits)
 
@@ -81,8 +81,8 @@ async def _abstain(parts: Parts, asked: Asked) -> None:
 
 
 def _belongs_anyway(asked: Asked) -> bool:
-    """Whether the gate's word is enough, because who the user is matters as a whole."""
-    whole = asked.gate.route is Route.IDENTITY or asked.gate.reason == DEPENDS_ON_WHO_ASKS
+    """Whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
+    whole = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason == DEPENDS_ON_WHO_ASKS
     return asked.mode is not GateMode.ALWAYS and (whole or asked.route is not None)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from retain.core.text.analyze import query_terms
 from retain.engine.asking import Search
 from retain.engine.parts import Parts
 from retain.engine.recall.ranking import Hit
@@ -13,6 +14,9 @@ from retain.model.memory import Layer, Record
 
 _SPARE: Final = 2
 """How many times the wanted number is looked up where turns may be left out."""
+
+_MORE: Final = 3
+"""So many words besides those of its facts make a turn worth showing for itself."""
 
 
 def with_spare(wanted: Search) -> Search:
@@ -38,13 +42,33 @@ def _once(hits: Sequence[Hit], limit: int) -> tuple[list[Hit], set[str]]:
     Leaving turns out makes room for hits further down, whose turns may have to go as well; a fact that is in stays in.
     """
     left_out: set[str] = set()
+    fuller = _fuller(hits)
     while True:
         shown = [hit for hit in hits if hit[0].record.id not in left_out][:limit]
-        sources = {_turn_of(found.record) for found, _ in shown}
+        sources = {_turn_of(found.record) for found, _ in shown} - fuller
         again = {found.record.id for found, _ in hits if found.record.layer == Layer.TURN} & sources
         if again <= left_out:
             return shown, left_out
         left_out |= again
+
+
+def _fuller(hits: Sequence[Hit]) -> set[str | None]:
+    """The turns that answer better than the facts that come from them, and say something else as well."""
+    before: dict[str, str] = {}
+    told: dict[str, list[str]] = {}
+    for found, _ in hits:
+        record, turn = found.record, _turn_of(found.record)
+        if record.layer == Layer.TURN and record.id not in told:
+            before[record.id] = record.text
+        elif turn is not None:
+            told.setdefault(turn, []).append(str(record.data["evidence"].get("quote", "")))
+    return {turn for turn, quotes in told.items() if turn in before and _says_more(before[turn], quotes)}
+
+
+def _says_more(text: str, quotes: Sequence[str]) -> bool:
+    for quote in quotes:
+        text = text.replace(quote, " ") if quote else text
+    return len(query_terms(text)) >= _MORE
 
 
 def _turn_of(record: Record) -> str | None:

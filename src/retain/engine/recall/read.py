@@ -103,7 +103,7 @@ def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
-    return Hits(both[:limit], [*own.degraded, *theirs.degraded])
+    return Hits(both[:limit], [*own.degraded, *(one for one in theirs.degraded if one not in own.degraded)])
 
 
 async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) -> Hits:

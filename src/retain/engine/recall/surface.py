@@ -6,7 +6,6 @@ the evidence of something that was deleted, and which say what has changed since
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
@@ -14,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from retain.core.checks.visible import current, unexpired, valid_at, within
+from retain.core.showing.excerpt import excerpt, place_of
 from retain.core.showing.planner import Item
 from retain.engine.layers.portrayed import Portrait, portrait
 from retain.engine.recall.ranking import Hit
@@ -73,7 +73,7 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
-    changed = await _changed(tx, wanted, turns) if turns else set()
+    changed = await _changed(tx, wanted, turns) if turns else {}
     nothing = Portrait([], [])
     who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
@@ -95,7 +95,7 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
             made.dropped.append(Dropped(record.id, GONE))
             continue
         made.rows[record.id] = found
-        made.items.append(_item(record, wanted, score=scored.score, note=CHANGED if record.id in changed else ""))
+        made.items.append(_item(record, wanted, score=scored.score, note=changed.get(record.id, "")))
     for one in who.derived if wanted.identity and made.narrative is None else ():
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
@@ -130,8 +130,8 @@ async def _few(tx: Tx, where: Where) -> list[Found]:
     return await tx.memories.among(seqs[:_MOST], where) if seqs else []
 
 
-async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> set[str]:
-    """The turns that state something of which a later version says otherwise, or that was taken back."""
+async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
+    """The turns that state something of which a later version says otherwise, or that was taken back, with a note."""
     scope, then = wanted.scope, wanted.as_of
     said = And(
         (
@@ -144,12 +144,20 @@ async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> set[str]:
     found = [one.record for one in await _few(tx, said)]
     ended = [record for record in found if then is None or (record.valid_to or then) <= then]
     if not ended:
-        return set()
+        return {}
     # What was put aside still says what it said: nothing has changed.
     holds = current(OPEN) if then is None else valid_at(then)
     live = And((within(scope), holds, Condition("id", Op.IN, tuple({record.id for record in ended}))))
-    now = {one.record.id: one.record.hash for one in await _few(tx, live)}
-    return {record.origin_id for record in ended if record.origin_id and now.get(record.id) != record.hash}
+    now = {one.record.id: one.record for one in await _few(tx, live)}
+    later = [(record.origin_id, record.hash, now.get(record.id)) for record in ended]
+    return {turn: _note(one) for turn, said, one in later if turn and (one is None or one.hash != said)}
+
+
+def _note(holds: Record | None) -> str:
+    """That something has changed, and what holds now, where that may be shown for as long as a block is."""
+    if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
+        return CHANGED
+    return f"{CHANGED}: {excerpt(holds.text)}"
 
 
 def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:
@@ -159,22 +167,21 @@ def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note
         text=record.text,
         layer=record.layer,
         date=_day_text(record.occurred_at, wanted.zone),
-        role=record.source_role or "",
+        speaker=_speaker(record),
         sources=(record.origin_id,) if record.origin_id else (),
         decision=str(decisions[0]) if isinstance(decisions, list) and decisions else "",
         note=note or (IMPORTED if record.origin == Origin.IMPORT else ""),
-        match=_match(record.text, wanted.words) if record.layer == Layer.TURN else 0,
+        match=place_of(record.text, wanted.words) if record.layer == Layer.TURN else 0,
         score=score,
     )
 
 
-def _match(text: str, words: Sequence[str]) -> int:
-    """Where the longest word of the query stands in a text; 0 when none does."""
-    for word in sorted(words, key=len, reverse=True):
-        found = re.search(rf"\b{re.escape(word)}", text, re.IGNORECASE)
-        if found:
-            return found.start()
-    return 0
+def _speaker(record: Record) -> str:
+    """Who said it, where it is in somebody's words; of what the user is told to have said, "I" is the user."""
+    who = str(record.data.get("speaker", record.source_role) or "")
+    if record.layer == Layer.TURN:
+        return who
+    return who if record.data.get("verbatim") and who != Origin.USER else ""
 
 
 @lru_cache(maxsize=4096)  # the same memories are shown again and again
