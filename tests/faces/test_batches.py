@@ -150,6 +150,10 @@ async def test_the_same_key_carries_a_batch_out_once(face: Face) -> None:
     assert again == {**first, "replayed": True}
     assert len(await face.history(first["results"][0]["results"][0]["id"])) == 1
     memory_id = first["results"][0]["results"][0]["id"]
+    wrong: Any = [b"no id", {1, 2}]
+    refused = await face.delete_many(wrong, idempotency_key="k0")
+    assert [one["event"] for one in refused["results"]] == ["ERROR", "ERROR"]
+    assert (await face.delete_many(wrong, idempotency_key="k0"))["replayed"]
     deleted = await face.delete_many([memory_id], idempotency_key="k2")
     assert await face.delete_many([memory_id], idempotency_key="k2") == {**deleted, "replayed": True}
     updated = await face.update_many([{"memory_id": memory_id, "text": "x"}], idempotency_key="k3")

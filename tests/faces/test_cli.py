@@ -164,6 +164,7 @@ def test_explain_shows_the_parts_of_a_score_as_columns(cli: Cli) -> None:
     ("condition", "expected"),
     [
         ("city=Oslo", ["in Oslo"]),
+        ("city == Oslo", ["in Oslo"]),
         ("city!=Oslo", ["no city", "in Bergen"]),
         ("size>=3", ["in Oslo"]),
         ("size > 1", ["in Oslo"]),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from retain.cli.run import run
 from retain.memory import Memory
 from tests.faces.cli_runner import Cli
 
@@ -29,12 +31,14 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (["list", "--user", "a", "--limit", "-1"], "limit must be a whole number", "leave it out"),
         (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `retain list --help`"),
         (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `retain list --help`"),
+        (["list", "--user", "a", "-f", "size>>3"], "'size>>3' is not a filter", "see `retain list --help`"),
+        (["list", "--user", "a", "-f", "size=<3"], "'size=<3' is not a filter", "see `retain list --help`"),
         (["list", "--user", "a", "-f", "{"], "not JSON", "see `retain list --help`"),
         (["list", "--user", "a", "-f", '{"a": {"odd": 1}}'], "unknown operator 'odd'", "known operators"),
         (["add", "x", "--user", "a", "-m", "nonsense"], "'nonsense' is not name=value", "see `retain add --help`"),
         (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' is given twice", "see `retain add --help`"),
         (["add", "x", "--user", "a", "--at", "yesterday"], "occurred_at is not a date", "ISO 8601"),
-        (["add", "x", "--user", "a b"], "user_id holds white space", ""),
+        (["add", "x", "--user", "a b"], "user_id holds white space", "one word"),
         (["add", "  ", "--user", "a"], "content is empty", "give some text"),
         (["add", "x", "y", "--user", "a"], "unexpected extra argument", "see `retain add --help`"),
         (["search", "x", "--user", "a", "--min-score", "7"], "min_score must be a number from 0 to 1", "leave it out"),
@@ -113,6 +117,47 @@ def test_a_database_from_the_future_is_refused(cli: Cli) -> None:
     assert cli("list", "--user", "alice", "--json").error["code"] == "schema_too_new"
 
 
+@pytest.mark.parametrize("command", [["add", "x", "--user", "a"], ["list", "--user", "a"], ["copy", "memory:"]])
+def test_a_database_nobody_knows_is_refused_and_no_file_of_that_name_is_made(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(cli.home)
+    ran = cli(*command, *([] if command[0] == "copy" else ["--db"]), "mysql://host/x")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: store.url cannot be used: mysql://host/x\nhint: sqlite:///")
+    assert not list(cli.home.glob("mysql*"))
+
+
+@pytest.mark.parametrize(
+    ("closed", "args", "code"),
+    [
+        ("stdout", ["doctor"], 0),
+        ("stdout", ["doctor", "--json"], 0),
+        ("stdout", ["export"], 0),
+        ("stderr", ["get", "nope", "--json"], 1),
+        ("stdin", ["add", "-", "--user", "alice"], 2),
+        ("stdin", ["import", "-", "--user", "alice"], 1),
+        ("stdin", ["delete", "--all", "--user", "alice"], 2),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_fault(
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    closed: str,
+    args: list[str],
+    code: int,
+) -> None:
+    cli.added("something")
+    monkeypatch.setattr(sys, closed, None)
+    capsys.readouterr()
+    assert run(args) == code
+    getattr(sys, closed).close()  # what stood in for it
+    told = capsys.readouterr()
+    assert "a fault of Retain" not in told.err
+    assert "error" not in told.out
+
+
 def test_a_directory_is_no_store(cli: Cli) -> None:
     ran = cli("add", "x", "--user", "a", "--db", cli.home)
     assert (ran.code, ran.out) == (3, "")
@@ -151,6 +196,32 @@ def test_asking_nobody_is_a_usage_error(cli: Cli) -> None:
     ran = cli("delete", "--all", "--user", "alice", stdin=b"")
     assert ran.code == 2
     assert ran.err.splitlines()[-1] == "hint: --yes deletes without asking"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["delete", "--all", "--user", "alice"],
+        ["erase", "--user", "alice"],
+        ["redact", "--apply"],
+        ["rollback", "--since", "2020-01-01"],
+        ["agents", "delete", "bot"],
+    ],
+)
+def test_a_program_is_not_asked(cli: Cli, command: list[str]) -> None:
+    cli.added("x")
+    ran = cli(*command, "--json", stdin=b"y\nalice\n")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--yes" in json.loads(ran.err.splitlines()[-1])["error"]["hint"]
+    assert cli.texts("list", "--user", "alice") == ["x"]
+
+
+def test_what_something_stands_in_the_way_of_is_code_1(cli: Cli) -> None:
+    cli.added("I like tea")
+    other = cli.added("I like coffee")
+    assert cli("update", other, "I like tea", "--json").error["code"] == "conflict"
+    assert cli("update", other, "I like tea").code == 1
+    assert cli("reject", other).code == 1
 
 
 def test_an_unexpected_error_is_a_message_and_with_verbose_a_traceback(

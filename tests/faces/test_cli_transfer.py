@@ -141,6 +141,13 @@ def test_a_wrong_line_is_named_and_does_not_hold_the_others_up(cli: Cli) -> None
     assert (answer["already_known"], answer["failed"], answer["ignored_fields"]) == (1, 6, {"score": 1})
 
 
+def test_a_line_without_text_says_where_text_is_looked_for(cli: Cli) -> None:
+    (cli.home / "in.jsonl").write_text('{"messages": [{"role": "user", "content": "hi"}], "user_id": "a"}\n')
+    ran = cli("import", cli.home / "in.jsonl")
+    assert (ran.code, ran.out) == (1, "0 added, 1 failed\n")
+    assert ran.err.startswith("line 1: it has no text (text, memory or content says what to remember; `retain ingest`")
+
+
 def test_only_the_first_wrong_lines_are_shown(cli: Cli) -> None:
     (cli.home / "in.jsonl").write_text('{"text": "good", "user_id": "a"}\n' + "bad\n" * 50)
     ran = cli("import", cli.home / "in.jsonl")

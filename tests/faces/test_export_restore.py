@@ -307,6 +307,22 @@ async def test_one_persons_export_tells_nothing_of_others_who_hold_the_same(
     assert sorted(await copied.listed(user_id="bob")) == ["The plan is old", "The plan is secret"]
 
 
+async def test_a_deletion_is_kept_though_another_memory_says_the_same(face: Face, opens: Opens, tmp_path: Path) -> None:
+    first = await face.remember("I like tea")
+    await face.update(first, "I like coffee")
+    await face.remember("I like tea")
+    await face.delete(first)
+    lines = await face.export()
+    copied = second(opens, tmp_path)()
+
+    assert (await copied.load(lines))["deletions"] == 2
+    assert await copied.export() == lines
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = second(opens, tmp_path / "elsewhere")()
+    await elsewhere.remember("I like coffee")
+    assert (await elsewhere.load([lines[0], *lines[-2:]]))["deletions"] == 1, "the other was said there since"
+
+
 async def test_what_somebody_gave_up_of_what_others_hold_stays_given_up(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:

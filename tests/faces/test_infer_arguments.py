@@ -42,6 +42,16 @@ async def test_what_describes_one_memory_is_refused_before_anything_is_kept(face
     assert await kept(face) == []
 
 
+@pytest.mark.parametrize("option", [{"infer": "no"}, {"infer": None}, {"strict": "false"}])
+async def test_yes_or_no_is_not_guessed(face: Face, option: dict[str, Any]) -> None:
+    call = {"messages": "I live in Oslo.", "user_id": "alice", **option}
+    with pytest.raises(InvalidInput, match=f"{next(iter(option))} must be true or false"):
+        await face.add(**call)
+    (result,) = (await face.add_many([call]))["results"]
+    assert result["status"] == "error"
+    assert await kept(face) == []
+
+
 async def test_metadata_is_kept_with_facts_and_turns(face: Face, opens: Opens) -> None:
     await told(face, "I live in Oslo.", opens, metadata={"via": "app", "n": 1})
     await told(face, "I live in Rome.", opens, metadata={"n": 2})

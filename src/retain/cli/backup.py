@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import click
 
+from retain.cli.asking import agreed
 from retain.cli.fail import NOTHING, OK
 from retain.cli.given import Given, for_store
 from retain.cli.output import Progress, day_time, note, say
-from retain.errors import UsageError
 
 
 @click.command()
@@ -45,7 +45,7 @@ def restore(given: Given, file: str, *, yes: bool) -> int:
     was erased after the backup was made is erased again.
     """
     with given.memory(create=True) as memory:
-        if not (yes or _agreed(memory.stats()["memories"])):
+        if not (yes or _agreed(given, memory.stats()["memories"])):
             note("nothing was restored")
             return NOTHING
         progress = Progress("restoring")
@@ -60,15 +60,8 @@ def restore(given: Given, file: str, *, yes: bool) -> int:
     return OK
 
 
-def _agreed(memories: int) -> bool:
-    if not memories:
-        return True
-    try:
-        return click.confirm(f"Replace the {memories:,} memories that are there?", err=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes restores without asking") from None
+def _agreed(given: Given, memories: int) -> bool:
+    return not memories or agreed(given, f"Replace the {memories:,} memories that are there?", without="restores")
 
 
 def _counted(answer: dict[str, Any]) -> str:

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import click
 
+from retain.cli.asking import typed
 from retain.cli.fail import FAILED, NOTHING, OK
 from retain.cli.given import Given, for_scope
 from retain.cli.output import Progress, note, say, show
 from retain.cli.table import Column, Table
-from retain.errors import InvalidInput, UsageError
+from retain.errors import InvalidInput
 
 _REPORT: Final = "Write the report there; without it, it goes to the screen with --json only."
 
@@ -49,20 +50,14 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
 
 
 def _agreed(given: Given, memory_id: str | None) -> bool:
-    """Whether somebody typed what is to be erased: a yes is given too quickly for this."""
+    """Whether somebody typed what is to be erased."""
     named = [(name.removesuffix("_id"), value) for name, value in given.scope().items() if value]
     named += [("memory", memory_id)] if memory_id else []
     if not named:
         return True  # nobody is named, which the library refuses with its own words
     told, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
     note(f"Everything of {told} will be erased, also from backups. It cannot be undone.", "warn")
-    try:
-        typed: str = click.prompt(f"Type {wanted} to erase it", err=True, default="", show_default=False)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes erases without asking") from None
-    return typed.strip() == wanted
+    return typed(given, wanted, f"Type {wanted} to erase it", without="erases")
 
 
 def _show(answer: dict[str, Any], report: str | None) -> None:

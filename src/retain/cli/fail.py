@@ -12,12 +12,12 @@ import click
 
 from retain.cli.output import note
 from retain.cli.text import harmless
-from retain.errors import NotFoundError, RetainError, ScopeError, UsageError
+from retain.errors import Conflict, NotFoundError, RetainError, ScopeError, UsageError
 from retain.model.scope import NO_SCOPE
 
 OK: Final = 0
 NOTHING: Final = 1
-"""Nothing was found, or some of several things could not be done."""
+"""Nothing was found, or something could not be done as things are."""
 USAGE: Final = 2
 FAILED: Final = 3
 INTERRUPTED: Final = 130
@@ -66,7 +66,7 @@ def _facts(code: str, message: str, hint: str) -> dict[str, Any]:
 
 
 def _exit_code(error: RetainError) -> int:
-    if isinstance(error, NotFoundError):
+    if isinstance(error, (NotFoundError, Conflict)):
         return NOTHING
     return USAGE if isinstance(error, UsageError) else FAILED
 

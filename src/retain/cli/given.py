@@ -95,8 +95,8 @@ class _Plain(logging.Formatter):
 
 
 def store_url(db: str) -> str:
-    """``--db`` as the store's URL: a path, ``memory:`` or a URL."""
-    if db in ("memory:", ":memory:") or db.startswith(("sqlite:", "postgresql://", "postgres://")):
+    """``--db`` as the store's URL: a path, ``memory:`` or a URL, which the settings refuse if they do not know it."""
+    if db in ("memory:", ":memory:") or db.startswith("sqlite:") or "://" in db:
         return db
     return f"sqlite:///{Path(db).expanduser().absolute()}"
 

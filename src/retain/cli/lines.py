@@ -13,6 +13,7 @@ from retain.errors import InvalidInput, RetainError
 SHOWN: Final = 10
 """How many lines that went wrong are named."""
 _TEXT: Final = ("text", "memory", "content")
+_TEXT_HINT: Final = "text, memory or content says what to remember; `retain ingest` takes conversations"
 _TIME: Final = ("occurred_at", "created_at")
 _NAME: Final = ("name", "speaker", "actor")
 _AS_IS: Final = ("user_id", "agent_id", "run_id", "metadata", "kind", "key", "expires_at")
@@ -124,6 +125,9 @@ def items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) 
         rest = {name: value for name, value in line.value.items() if value is not None}
         call = _call(rest)
         tally.ignored_fields.update(rest.keys())
+        if call["messages"]["content"] is None:
+            tally.fail(line.number, InvalidInput("it has no text", hint=_TEXT_HINT).as_dict())
+            continue
         yield Item(line.number, _scoped(call, scope))
 
 

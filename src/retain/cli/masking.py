@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import click
 
+from retain.cli.asking import agreed
 from retain.cli.fail import FAILED, NOTHING, OK
 from retain.cli.given import Given, for_store
 from retain.cli.output import Progress, note, say, show
 from retain.cli.table import Column, Table
-from retain.errors import UsageError
 
 
 @click.command()
@@ -25,7 +25,7 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
     cannot be brought back; backups and exports are not changed.
     """
     with given.memory() as memory:
-        if applied and not (yes or _agreed()):
+        if applied and not (yes or agreed(given, "Mask every secret that is found, for good?", without="masks")):
             note("nothing was masked")
             return NOTHING
         progress = Progress("masking" if applied else "looking")
@@ -36,15 +36,6 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
     if not given.answered(answer):
         _show(answer)
     return FAILED if answer.get("degraded") else OK
-
-
-def _agreed() -> bool:
-    try:
-        return click.confirm("Mask every secret that is found, for good?", err=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes masks without asking") from None
 
 
 def _show(answer: dict[str, Any]) -> None:

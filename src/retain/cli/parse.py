@@ -17,7 +17,7 @@ KINDS: Final = [str(kind) for kind in CALLER_KINDS]
 LAYERS: Final = [str(layer) for layer in Layer]
 STRATEGIES: Final = ["hybrid", "semantic", "exact", "recent", "vector", "text"]
 SCOPES: Final = ["session", "owner", "global"]
-_CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|=|>|<)(.*)", re.DOTALL)
+_CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|==?|>|<)(?![=<>])(.*)", re.DOTALL)
 FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
 
 
@@ -64,7 +64,7 @@ def _filter(one: str) -> Any:
         raise click.BadParameter(f"{one!r} is not a filter: {FILTER_HINT}", param_hint="--filter")
     name, operator, value = found.groups()
     wanted = scalar(value.strip())
-    return {name: wanted} if operator == "=" else {name: {operator: wanted}}
+    return {name: wanted} if operator in ("=", "==") else {name: {operator: wanted}}
 
 
 def scalar(value: str) -> Any:

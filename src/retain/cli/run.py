@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -15,6 +16,7 @@ from retain.cli.group import retain
 
 def run(args: Sequence[str]) -> int:
     """Carry out a command and give its exit code; whatever goes wrong is reported, never raised."""
+    _open_what_is_closed()
     _never_choke_on_characters()
     if "_RETAIN_COMPLETE" in os.environ:  # a shell asks how a line could go on
         retain.main(list(args), prog_name="retain")
@@ -37,6 +39,14 @@ def _carried_out(args: Sequence[str]) -> int:
     except click.exceptions.Exit as leaving:  # --help and --version
         return leaving.exit_code
     return code if isinstance(code, int) else fail.OK
+
+
+def _open_what_is_closed() -> None:
+    """A stream that whoever started us has closed (``>&-``, some daemons) reads as empty and takes whatever is said."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it ends with the process
+            setattr(sys, name, stream)
 
 
 def _never_choke_on_characters() -> None:

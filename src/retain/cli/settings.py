@@ -9,11 +9,12 @@ from typing import Any, Final
 import click
 
 from retain.cli import parse
+from retain.cli.asking import agreed
 from retain.cli.fail import NOTHING, OK
 from retain.cli.given import Given, for_scope, for_store
 from retain.cli.output import day_time, note, say, show, show_pairs
 from retain.cli.table import Column, Table
-from retain.errors import NotFoundError, UsageError
+from retain.errors import NotFoundError
 
 _VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
 
@@ -197,26 +198,17 @@ def save(given: Given, agent_id: str, *, name: str | None, model: str | None, pr
 
 @agents.command("delete")
 @click.argument("agent_id")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @for_store
 def delete(given: Given, agent_id: str, *, yes: bool) -> int:
     """Remove an agent with its memories, vectors, signals and settings."""
-    if not yes and not _agreed(agent_id):
+    if not (yes or agreed(given, f"Delete the agent {agent_id} and everything it remembers?", without="deletes")):
         return NOTHING
     with given.memory() as memory:
         answer = memory.delete_agent(agent_id)
     if not given.answered(answer):
         say(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
     return OK
-
-
-def _agreed(agent_id: str) -> bool:
-    try:
-        return click.confirm(f"Delete the agent {agent_id} and everything it remembers?", err=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes deletes without asking") from None
 
 
 COMMANDS: Final = (settings, pause, resume, agents)

@@ -8,12 +8,12 @@ from typing import Any, Final
 import click
 
 from retain.cli import parse
+from retain.cli.asking import agreed
 from retain.cli.fail import NOTHING, OK
 from retain.cli.given import Given, for_scope, for_store
 from retain.cli.output import Progress, day_time, event_style, note, say, score, show
 from retain.cli.parse import LAYERS
 from retain.cli.table import Column, Table
-from retain.errors import UsageError
 
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
@@ -118,12 +118,13 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     The whole rollback can be undone: `retain undo --job ID`.
     """
     with given.memory() as memory:
-        if not (dry_run or yes or _agreed(memory.rollback(source=source, since=since, **given.scope(), dry_run=True))):
+        what = {"source": source, "since": since, **given.scope()}
+        if not (dry_run or yes or _agreed(given, memory.rollback(**what, dry_run=True))):
             note("nothing was taken back")
             return NOTHING
         progress = Progress("taking back")
         try:
-            answer = memory.rollback(source=source, since=since, **given.scope(), dry_run=dry_run, progress=progress)
+            answer = memory.rollback(**what, dry_run=dry_run, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -131,17 +132,10 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     return NOTHING if answer["skipped"] else OK
 
 
-def _agreed(planned: dict[str, Any]) -> bool:
+def _agreed(given: Given, planned: dict[str, Any]) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     note(_summary(planned))
-    if not planned["undone"]:
-        return False
-    try:
-        return click.confirm("Take all of this back?", err=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes takes back without asking") from None
+    return planned["undone"] > 0 and agreed(given, "Take all of this back?", without="takes back")
 
 
 def _show_rollback(answer: dict[str, Any]) -> None:

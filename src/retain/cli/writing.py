@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from retain.cli import parse
+from retain.cli.asking import agreed
 from retain.cli.fail import FAILED, NOTHING, OK
 from retain.cli.given import Given, for_scope, for_store
 from retain.cli.output import event_style, note, say, show
@@ -154,7 +155,7 @@ def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Se
         return _delete_ids(given, ids)
     filters = parse.filters(conditions)
     with given.memory() as memory:
-        if not (yes or _agreed(given)):
+        if not (yes or _agreed(given, filtered=filters is not None)):
             note("nothing was deleted")
             return NOTHING
         answer = memory.delete_all(**given.scope(), filters=filters)
@@ -174,16 +175,12 @@ def _check_choice(given: Given, ids: Sequence[str], *, everything: bool, filtere
         )
 
 
-def _agreed(given: Given) -> bool:
+def _agreed(given: Given, *, filtered: bool) -> bool:
     named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in given.scope().items() if value)
     if not named:
         return True  # nobody is named, which the library refuses with its own words
-    try:
-        return click.confirm(f"Delete everything of {named}?", err=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise
-        raise UsageError("there is nobody to ask", hint="--yes deletes without asking") from None
+    question = f"Delete what matches of {named}?" if filtered else f"Delete everything of {named}?"
+    return agreed(given, question, without="deletes")
 
 
 def _delete_ids(given: Given, ids: Sequence[str]) -> int:

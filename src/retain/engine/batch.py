@@ -53,7 +53,7 @@ async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant)
         answer = {"results": await work(tx)}
         if batch.key:
             await tx.idempotency.purge(instant(moment(now) - KEPT))
-            await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer), now)
+            await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
         return answer
 
     return await parts.ledger.write(once)

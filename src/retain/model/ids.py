@@ -42,9 +42,11 @@ def clean_id(value: object, name: str) -> str:
     if not text:
         raise ScopeError(f"{name} is blank", hint=f"leave {name} out, or give it a value")
     if len(text) > MAX_ID_CHARS:
-        raise ScopeError(f"{name} is longer than {MAX_ID_CHARS} characters")
+        hint = "use a shorter one, such as a hash of it"
+        raise ScopeError(f"{name} is longer than {MAX_ID_CHARS} characters", hint=hint)
     if not text.isprintable() or len(text.split()) != 1:
-        raise ScopeError(f"{name} holds white space or a control character: {text!r}")
+        hint = "an id is one word of characters that can be seen"
+        raise ScopeError(f"{name} holds white space or a character that cannot be printed: {text!r}", hint=hint)
     return text
 
 

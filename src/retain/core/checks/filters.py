@@ -37,6 +37,7 @@ from datetime import date
 from reprlib import repr as short
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
+from retain.core.checks.values import NO_NUL, WHOLE
 from retain.errors import InvalidFilter, InvalidInput, ScopeError
 from retain.model.ids import clean_id
 from retain.model.instant import When, parse_when
@@ -308,11 +309,11 @@ def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
 def _text(value: str, name: str) -> str:
     """Plain text that every database can hold."""
     if "\0" in value:
-        raise InvalidFilter(f"{name} holds a NUL character: {short(value)}")
+        raise InvalidFilter(f"{name} holds a NUL character: {short(value)}", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidFilter(f"{name} holds half of a surrogate pair: {short(value)}") from error
+        raise InvalidFilter(f"{name} holds a lone surrogate: {short(value)}", hint=WHOLE) from error
     return str.__str__(value)
 
 

@@ -14,6 +14,10 @@ from retain.model.policy import Limits
 IDENTITY_KEYS: Final = frozenset({"tenant_id", "user_id", "agent_id", "run_id"})
 """What metadata may never set: whose memory it is."""
 
+NO_NUL: Final = "remove it; databases cannot store it as text"
+WHOLE: Final = "decode the text properly"
+"""What to do about characters that no database takes."""
+
 CALLER_KINDS: Final = (Kind.FACTUAL, Kind.EPISODIC, Kind.PROCEDURAL, Kind.SEMANTIC)
 
 
@@ -29,13 +33,11 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
     if not value.strip():
         raise InvalidInput(f"{name} is empty", hint=_FILLED.get(name, "give some text, or leave it out"))
     if "\x00" in value:
-        raise InvalidInput(f"{name} holds a NUL character", hint="remove it; databases cannot store it as text")
+        raise InvalidInput(f"{name} holds a NUL character", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"{name} holds a lone surrogate at {error.start}", hint="decode the text properly"
-        ) from error
+        raise InvalidInput(f"{name} holds a lone surrogate at {error.start}", hint=WHOLE) from error
     return value
 
 
@@ -79,7 +81,8 @@ def _as_json(value: dict[str, Any]) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"metadata is not JSON: {error}") from error
+        hint = "give text, numbers, true, false, null, lists or objects; a date as its ISO text, value.isoformat()"
+        raise InvalidInput(f"metadata is not JSON: {error}", hint=hint) from error
 
 
 _FILLED: Final = {"query": "ask something; get_all lists everything"}
@@ -106,8 +109,8 @@ def _walk(value: object, path: str, depth: int) -> None:
 
 def _clean(value: str, path: str) -> None:
     if "\x00" in value:
-        raise InvalidInput(f"{path} holds a NUL character")
+        raise InvalidInput(f"{path} holds a NUL character", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{path} holds a lone surrogate") from error
+        raise InvalidInput(f"{path} holds a lone surrogate", hint=WHOLE) from error

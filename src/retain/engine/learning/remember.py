@@ -59,7 +59,7 @@ class Drafted:
 
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Store what one request says, or what follows from it."""
-    if request.infer:
+    if _learns(request):
         return await _taught(parts, request)
     if (answer := await turned_away(parts, request)) is not None:
         return answer
@@ -75,6 +75,14 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
         parts.waiting.left(parts.tenant_id)
     await note_known(parts, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
+
+
+def _learns(request: AddRequest) -> bool:
+    """Whether facts are wanted, or the text itself; ``"no"`` would pass for yes."""
+    for name, value in (("infer", request.infer), ("strict", request.strict)):
+        if value not in (True, False):
+            raise InvalidInput(f"{name} must be true or false, not {value!r}", hint="leave it out to have the default")
+    return request.infer
 
 
 async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
@@ -210,7 +218,7 @@ async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted 
     try:
         request = request_of(AddRequest, item, "messages")
         parts = await tuned_for(parts, request)
-        if request.infer:
+        if _learns(request):
             return await _taught(parts, request)
         answer = await turned_away(parts, request, ahead)
         return draft_request(parts, request) if answer is None else answer

@@ -51,6 +51,8 @@ class Deletion:
     dedupe: str
     memory_id: str
     created_at: Instant
+    held: bool = False
+    """Whether another memory is known by that name and holds, all the same."""
 
 
 def _columns(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
@@ -67,7 +69,7 @@ _RECORD: Final = _columns(Record, "seq", "tenant_id")
 _EVENT: Final = _columns(Event, "seq", "scope")
 _LINK: Final = _columns(Link, "scope")
 _SIGNAL: Final = _columns(Signal, "scope")
-_DELETION: Final = _columns(Deletion)
+_DELETION: Final = _columns(Deletion, "held")
 _TIMES: Final = _times(Record, Event, Link, Signal, Deletion)
 _SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
 _MESSAGE: Final = {"role": (str,), "content": (str,), "name": (str,)}
@@ -101,7 +103,8 @@ def event_line(event: Event) -> dict[str, Any]:
 
 def deletion_line(deletion: Deletion) -> dict[str, Any]:
     """What must not come back."""
-    return {"type": "suppressed", **asdict(deletion)}
+    held = {"held": True} if deletion.held else {}
+    return {"type": "suppressed", **{name: getattr(deletion, name) for name in _DELETION}, **held}
 
 
 def signal_line(signal: Signal) -> dict[str, Any]:
@@ -142,7 +145,7 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
     if kind == "event":
         return Event(**_values(line, _EVENT, _EVENTS), scope=_read_scope(tenant_id, line))
     if kind == "suppressed":
-        return Deletion(**_values(line, _DELETION))
+        return Deletion(**_values(line, _DELETION), held=line.get("held") is True)
     if kind == "signal":
         return _checked(Signal(**_values(line, _SIGNAL, _STATES), scope=_read_scope(tenant_id, line)))
     raise InvalidInput(f"unknown line {kind!r} in the export")

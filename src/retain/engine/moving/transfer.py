@@ -136,7 +136,9 @@ async def _deletions(parts: Parts) -> AsyncIterator[Deletion]:
 
 
 async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion]:
-    return [Deletion(*row) for row in await tx.suppressed.page(tenant_id, after, _AT_ONCE)]
+    page = await tx.suppressed.page(tenant_id, after, _AT_ONCE)
+    held = await tx.links.held(tenant_id, [dedupe for dedupe, _, _ in page])
+    return [Deletion(*row, held=row[0] in held) for row in page]
 
 
 # --- and back ---------------------------------------------------------------------------------------------------------
@@ -261,8 +263,8 @@ async def _put_event(tx: Tx, event: Event) -> bool:
 
 
 async def _put_deletion(tx: Tx, tenant_id: str, one: Deletion) -> bool:
-    """Remember a deletion, unless the same was said here since, and holds."""
-    held = await tx.links.holder(tenant_id, one.dedupe) is not None
+    """Remember a deletion, unless the same was said here since, and holds; where it came from, both may have held."""
+    held = not one.held and await tx.links.holder(tenant_id, one.dedupe) is not None
     if held or await tx.suppressed.has(tenant_id, one.dedupe):
         return False
     await tx.suppressed.put(tenant_id, one.dedupe, one.memory_id, one.created_at)

@@ -16,7 +16,7 @@ from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import is_inside, unlink
-from retain.engine.storing.named import under_id
+from retain.engine.storing.named import as_text, under_id
 from retain.engine.storing.retelling import evidence_of, name_again
 from retain.engine.storing.revise import checked_id
 from retain.engine.storing.store import leave
@@ -120,8 +120,8 @@ async def end(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reaso
 def _id_in(item: object) -> object:
     """The id in an item of a batch, which may be written as other batches write theirs."""
     if isinstance(item, Mapping) and len(item) == 1:
-        return item.get("memory_id", item.get("id"))
-    return item
+        return as_text(item.get("memory_id", item.get("id")))
+    return as_text(item)
 
 
 async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:
