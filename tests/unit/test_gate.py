@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retain.core.gate import TOO_SHORT, decide
-from retain.core.gate.people import SHORTEST_NAME
 from retain.core.gate.said import HEAD, TAIL, own_words
 from retain.errors import InvalidInput
 from retain.model.context_gate import GateMode, Route
@@ -283,37 +282,6 @@ def test_recall_verbs_open_the_pinned_facts(message: str) -> None:
 )
 def test_remembering_as_a_subject_or_a_figure_of_speech_does_not(message: str) -> None:
     assert route(message) is Route.NONE
-
-
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.req("S-27")
-def test_a_known_name_counts_in_either_case_and_with_several_words() -> None:
-    assert route("is quillfeather ready", "Quillfeather") is Route.PINNED
-    assert decide("How big is BLUE HERON now?", names=["Blue Heron"]).matched == "Blue Heron"
-
-
-@pytest.mark.req("S-27")
-def test_a_name_counts_as_a_word_and_not_within_another() -> None:
-    assert route("What is a carpenter bee?", "Carpe") is Route.NONE
-
-
-@pytest.mark.req("S-27")
-def test_short_names_are_left_out() -> None:
-    assert route("Define ohm", "ohm") is Route.NONE
-    assert len("ohm") < SHORTEST_NAME
-
-
-@pytest.mark.req("S-27")
-def test_a_name_that_is_a_word_counts_only_where_it_is_written_as_a_name() -> None:
-    assert route("will it rain in Norway", "Will") is Route.NONE
-    assert route("Define hope", "Hope") is Route.NONE
-    assert decide("Is it Will who called?", names=["Will"]).matched == "Will"
-
-
-def test_names_in_a_text_that_is_handed_over_do_not_count() -> None:
-    assert route('Translate "Quillfeather sleeps" into Dutch', "Quillfeather") is Route.NONE
 
 
 # --- what belongs to the user, said or implied ------------------------------------------------------------------------
