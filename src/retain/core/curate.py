@@ -11,17 +11,22 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retain.core.changes.statement import may_change, polarity_of, subject_of
+from retain.core.entities.lists import FIRST_NAMES
 from retain.core.rules.clause import read
 from retain.core.rules.families import FAMILIES, Family
-from retain.core.rules.general import as_a_whole, is_among_people, may_tell, told_anyway
+from retain.core.rules.general import as_a_whole, is_among_people, is_sentence, may_tell, told_anyway
+from retain.core.rules.introduced import behind_name, denied_of_other
+from retain.core.rules.marks import PUTS_RIGHT
 from retain.core.rules.material import Span, is_english, own_sentences
 from retain.core.rules.own import OwnFact, own_facts
-from retain.core.rules.plain import is_question, plain, sentences
-from retain.core.rules.pretence import in_earnest
+from retain.core.rules.plain import calm, is_question, plain, sentences
+from retain.core.rules.pretence import LAUGHTER, SARCASM, in_earnest
+from retain.core.rules.profile import is_form, profile
 from retain.core.rules.requests import Request, request_of
 from retain.core.rules.shape import clauses, without_asides
-from retain.core.rules.sift import is_about_other, is_small_talk, is_unreal, without_fillers
+from retain.core.rules.sift import is_about_other, is_of_the_task, is_small_talk, is_unreal, without_fillers
 from retain.core.rules.signals import signals_of, tells_change
+from retain.core.rules.theirs import somebody
 from retain.core.rules.told import Context, Told
 from retain.model.memory import Kind
 from retain.model.own import OwnPattern
@@ -31,6 +36,9 @@ MIN_CHARS: Final = 3
 INPUT_CHARS: Final = 65_536
 MAX_FACTS: Final = 24
 _MAX_WORDS: Final = 45
+
+MASK: Final = "[redacted:"
+"""What was masked is nothing to know."""
 
 EFFECT: Final = "effect"
 """The category of a sentence that states no fact by itself but may end or change one that is known."""
@@ -53,6 +61,8 @@ class Candidate:
     forget: bool = False
     whole: bool = False
     """A message as a whole, which counts only where none of its parts has changed anything."""
+    bare: bool = False
+    """Too little to be kept by itself, such as a reaction or half a sentence; it may still change what is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +78,16 @@ class _Reading:
     """How far a message has been read."""
 
     context: Context
+    text: str = ""
     person_at: int = 0
+    noun: str = ""
+    """What the clause before was about: "my car is ..."."""
     found: list[Candidate] = field(default_factory=list)
 
 
 def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, topic: str = "") -> list[Candidate]:
     """The facts a user's message states; of a very long one, its end. ``topic`` is what the talk was about before."""
-    text = message[-INPUT_CHARS:]
+    text = calm(message[-INPUT_CHARS:])
     rules = rules or Rules()
     english = is_english(text)
     if not english and not rules.patterns:
@@ -85,17 +98,23 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
     if not english:
         return _distinct(own, len(message) - len(text))
     told = _with_topics(text, in_earnest(spans))
-    reading = _Reading(Context(who, rules.families, topic), found=own.copy())
+    reading = _Reading(Context(who, rules.families, topic), text, found=own.copy())
     reading.context.is_note, reading.context.is_short = _is_note(told), len(told) <= 2
     reading.context.is_talk = not reading.context.is_short or (who != "User" and _is_chatty(told))
-    for sentence in told:
+    lines = profile(text)
+    for span, line in lines:
+        _keep(reading, _candidate(reading, span, line))
+    for sentence in [] if SARCASM.search(text) else told:
+        if any(span.start < sentence.end and sentence.start < span.end for span, _ in lines):
+            continue
         if _FICTION.search(sentence.text):
             return []
         for clause in clauses(sentence):
             if not any(one.start < clause.end and clause.start < one.end for one in own):
                 _read(reading, clause)
-    _anyway(reading, text, told)
-    _whole(reading, text, told)
+    if not SARCASM.search(text):
+        _anyway(reading, text, told)
+        _whole(reading, text, told)
     found = sorted(reading.found, key=lambda one: one.start) if own else reading.found
     # What only tells that something changed comes after the facts that tell into what.
     found = sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
@@ -114,7 +133,10 @@ def whole_message(message: str, *, speaker: str = "", skipped: int = 0) -> Candi
         return None
     span = Span(message[told[0].start : told[-1].end], told[0].start, told[-1].end)
     found = _fact(Told(text, FAMILIES["statement"], plain(span.text)), span)
-    return replace(found, start=found.start + skipped, end=found.end + skipped, whole=True)
+    bare = bool(SARCASM.search(message) or LAUGHTER.search(message)) or not any(
+        is_sentence(_SPACES.sub(" ", plain(one.text))) for one in told
+    )
+    return replace(found, start=found.start + skipped, end=found.end + skipped, whole=True, bare=bare)
 
 
 def _own(fact: OwnFact) -> Candidate:
@@ -152,20 +174,26 @@ def _with_topics(text: str, told: list[Span]) -> list[Span]:
 
 def _anyway(reading: _Reading, text: str, told: list[Span]) -> None:
     """A short message in which no family knows a fact may still state one, whatever its verb."""
-    if any(one.category != EFFECT for one in reading.found):
-        return
-    said = [_SPACES.sub(" ", plain(one.text)) for one in told]
+    known = [one for one in reading.found if one.category != EFFECT]
+    unread = [span for span in told if not known or _is_beside(span, known)]
+    said = [_SPACES.sub(" ", plain(one.text)) for one in told] if unread else []
     if not may_tell(text, said, reading.context):
         return
-    pairs = ((span, told_anyway(one, reading.context)) for span, one in zip(told, said, strict=True))
+    pairs = [(span, told_anyway(one, reading.context)) for span, one in zip(told, said, strict=True) if span in unread]
     facts = [_fact(one, span) for span, one in pairs if one is not None]
-    kept = [one for one in facts if MIN_CHARS <= len(one.text) <= MAX_CHARS]
-    reading.found = kept or reading.found
+    kept = [one for one in facts if MIN_CHARS <= len(one.text) <= MAX_CHARS and not _is_in_fun(reading, one)]
+    reading.found = [*reading.found, *kept] if known else kept or reading.found
+
+
+def _is_beside(span: Span, known: list[Candidate]) -> bool:
+    """Whether a sentence tells of somebody by name, and nothing else of it is known: "I have a son. Liam turned 8"."""
+    first = span.text.partition(" ")[0].lower().removesuffix("'s")
+    return first in FIRST_NAMES and not any(span.start < one.end and one.start < span.end for one in known)
 
 
 def _whole(reading: _Reading, text: str, told: list[Span]) -> None:
     """A short message is looked at once as a whole: instead of its parts where none is a fact, else after them."""
-    if not 0 < len(told) <= 3:
+    if not 0 < len(told) <= 3 or is_form(text):
         return
     span = Span(text[told[0].start : told[-1].end], told[0].start, told[-1].end)
     said = _SPACES.sub(" ", plain(span.text))
@@ -189,7 +217,9 @@ def _effect(clause: Span, said: str) -> Candidate | None:
     """Such as "So much for Iceland, we scrapped it" says nothing to keep, and still ends a plan that is known."""
     if is_question(said) or len(said.split()) > _MAX_WORDS or is_about_other(said) or is_small_talk(said):
         return None
-    if is_unreal(said) or not may_change(said.lower()):
+    if is_unreal(said) or not (may_change(said.lower()) or PUTS_RIGHT.match(said.lower())):
+        return None
+    if is_of_the_task(without_fillers(said)):
         return None
     return _fact(Told(said, Family(EFFECT, kind=Kind.EPISODIC), said), clause)
 
@@ -197,8 +227,45 @@ def _effect(clause: Span, said: str) -> Candidate | None:
 def _read(reading: _Reading, clause: Span) -> None:
     if not any(letter.isalpha() for letter in clause.text):
         return
-    said = _SPACES.sub(" ", plain(clause.text))
-    candidate = _candidate(reading, clause, said) or _effect(clause, said)
+    said = _with_noun(reading, _SPACES.sub(" ", plain(clause.text)))
+    _keep(reading, _candidate(reading, clause, said) or _effect(clause, said))
+    if _SAYS_WHO.search(said):
+        bare = without_fillers(said).rstrip(" .!…,;:")
+        more = behind_name(bare, reading.context)
+        _keep(reading, _fact(more, clause) if more else None)
+        if other := denied_of_other(bare):
+            _keep(reading, _candidate(reading, clause, other))
+
+
+def _with_noun(reading: _Reading, said: str) -> str:
+    """Such as "my dad's is in May" after "my mom's birthday is in March": what it is was said before."""
+    short = _WHOSE.match(said)
+    if short and reading.noun:
+        return f"{short[0]} {reading.noun}{said[short.end() :]}"
+    named = _WHAT.match(said)
+    reading.noun = named["noun"] if named else ""
+    return said
+
+
+_WHOSE: Final = re.compile(r"(?:and |but )?(?:my|our) [\w-]+'s(?= (?:is|are|was)\b)", re.IGNORECASE)
+_WHAT: Final = re.compile(r"(?:my|our)(?: [\w-]+'s)? (?P<noun>[a-z]+(?: [a-z]+)?) (?:is|are|was)\b", re.IGNORECASE)
+_SAYS_WHO: Final = re.compile(r"\b(?:i am|name is) [^,]+,|\b(?:it|that) (?:is|was) (?:my|our|i)\b", re.IGNORECASE)
+"""What may stand behind a name, or say of whom something is true and of whom not."""
+
+
+def _is_in_fun(reading: _Reading, candidate: Candidate) -> bool:
+    """Whether somebody laughs at what they say of their health: nobody is allergic to mornings."""
+    said = reading.text[candidate.start : candidate.end + _BEHIND]
+    return candidate.category == "health" and bool(LAUGHTER.search(said))
+
+
+_BEHIND: Final = 6
+"""So far behind its end somebody laughs at a sentence."""
+
+
+def _keep(reading: _Reading, candidate: Candidate | None) -> None:
+    if candidate is not None and (MASK in candidate.text or _is_in_fun(reading, candidate)):
+        return
     if candidate is not None and MIN_CHARS <= len(candidate.text) <= MAX_CHARS:
         reading.found.append(candidate)
         if candidate.category != EFFECT:
@@ -218,8 +285,9 @@ def _candidate(reading: _Reading, clause: Span, spelled: str) -> Candidate | Non
         return None
     before = context.person
     told = read(said, context)
-    context.person = told.person if told else ""
+    context.person = told.person if told else somebody(said, context)
     if told is None:
+        reading.person_at = clause.start
         return None
     if before and _HE_OR_SHE.match(said):
         return _fact(told, replace(clause, start=reading.person_at))

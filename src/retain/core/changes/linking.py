@@ -143,9 +143,21 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
         for memory in one.statement.everybody
         if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
         if (ending or not _is_somebody_unnamed(new, memory)) and not _only_same_person(new, kinds, memory)
-        if not only_placed(new, memory) and not is_about_another(new, memory)
+        if not only_placed(new, memory) and not is_about_another(new, memory) and not _is_kin_that_stays(new, memory)
         if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
     ]
+
+
+_HAS_KIN: Final = re.compile(
+    r"^(?:user|i|we) (?:have|has) (?:[\w'-]+ ){0,3}?"
+    r"(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings|twins|grandchildren)\b"
+)
+_NO_MORE: Final = re.compile(r"\b(?:died|dead|passed away|killed|stillborn|estranged|adopted|born|had another)\b")
+
+
+def _is_kin_that_stays(new: Statement, memory: Statement) -> bool:
+    """Whether a memory says which children or siblings somebody has: what these do or stop doing does not end it."""
+    return bool(_HAS_KIN.match(memory.said)) and not _NO_MORE.search(new.said) and not new.numbers
 
 
 def is_about_another(new: Statement, memory: Statement) -> bool:

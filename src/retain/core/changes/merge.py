@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retain.core.changes.renew import kept
 from retain.core.changes.slots import same_value
 from retain.core.changes.statement import Statement, content_tokens
 from retain.core.rules.slot_patterns import STATUSES
@@ -22,8 +23,11 @@ def merged_text(old: Statement, new: Statement, text: str) -> str:
 
     ``text`` is the new fact as a sentence. Where the old sentence says more than the slots that change ("works at Acme
     as a data scientist"), and the new one says nothing else, only the values change and the rest is kept. A new job is
-    not put beside the old employer.
+    not put beside the old employer. What else it says stays where the new one
+    brings nothing but another value.
     """
+    if more := kept(old, new):
+        return more
     mine, theirs = _values(new), _values(old)
     changed = sorted(slot for slot in mine.keys() & theirs.keys() if not same_value(mine[slot], theirs[slot]))
     if not changed or "job" in changed or not theirs.keys() > mine.keys() or _says_more(new, mine):

@@ -51,6 +51,8 @@ class Decision:
     """Another value of what somebody has one of: nothing that is only likely speaks against it."""
     plain: bool = False
     """Another value of the same thing of the same person: nothing has to be weighed."""
+    text: str = ""
+    """What a memory of several things says from now on, where one of them is over; else what the fact says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retain.core.changes.judge import Odds
-from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.pairing import Action, Decision, Known
+from retain.core.changes.statement import Statement
 from retain.core.rules.guarded import FOR_ONCE, is_taste, may_end
 from retain.core.rules.plain import plain
+from retain.core.rules.stance import content_tokens, is_light
 
 SURE: Final = 0.75
 """So likely it has to be that a memory is replaced, where no rule says so."""
@@ -30,6 +32,10 @@ STANDS: Final = 0.2
 
 NEW: Final = 0.7
 """So likely it has to be that a message is news beside what is known, to keep one in which no rule sees a fact."""
+
+
+FAR: Final = 0.15
+"""A memory that is less near to a message is neither repeated nor replaced by it, unless they share a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,20 @@ _OWN_WORDS: Final = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours|you|your)\b", 
 def is_read(memory: str) -> bool:
     """Whether the model knows such memories: it was fitted to statements about somebody, and not to their own words."""
     return not _OWN_WORDS.search(memory)
+
+
+def is_far(new: Statement, known: Known) -> bool:
+    """Whether a memory has nothing to do with what was said, by words or meaning, so that a reading must be wrong."""
+    is_order = all(ORDER in one.text for one in (new, known.statement))
+    if known.told is None or (known.told >= FAR and not is_order):
+        return False
+    return not any(not is_light(word) for word in new.whole & known.statement.whole - _OF_ORDERS)
+
+
+ORDER: Final = "wants the assistant"
+"""How a memory says what is asked of the assistant. Two of them have only that in common."""
+
+_OF_ORDERS: Final = content_tokens("wants the assistant to stop not always never")
 
 
 def replaced(read: Read) -> int | None:
@@ -109,11 +129,14 @@ def verdict(rule: Decision, read: Read, seqs: Sequence[int], taken: int | None) 
     return Decision(Action.ADD, None, f"read: it leaves what is known as it is, against: {rule.reason}")
 
 
-def of_a_message(decided: Decision, read: Read | None, taken: int | None) -> Decision:
-    """The same for a message in which no rule sees a fact: it counts by its reading alone."""
+def of_a_message(decided: Decision, read: Read | None, taken: int | None, *, keeps: bool = True) -> Decision:
+    """The same for a message in which no rule sees a fact: it counts by its reading alone.
+
+    As news it is kept only where it is a sentence by itself (``keeps``).
+    """
     if read is not None and taken is not None and decided.action is Action.REVISE:
         return decided
-    if read is not None and taken is None and read.new >= NEW:
+    if read is not None and taken is None and keeps and read.new >= NEW:
         return Decision(Action.ADD, None, f"read: it is news beside what is known ({read.new:.2f})")
     return Decision(Action.IGNORE, None, "says nothing by itself")
 

@@ -6,6 +6,7 @@ the candidates. Every decision names its rule in words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -18,10 +19,10 @@ from retain.core.changes.pairing import Action, Decision, Known, Pair, pairs_of
 from retain.core.changes.sameness import NEAR_COSINE, SAME_COVERED, SAME_COVERING, same
 from retain.core.changes.slots import replaces, same_value
 from retain.core.changes.statement import Statement
-from retain.core.rules.quantities import MONTHS, same_number
+from retain.core.rules.quantities import MONTHS, is_other_order, same_number
 from retain.core.rules.signals import FORMER, FRAME, NOW, ONGOING, signals_of, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
-from retain.core.rules.stance import content_tokens, token
+from retain.core.rules.stance import content_tokens, is_light, token
 from retain.core.text.lexicon import SPEAKS_FOR_ITSELF
 
 __all__ = ["Action", "Decision", "Known", "decide"]
@@ -121,22 +122,35 @@ def _number(pairs: list[Pair]) -> Decision | None:
         if not _counts_alike(pair, pairs):
             continue
         for unit, mine, theirs in _counts(pair.new, pair.memory):
-            if measures_another(pair.new, pair.memory, unit):
+            if measures_another(pair.new, pair.memory, unit) or is_other_order(mine, theirs):
                 continue
             may_change = pair.settles if unit == "clock" else pair.lasting
             if not same_number(mine, theirs):
                 if may_change and (not pair.new.once or unit not in SPENT or tells_change(pair.shared.segment.said)):
-                    return pair.revise(f"{unit}: {theirs} becomes {mine}", plain=_is_the_same_count(pair, unit))
-            elif pair.only_planned or pair.came_true:
+                    return pair.revise(
+                        f"{unit}: {theirs} becomes {mine}",
+                        plain=_is_the_same_count(pair, unit) or _is_value_alone(pair, unit, pairs),
+                    )
+            elif pair.only_planned or pair.came_true or (unit == "bare" and _YEAR.fullmatch(mine)):
                 continue
             elif pair.agrees or pair.new.confirms:
                 return pair.ignore(f"{unit} is already known")
     return None
 
 
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+
+
 def _is_the_same_count(pair: Pair, unit: str) -> bool:
     """Whether both plainly count the same: cats are cats, and kilometres are those of the same walk."""
     return _measures_the_same(pair) or (unit not in UNITS and _is_told_plainly(pair))
+
+
+def _is_value_alone(pair: Pair, unit: str, pairs: Sequence[Pair]) -> bool:
+    """Whether nothing is told but a value ("down to 89 kg"), and only this memory has one in its unit."""
+    if any(word not in (unit, "down", "up") and not is_light(word) for word in pair.new.tokens) or unit == "bare":
+        return False
+    return not any(unit in other.memory.numbers for other in pairs if other.at != pair.at)
 
 
 def _measures_the_same(pair: Pair) -> bool:

@@ -95,7 +95,7 @@ def _names_differ(pair: Pair) -> bool:
 
 def _is_part(pair: Pair) -> bool:
     """Whether every word that says something stands in the memory too."""
-    said = {word for word in pair.new.tokens if not is_light(word)}
+    said = {word for word in pair.new.tokens if not is_light(word)} - pair.new.about
     feels_more = pair.new.feeling and not pair.memory.feeling
     near = pair.cosine >= (WITHIN_FEELING_COSINE if feels_more else WITHIN_COSINE)
     if counts_more(pair.new, pair.memory):

@@ -181,7 +181,9 @@ def _value(text: str) -> str:
     return " ".join(text.strip(" .'").split())
 
 
-_SKIPPED: Final = frozenset({"", "it", "that", "this", "there", "here", "them", "home", "me", "a", "an", "the"})
+_SKIPPED: Final = frozenset(
+    {"", "it", "that", "this", "there", "here", "them", "home", "me", "a", "an", "the", "again", "now"}
+)
 
 
 def same_value(one: str, other: str) -> bool:

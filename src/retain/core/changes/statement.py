@@ -19,6 +19,7 @@ from retain.core.rules.marks import (
     ADDITIONAL,
     AHEAD,
     BY_NOW,
+    DIFFERENCE,
     FEELING,
     ONCE,
     PLAN,
@@ -209,7 +210,7 @@ def _state(text: str, owner: str, said: list[str], names: frozenset[str], subjec
         ahead=_is_ahead(SPOKEN.sub(" ", whole)),
         confirms=repeated,
         temporary=bool(TEMPORARY.search(SO_FAR.sub(" ", whole))),
-        additional=bool(ADDITIONAL.search(whole)),
+        additional=bool(ADDITIONAL.search(whole) or DIFFERENCE.search(whole)),
         feeling=bool(FEELING.search(whole)),
         turned=bool(TURNED.search(whole)),
         once=bool(ONCE.search(whole)),
@@ -300,7 +301,7 @@ def subject_of(sentence: str) -> str:
 _CONFIRMS: Final = clued(
     r"\b(?:as (?:you know|you are aware|i said|i told you|i mentioned|always|before|usual|ever|planned)|(?:like|as) i (?:always|usually|keep)|like (?:always|i said|i told you)|"
     r"(?:think i )?told you|just (?:to be|so (?:it|we|that) (?:is|are)) clear|like every|nothing (?:is |has )?changed|(?:is|has) not changed|do not forget|remember|same as (?:always|before|ever)|"
-    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|once (?:more|again)|reminder|on file|you know me|just so you know|keep (?:addressing|calling|answering|writing|using))\b"
+    r"already (?:told|said|know|mentioned)|in case (?:that|you|it)|not sure if that helps|yep|as ever|once (?:more|again)|reminder|on file|you know me|just so you know|decided to (?:stay|stick|keep)|(?:staying|sticking) (?:put|with)|keep (?:addressing|calling|answering|writing|using))\b"
 )
 _STAYS_BESIDE: Final = re.compile(r"(?<=\w\w\w), (?:(?:but |and )?(?:the|my|our) [^,]*)?\bstill\b[^,]*$")
 """What is said to stay as it is, beside something else."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from retain.core.rules.definite import after_verb, definite_part, newly_told, specific, unresolved
 from retain.core.rules.families import FAMILIES, Family, family_of
+from retain.core.rules.introduced import introduction, straight
 from retain.core.rules.lasting import lasts, without_the_one
 from retain.core.rules.notes import third_person_note, without_subject
 from retain.core.rules.rewrite import about, third
@@ -23,10 +24,10 @@ from retain.core.rules.verbs import is_verb, lemma
 
 def read(said: str, context: Context) -> Told | None:
     """The fact a plain clause without fillers states, or None."""
-    named = _introduction(said, context.who)
+    named = introduction(said, context.who)
     if named:
         return Told(named, Family("identity", salience=0.9), said)
-    return _shortcut(said, context) or _by_subject(opening_behind(_is_written_out(said)), context)
+    return _shortcut(said, context) or _by_subject(opening_behind(_is_written_out(straight(said))), context)
 
 
 _IS: Final = re.compile(
@@ -94,9 +95,27 @@ def _first_person(said: str, context: Context) -> Told | None:
     return Told(third(_we_as_i(said), context.who, past=family.category == "event"), family, said)
 
 
+_MANY_OF_US: Final = re.compile(
+    r"^we are (?P<now>now |currently |only |just )?(?=(?:about |around |roughly |almost |over )?\w+(?:-\w+)? (?:people|employees|engineers|developers|staff|students|of us|members|persons)\b)",
+    re.IGNORECASE,
+)
+_A_GROUP: Final = re.compile(
+    r"^we are (?P<now>now |currently |only |just |still )?(?=(?:an? )(?:[\w-]+ ){0,3}?(?:team|company|startup|family|couple|household|group|band|duo|trio|shop|agency|firm|studio|crew|community|charity|nonprofit|cooperative|business)\b)",
+    re.IGNORECASE,
+)
+
+
 def _we_as_i(said: str) -> str:
+    """What "we" are together, one of us is a part of: nobody is a team of six."""
+    if _A_GROUP.match(said):
+        return _A_GROUP.sub(lambda m: f"I am {m['now'] or ''}part of ", said)
+    if _MANY_OF_US.match(said):
+        return _MANY_OF_US.sub(lambda m: f"our team is {m['now'] or ''}", said)
     return re.sub(
-        r"^we (are|were)\b", lambda m: "I am" if m[1].lower() == "are" else "I was", said, flags=re.IGNORECASE
+        r"^we (are|were)(?: both| all)?\b",
+        lambda m: "I am" if m[1].lower() == "are" else "I was",
+        said,
+        flags=re.IGNORECASE,
     )
 
 
@@ -128,43 +147,24 @@ _THE_ONE: Final = re.compile(
 
 
 _ANY_VERB: Final = re.compile(
-    r"^(?:i|we) (?:(?:do|did|can|have|had) (?:not )?)?(?:\w+ly |just |also |always |even )?([a-z]+)\b", re.IGNORECASE
+    r"^(?:i|we) (?:(?:do|did|can|have|had) (?:not )?)?(?:(?!(?:f|re|rep|app|supp|comp|imp)ly )\w+ly |just |also |always |even )?([a-z]+)\b",
+    re.IGNORECASE,
 )
+
+
+_HAS_BEEN_TO: Final = re.compile(r"^(?:[Ii]|[Ww]e) have (?:\w+ )?been to [A-Z]")
 
 
 def _plain_statement(said: str) -> Family | None:
     """In a short message "I" and a known verb are enough."""
     found = _ANY_VERB.match(said)
+    if _HAS_BEEN_TO.match(said):
+        return FAMILIES["event"]
     return (
         FAMILIES["statement"]
         if found and lemma(found[1].lower()) not in ("be", "am", "will", "would") and is_verb(found[1].lower())
         else None
     )
-
-
-_INTRODUCTION: Final = re.compile(
-    r"^(?:I am|my name is|the name is) (?P<name>[^\W\d_]{2,}(?:[ '-][^\W\d_][^\W\d_'-]+)*)(?: (?:here|by the way))?(?P<more>, .+)?$",
-    re.IGNORECASE,
-)
-_NOT_NAMES: Final = frozenset(
-    """Italian French German Spanish American British Indian Chinese Japanese Canadian Australian Norwegian Swedish Danish
-    Dutch Polish Irish Scottish Brazilian Mexican Korean Russian Greek Turkish Jewish Muslim Christian Catholic Buddhist
-    Hindu Sikh Vegan Sorry Fine Good Great Okay Ok Back Here Done Ready Sure Happy Sad Tired Busy Portuguese Finnish Swiss
-    Austrian Belgian Czech African European Asian Latino Latina Nigerian Kenyan Egyptian Israeli Arab Ukrainian""".split()
-)
-
-
-def _introduction(said: str, who: str) -> str:
-    found = _INTRODUCTION.match(said)
-    if not found or not found["name"][0].isupper() or found["name"].split()[0] in _NOT_NAMES:
-        return ""
-    more = found["more"] or ""
-    if more and (
-        not re.match(r"^, \d|^, (?-i:[A-Z])", more)
-        or (said.lower().startswith("i am ") and not re.match(r"^, \d", more))
-    ):
-        return ""
-    return f"{who}'s name is {found['name']}{more}."
 
 
 _AS_SAID: Final = "{value} {what}."

@@ -151,10 +151,22 @@ def as_a_whole(message: str, sentences: Sequence[str], who: str) -> str:
     """
     if not may_tell(message, sentences, Context(who)):
         return ""
-    told = [without_fillers(one).rstrip(" .!…,;:") for one in sentences]
+    told = [without_asides(without_fillers(one).rstrip(" .!…,;:")) for one in sentences]
     if any(is_unreal(one) for one in told) or sum(len(one.split()) for one in told) < _FEWEST:
         return ""
     return " ".join(_about_speaker(one, who) for one in told if one)
+
+
+def is_sentence(said: str) -> bool:
+    """Whether a plain sentence says something by itself: it has a verb, and is more than a reaction or talk about talk."""
+    said = without_fillers(said).rstrip(" .!…,;:")
+    if _SOMEBODY_SAYS.match(said):
+        return False
+    why = not_a_fact(_in_first_person(said) or said) if said else "nothing"
+    if why and why not in _LIGHTLY_SAID - {"small talk"}:
+        return False
+    words = [word.lower().strip(".,!?;:") for word in said.split()]
+    return finite_at(words) >= 0 or any(is_past(word) or is_verb(word) for word in words)
 
 
 def _about_speaker(said: str, who: str) -> str:
@@ -202,6 +214,8 @@ def _is_written_out(said: str) -> str:
 
 
 def _says_nothing(said: str) -> bool:
+    if _SOMEBODY_ELSE.match(said):
+        return True
     if is_unreal(said) or is_reaction(said) or is_task(said) or (_POINTS.match(said) and not _IS_MINE.match(said)):
         return True
     if _ONLY_ENDS.match(said) or _TODAY.search(said) or _TEXT_WORK.match(said):
@@ -210,16 +224,29 @@ def _says_nothing(said: str) -> bool:
     return bool(why) and why not in _LIGHTLY_SAID
 
 
+_SOMEBODY_ELSE: Final = re.compile(r"(?:he|she) ", re.IGNORECASE)
+"""Who that is was said elsewhere, if at all."""
+
+
+_SOMEBODY_SAYS: Final = re.compile(
+    r"(?:he|she|they) (?:just |also |always )?(?:said|says|told|tells|asked|asks|thinks|thought|wrote|texted|claims|promised)\b",
+    re.IGNORECASE,
+)
+
+
 def _in_first_person(said: str) -> str:
     """The clause with "I" or "my" in front, where its subject is the speaker; '' for any other subject."""
     words = said.split()
     first = words[0].lower()
     if first in ("i", "we", "my", "our"):
-        return said if first in ("i", "we") or finite_at(words) > 0 else ""
+        return _EACH_OF_US.sub(r"\1 ", said) if first in ("i", "we") or finite_at(words) > 0 else ""
     if _OWN_PEOPLE.match(said):
         return f"my {re.sub(r'^the ', '', said[0].lower() + said[1:])}"
     opening = "I was" if first == "born" else "I am" if _STATE.match(said) else _without_subject(words)
     return f"{opening} {said[0].lower()}{said[1:]}" if opening else ""
+
+
+_EACH_OF_US: Final = re.compile(r"^(we(?: are| were| have)?) (?:both|all) ", re.IGNORECASE)
 
 
 def _without_subject(words: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retain.core.rules.quantities import digits_in
 from retain.core.rules.signals import EXCHANGED, OVER, signals_of
 
 GUARDED: Final = re.compile(
@@ -12,6 +13,7 @@ GUARDED: Final = re.compile(
     r"|syndrome|arthritis|adhd|autis\w+|depress\w+|anxiety|pregnan\w+|pacemaker|blood (?:type|pressure|thinners?|group)|medic(?:ation|ine|ines|al)\b|tablets?|pills?"
     r"|insulin|inhaler|epipen|antibiotics?|statins?|\d+ ?(?:mg|mcg|ml)|prescri\w+|dialysis|hiv|stroke|transplant\w*)\b"
     r"|\btakes (?!(?:the|an?|lessons|classes|sugar|milk|part|care|notes|photos|pictures|his|her|their|up|on|turns|buses|trains|naps)\b)\w+"
+    r"|\b(?:have|has) (?:[\w'-]+ ){0,3}?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings|twins|grand(?:children|sons?|daughters?|kids))\b"
     r"|\b(?:is|are|was) (?:called|named)\b|\bnames? (?:is|are)\b|\bnicknamed?\b",
     re.IGNORECASE,
 )
@@ -25,8 +27,6 @@ FOR_ONCE: Final = re.compile(
     r"|(?:till|until) (?:\w+day|tomorrow|next)|tonight)\b"
 )
 """Words of an exception: what is usually so is not ended by it."""
-
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 def may_end(said: str, memory: str) -> bool:
@@ -51,5 +51,5 @@ def is_taste(memory: str) -> bool:
 
 def _other_numbers(said: str, memory: str) -> bool:
     """Whether both count, and not the same."""
-    mine, theirs = (set(_NUMBER.findall(text)) for text in (said, memory))
+    mine, theirs = (digits_in(text.lower()) for text in (said, memory))
     return bool(mine and theirs and not mine & theirs)

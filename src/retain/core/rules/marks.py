@@ -70,3 +70,19 @@ ONCE: Final = clued(
 """Words of something that happens on one day."""
 
 FEELING: Final = clued(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond of|adores?)\b")
+
+_AMOUNT: Final = r"(?:about |around |almost |nearly |over |another )?(?:[$€£]\s?)?(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten)\b"
+DIFFERENCE: Final = re.compile(
+    rf"\b(?:lost|gained|shed|put on|sold(?: off)?|gave away|got rid of) {_AMOUNT}(?! (?:am|pm)\b|:\d)"
+    rf"|\b(?:up|down|higher|lower|increased|decreased|raised|cut|reduced|grew|rose|fell|shrank|dropped|went up|went down) by {_AMOUNT}"
+)
+"""A number that says by how much something has changed, and not how much it is: "lost 3 kg"."""
+
+PUTS_RIGHT: Final = re.compile(
+    r"^(?:(?:oh|ah|oops|sorry|no|nope|wait|hang on|hmm|ugh|my bad|actually|well|ok|okay|er|uh)[,.!… -]+)*"
+    r"(?:i (?:actually |really )?meant?\b(?! (?:that )?(?:it|to|well|no|the world|so much|business)\b)|correction\b|typo\b|make that\b|i misspoke\b|(?:it|that) should (?:be|have been|say)\b"
+    r"|scratch that\b|not [\w' ]{2,20}, )"
+    r"|^(?:(?:oops|sorry|no|nope|wait|my bad)[,.!… -]+)+(?:it is |at |on )?[$€£]?(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d)[\w:., ]{0,12}$"
+)
+"""How somebody begins who puts right what they have just said."""

@@ -62,7 +62,12 @@ _ENGLISH: Final = frozenset(
 _FOREIGN: Final = frozenset(
     """je suis mon ma mes est une des les aux avec pour dans ich bin mein meine und der die das ist ein eine nicht mit vivo
     soy mi mis con el la los las una en de es muy por para io sono mia mio abita il lo gli che di eu sou meu minha gosto muito
-    um uma em sem ik ben mijn het een niet jeg er og ikke jag och inte min mam jestem nie moja mój benim ve bir adım""".split()
+    um uma em sem ik ben mijn het een niet jeg er og ikke jag och inte min mam jestem nie moja mój benim ve bir adım
+    le du au et qui que ce nous vous ils elle sur chez très pas aussi mais où dort j adore aime c'est habite bonjour merci
+    y se su sus del al como pero muy yo tengo hola gracias llamo llama vive trabajo también hermano hermana
+    wir ihr sie auf aber auch sehr wohne arbeite habe heiße oder für dem den ik woon werk maar ook heb naar wij
+    nel nella della sono abito lavoro anche molto perché mi piace não está tenho moro trabalho também você jestem mieszkam
+    jest się bardzo pracuję""".split()
 )
 """Small words of other languages that are none in English."""
 
@@ -160,9 +165,15 @@ _QUOTE_END: Final = 300
 """So much of a quotation is enough to tell who speaks in it."""
 
 
+_TELLS: Final = re.compile(
+    r"(?<!\bI )(?<!\bWe )(?<!\bwe )\b(?:wrote|writes|said|says|posted|commented|replied|texted|tweeted|goes|asked|asks|yelled|emailed)(?: (?:me|us|back|that|to me|online|there|once|today|yesterday))?: (?=[A-Z])[^\n.!?]*[.!?]?"
+)
+"""What somebody else says, without marks of quotation: as far as its sentence goes."""
+
+
 def _left_out(message: str) -> list[tuple[int, int]]:
     """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = [said.span() for said in _TELLS.finditer(message)] if ": " in message else []
     if any(mark in message for mark in _OUTPUT_MARKS):
         found += [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
     if any(mark in message for mark in FENCE_MARKS):

@@ -15,7 +15,7 @@ from retain.core.rules.told import Context, Told
 from retain.core.rules.verbs import ADVERBS, SAME_IN_PAST, is_past, is_verb, lemma
 from retain.core.text.lexicon import STOP_WORDS
 
-_NOTE_SUBJECT: Final = re.compile(r"^(?:the )?user(?:'s)?\b|^[A-Z][a-z]+ \(the user\)", re.IGNORECASE)
+_NOTE_SUBJECT: Final = re.compile(r"^(?:the )?user(?:'s)?(?= )|^[A-Z][a-z]+ \(the user\)", re.IGNORECASE)
 _NAMED: Final = re.compile(
     r"^(?P<name>[A-Z][a-z]+) (?:(?:also|still|now|no longer|just|recently|often|usually|always|never) )*(?P<verb>[a-z]+)\b"
 )

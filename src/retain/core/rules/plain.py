@@ -66,16 +66,36 @@ _HAD: Final = re.compile(
 """What follows "I'd" where it is short for "I had"."""
 
 
+_HAS: Final = re.compile(
+    r" (?:(?:just|already|also|only|never|always|now|since) )?(?:been|got(?! to\b)|gotten|become|had|gone)\b",
+    re.IGNORECASE,
+)
+"""What follows "it's" where it is short for "it has"."""
+
+
 def _spelled_out(found: re.Match[str]) -> str:
     name = found.lastgroup or ""
     if name in _FULL:
         return _FULL[name]
     said = found[0]
+    if name == "is" and _HAS.match(found.string, found.end()):
+        name = "has"
     if name == "would" and _HAD.match(found.string, found.end()):
         name = "had"
     if name == "not":
         return said[: -3 if "'" in said else -2] + " not"
     return f"{said[: said.index(chr(39))]} {name}"
+
+
+def calm(text: str) -> str:
+    """A text that is written in capitals throughout, in small letters; any other as it is."""
+    if not text.isupper() or len(text) < _SHOUTED or text.count(" ") < _FEW_SPACES:
+        return text
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text
+
+
+_SHOUTED, _FEW_SPACES = 10, 2
 
 
 def sentences(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from retain.core.rules.material import Span
 _OPENED: Final = re.compile(
     r"^(?:(?:please|ok|okay|now|so|hey|and|but|then|can you|could you|i want you to|i would like you to|i'd like you to)[, ]+)*"
     r"(?:pretend|imagine|suppose|role-?play|make believe|act (?:as|like|out)|play (?:the (?:role|part)|along|a |an )|simulate"
-    r"|let(?:'s|’s| us) (?:pretend|play|imagine|role-?play|say (?:that )?(?:i|we|you)|assume)|say (?:that )?(?:i am|i'm|i’m|you are|you're|you’re)"
+    r"|let(?:'s|’s| us) (?:pretend|play|imagine|role-?play|say (?:that )?(?:i|we|you|my|our)|assume)|say (?:that )?(?:i am|i'm|i’m|you are|you're|you’re)"
     r"|assume (?:that )?(?:i|you)|for (?:this|the) (?:exercise|scenario|role-?play|game|scene)|in this (?:scenario|role-?play|game|scene|story|exercise))\b",
     re.IGNORECASE,
 )
@@ -25,6 +25,12 @@ _TOLD: Final = re.compile(
     r"|i am the (?:customer|patient|student|client|candidate|interviewer|player|hero) and you)\b",
     re.IGNORECASE,
 )
+
+SARCASM: Final = re.compile(r"\s/s\W*$|^yeah,? right\b", re.IGNORECASE)
+"""What says that a message means the opposite of its words."""
+
+LAUGHTER: Final = re.compile(r"\b(?:lol|lmao|rofl|haha+|jk)\b|[\U0001f602\U0001f923]", re.IGNORECASE)
+"""What is said laughing may be meant or not."""
 
 
 def in_earnest(sentences: Sequence[Span]) -> list[Span]:

@@ -30,7 +30,7 @@ _CLOCK: Final = re.compile(
 _PERCENT: Final = re.compile(r"\b(\d+(?:\.\d+)?)\s?(?:%|percent)")
 _UNIT: Final = re.compile(r"\b(\d+(?:[.,]\d+)*|" + "|".join(_SMALL) + r")[ -]([a-z]+(?: [a-z]+)?)")
 _BARE: Final = re.compile(
-    r"(?<![\w.,:$€£-])(\d{2,}(?:,\d{3})*|"
+    r"(?<![\w.,:$€£-])(\d{1,3}(?:,\d{3})+|\d{2,}|"
     + "|".join([*_ONES[2:], *_TENS])
     + r")(?= (?:a|of|for|per|in|on|now|after|instead|today|and|to|by|is|at|or|next|from|since|this|every|daily|weekly|monthly|yearly)\b|[.,!]|$)"
 )
@@ -46,6 +46,10 @@ _SKIPPED_UNITS: Final = frozenset({"more", "new", "different", "other", "whole",
 
 _FAR_OFF: Final = re.compile(r"\b(?:is|are) in (?:\d+|" + "|".join(_ONES[1:13]) + r") (?:days?|weeks?|months?)\b")
 """How far off something is counts nothing."""
+
+
+_GLUED: Final = re.compile(r"(\d)(kg|mg|mcg|km|lbs?|cm|ml|mph|gb|tb)\b")
+"""Units that are often written without a space."""
 
 
 def spelled_digits(text: str) -> str:
@@ -78,7 +82,7 @@ def numbers_of(text: str) -> dict[str, str]:
     """Numbers by what they count: ``{"money": "1400", "cat": "2"}``. A unit with two values is left out."""
     if not _COUNTS.search(text):
         return {}
-    text = _FAR_OFF.sub(" ", spelled_digits(text))
+    text = _GLUED.sub(r"\1 \2", _FAR_OFF.sub(" ", spelled_digits(text)))
     found: dict[str, set[str]] = {}
     for unit, value in (*_measured(text), *_counted(text)):
         found.setdefault(unit, set()).add(value)
@@ -140,6 +144,15 @@ def _unit(words: str) -> str:
     return ""
 
 
+def is_other_order(one: str, other: str) -> bool:
+    """Whether one value is so much more than the other that they hardly measure the same: words a day, and of a book."""
+    values = [float(value) for value in (one, other) if _PLAIN_NUMBER.fullmatch(value)]
+    return len(values) > 1 and min(values) > 0 and max(values) / min(values) > _ORDER
+
+
+_PLAIN_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_ORDER: Final = 30
+
 _CLOCK_PARTS: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::\d{2})?(am|pm)?")
 
 
@@ -160,13 +173,35 @@ _MONTH: Final = "|".join(month[:3] + (f"(?:{month[3:]})?" if month[3:] else "") 
 _DAY: Final = re.compile(
     rf"\b(?:({_MONTH})\.? (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b|(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b|(\d{{4}}-\d{{2}}-\d{{2}})\b)"
 )
-_IN_MONTH: Final = re.compile(rf"\b(?:in|to|until|by|for|this|next|since) ({'|'.join(_MONTHS)})\b(?! \d)")
+_IN_MONTH: Final = re.compile(rf"\b(?:in|to|until|by|for|this|next|since) ({'|'.join(_MONTHS)})\b(?! \d{{1,2}}\b)")
 _WEEKDAY: Final = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b")
 _BORN: Final = re.compile(r"\bborn in (\d{4})\b")
 
 
 def dates_of(text: str) -> frozenset[str]:
     """Days of the year and of the week, and months, a text names."""
-    days = {match[5] or f"{(match[1] or match[4])[:3]} {int(match[2] or match[3])}" for match in _DAY.finditer(text)}
-    months = {month[:3] for month in _IN_MONTH.findall(text)}
-    return frozenset(days | months | set(_WEEKDAY.findall(text)) | set(_BORN.findall(text)))
+    return frozenset(day for day, _ in dated(text))
+
+
+def dated(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The same, each with where a lower-case text names it."""
+    for match in _DAY.finditer(text):
+        yield match[5] or f"{(match[1] or match[4])[:3]} {int(match[2] or match[3])}", match.span()
+    for match in _WEEKDAY.finditer(text):
+        yield match[1], match.span()
+    for match in _IN_MONTH.finditer(text):
+        yield match[1][:3], match.span(1)
+    for match in _BORN.finditer(text):
+        yield match[1], match.span(1)
+
+
+def written_number(value: str) -> re.Pattern[str]:
+    """How a value of ``numbers_of`` may be written: 1400 as "1,400" too, and 3 as "three"."""
+    digits = re.sub(r"(?<=\d)(?=\d)", ",?", re.escape(value))
+    digits = re.sub(r"(?<=\d)(?=[a-z])", r"\\s?", digits)
+    word = _SPELLED_AS.get(value)
+    spelled = rf"|\b{word}\b" if word else ""
+    return re.compile(rf"(?<![\d\w])(?<!\d[.,:]){digits}(?!\d|[.,:]\d){spelled}", re.IGNORECASE)
+
+
+_SPELLED_AS: Final = {value: word for word, value in _SMALL.items()}

@@ -92,6 +92,12 @@ _MANNER: Final = re.compile(
     r"^(?:please |pls |can you |could you |i want you to |i would like you to )*(?P<what>(?:do not (?:use|add|include|write|send|call me|give me|be (?:so|too|verbose|formal|polite))|stop (?:using|adding|giving me|calling me|being (?:so|too)|apologi[sz]ing|saying)|(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only |always )?in \w+|use (?:metric|imperial|celsius|fahrenheit|british|american|24|12|bullet|plain|simple|short|formal|informal|he|she|they)\b|keep (?:your |the )?(?:answers|replies|responses|it|things|messages) (?:short|brief|concise|simple|formal|casual|under|to)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|strict|gentle|friendly|short|specific)|go back to (?:writing|answering|replying|speaking|using))\b.*?)(?: please| from now on| going forward| when you answer| with me| in your (?:answers|replies))*$",
     re.IGNORECASE,
 )
+_ALLOWED: Final = re.compile(
+    r"^(?:from now on,? |ok,? |okay,? |actually,? )*you (?:can|may) (?:now )?(?P<what>(?:use|add|include|write|explain|give me|show|call me|answer|reply|respond|be|send|suggest|mention|quote|ask)\b.*?) (?:again|now|too|after all|from now on|any ?time)$",
+    re.IGNORECASE,
+)
+"""What was not wanted before."""
+
 _WHENEVER: Final = re.compile(
     r"^(?:please |pls |from now on,? )*(?P<when>(?:whenever|when|every time|each time|if) (?:you|i) [^,]{3,80}), (?:please |then |always )*(?P<what>(?:do not |never )?(?:answer|reply|respond|use|write|speak|talk|give|keep|be|show|include|avoid|start|end|explain|add|format|address|quote|cite|ask|send|assume|put|mention|round|spell|sign|suggest|check|tell|remind|make sure)\b.*)$",
     re.IGNORECASE,
@@ -118,7 +124,7 @@ _PROCESS: Final = re.compile(
 
 def request_of(said: str, who: str) -> Request | None:
     """The request a plain sentence makes, or None."""
-    for make in (_name, _forget, _remember, _standing, _whenever, _manner, _procedure):
+    for make in (_name, _forget, _remember, _allowed, _standing, _whenever, _manner, _procedure):
         request = make(said, who)
         if request is not None:
             return request
@@ -146,6 +152,15 @@ def _remember(said: str, who: str) -> Request | None:
     if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3 or _ADVICE.match(found[1]):
         return None
     return Request(_as_fact(found[1], who), "instruction")
+
+
+def _allowed(said: str, who: str) -> Request | None:
+    found = _ALLOWED.match(said)
+    return (
+        Request(f"{who} wants the assistant to {_about(found['what'])}.", "instruction", Kind.PROCEDURAL)
+        if found
+        else None
+    )
 
 
 def _standing(said: str, who: str) -> Request | None:
@@ -227,7 +242,10 @@ def _about(what: str) -> str:
     what = _YOU_DO.sub(lambda m: f"it {m[1] + ' ' if m[1] else ''}{third_person(m[2].lower())}", what)
     for pattern, replacement in _ABOUT:
         what = re.sub(pattern, replacement, what, flags=re.IGNORECASE)
-    return what.rstrip(" .!")
+    return _THANKS.sub("", what.rstrip(" .!"))
+
+
+_THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay))+$", re.IGNORECASE)
 
 
 def _as_fact(what: str, who: str) -> str:

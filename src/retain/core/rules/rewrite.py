@@ -83,9 +83,17 @@ def _told(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
         return words
     verb, tail = _split(words[at])
     agreed, present = _agree(verb, present_allowed=present_allowed)
+    if present and not tail and verb.lower() not in ("am", "are", "have"):
+        words, at = _without_just(words, at)
     rest = words[at + 1 :]
     others = _others(rest, who)
     return [*words[:at], agreed + tail, *(_coordinated(others) if present else _wanting(others))]
+
+
+def _without_just(words: list[str], at: int) -> tuple[list[str], int]:
+    """Before what somebody does or likes in general, "just" says nothing."""
+    before = [word for word in words[:at] if word.lower() not in ("just", "simply", "actually", "basically")]
+    return [*before, *words[at:]], len(before)
 
 
 _WANTING: Final = frozenset("want need hope plan love like prefer enjoy".split())
@@ -124,6 +132,7 @@ def _coordinated(words: list[str]) -> list[str]:
         joins = words[at].lower() in ("and", "or", "but") or (
             words[at].lower() in ("also", "then") and at and words[at - 1].lower() == "and"
         )
+        joins = joins or (words[at].endswith(",") and _goes_on_living(words, at + 1))
         if not joins or any(before.lower() in _BINDING for before in words[:at]):
             continue
         lowered = word.lower()
@@ -131,6 +140,14 @@ def _coordinated(words: list[str]) -> list[str]:
             words[at + 1] = third_person(lowered) + tail
             _listed_before(words, at)
     return words
+
+
+_LIFE: Final = re.compile(r"(?:live|work|study|teach) (?:in|at|as|for|with|near|from|on)\b", re.IGNORECASE)
+
+
+def _goes_on_living(words: list[str], at: int) -> bool:
+    """Such as "is 41, live in Leeds": where and as what somebody lives needs no "and"."""
+    return bool(_LIFE.match(" ".join(words[at : at + 2])))
 
 
 def _listed_before(words: list[str], at: int) -> None:

@@ -19,7 +19,8 @@ _SPLIT: Final = re.compile(
     r"|;\s+"
     r"|(?:,|\s[-–—])?\s(?:(?:so|and|then|but)\s)?(?=(?:any (?:ideas?|tips?|good|chance)|what|how|could (?:you|i)|can (?:you|i)|should i|would (?:you|that)|do (?:you|i)|does|is (?:it|there|that)|where|which|why|got any|want to see)\b[^,]*\?\s*$)"
     r"|,?\s(?:so\s|and\s|but\s)(?=(?:please|skip|use|help|suggest|recommend|give me|tell me|do not|don't|bear with|no charts)\b)"
-    r"|,\s(?=(?:please|skip the|suggest|recommend|give me|tell me|send help|wish me|bear with|hang on)\b)"
+    r"|,\s(?=(?:please|skip the|suggest|recommend|give me|tell me|help me|help us|write me|make me|find me|show me|call me|send help|wish me|bear with|hang on)\b)"
+    r"|,?\s(?:but|and|though|although)\s(?=(?:everyone|everybody|(?:most |all )?people|(?:all )?(?:my )?friends|my family|most)\s(?:just )?calls? me\b)"
     r"|(?:,|;|\s[-–—]|\sand|\sbut)\s(?=(?:he|she)(?:'s|’s| is| was| has| works| lives| likes| loves| plays| goes| wants| just| started| moved| got)\b))",
     re.IGNORECASE,
 )
@@ -64,7 +65,11 @@ _ADVERBIAL: Final = re.compile(
 def _stands_alone(piece: str) -> bool:
     """Whether what stands before a possible cut is a clause: not a condition, and not half of "my wife and I"."""
     words = piece.split()
-    if not words or _SUBORDINATE.match(piece) or (len(words) <= _OPENING_WORDS and _ADVERBIAL.match(piece)):
+    if (
+        not words
+        or _SUBORDINATE.match(piece)
+        or (len(words) <= _OPENING_WORDS and ":" not in piece and _ADVERBIAL.match(piece))
+    ):
         return False
     if words[0].lower() in ("my", "our", "both"):
         return finite_at(words) > 0
@@ -117,7 +122,7 @@ _COMMENT: Final = re.compile(
     r"|(?: -+ ?|- |, |; ?|\.\.\. ?|… ?)(?:which|what a|so|such a|come|you dropped|a (?:great|good|nice|fun|real|huge|total|constant|perfect|wonderful)|how|not sure|but not sure|no idea|just|hopefully|thanks to|glad|happy|looking forward|can not wait|especially when|even though|even if|you know|right|huh|the whole|in case|strict|pretty|super|totally|absolutely|always|definitely) .*$"
     r"|(?: -+ | and |, )(?:the|my|our|their) \w+(?: and \w+)? (?:is|are|was|were) (?:so |really |super |just |very |all |pretty )*(?:awesome|great|amazing|cool|fun|gripping|nice|good|incredible|wonderful|lovely|fantastic|kind|friendly|perfect|beautiful|excited|happy)\b.*$"
     r"| that (?:was|is) (?:awesome|amazing|great|so \w+|really \w+)$"
-    r"| (?:and|but) (?:(?:really |just |always |also )?(?:had|have|having) (?:a|an|so|such|tons|loads)\b.*|(?:loved|love|enjoyed|am loving|was blown away|felt|feel|feeling|it)\b.*)$",
+    r"| (?:and|but) (?:(?:really |just |always |also )?(?:had|have|having) (?:a|an|so|such|tons|loads)\b.*|(?:loved|enjoyed|am loving|was blown away|felt|feel|feeling|it)\b.*|love (?:it|that|this|them|the|how|every|being|my|our)\b.*)$",
     re.IGNORECASE,
 )
 _REACTION: Final = re.compile(
@@ -125,7 +130,7 @@ _REACTION: Final = re.compile(
     re.IGNORECASE,
 )
 _ASIDE: Final = re.compile(
-    r",? (?:by the way|btw|fyi|for the record|sadly|unfortunately|luckily|fortunately|haha|lol|as you know|you know|i guess|though|too|actually|of course|to be honest|tbh|honestly|right now|at the moment|so far|as well|personally|this time(?: around)?|as you can see|:\)|:d|xd)$",
+    r",? (?:by the way|btw|fyi|for the record|sadly|unfortunately|luckily|fortunately|haha|lol|lmao|ugh|omg|smh|as you know|you know|i guess|though|too|actually|of course|to be honest|tbh|honestly|right now|at the moment|so far|as well|personally|this time(?: around)?|as you can see|:\)|:d|xd)$",
     re.IGNORECASE,
 )
 _SINCE_TALK: Final = re.compile(
@@ -133,6 +138,7 @@ _SINCE_TALK: Final = re.compile(
     re.IGNORECASE,
 )
 _AROUND: Final = " .!…,;:-~*"
+_PICTURES: Final = re.compile(r"(?:\s*[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+$")
 
 
 def without_comment(said: str) -> str:
@@ -151,7 +157,7 @@ def without_comment(said: str) -> str:
 def without_asides(said: str) -> str:
     """The clause without "by the way" and the like at its end."""
     while True:
-        shorter = _ASIDE.sub("", said.rstrip(_AROUND)).rstrip(_AROUND)
+        shorter = _ASIDE.sub("", _PICTURES.sub("", said.rstrip(_AROUND))).rstrip(_AROUND)
         if shorter == said:
             return said
         said = shorter

@@ -12,11 +12,11 @@ from retain.core.rules.plain import is_question
 from retain.core.text.clues import clued
 
 _INTERJECTIONS: Final = (
-    "hi|hey|hello|hiya|yo|yeah|yea|yes|yep|yup|no|nope|nah|oh|ooh|ah|aw|aww|wow|woah|whoa|woohoo|well|so|ok|okay|alright|right|sure|haha|hahaha|lol|hmm|um|uh|omg|"
+    "hi|hey|hello|hiya|ngl|jk|imo|imho|lmao|for context|some context|context|yo|yeah|yea|yes|yep|yup|no|nope|nah|oh|ooh|ah|aw|aww|wow|woah|whoa|woohoo|well|so|ok|okay|alright|right|sure|haha|hahaha|lol|hmm|um|uh|omg|"
     "thanks|thank you|thanks a lot|thx|cool|great|nice|awesome|sweet|perfect|btw|by the way|fyi|honestly|to be honest|tbh|frankly|anyway|anyways|oops|whew|"
     "also|and|but|plus|look|listen|you know|i mean|like i said|as i said|as i mentioned|of course|absolutely|man|dude|gosh|"
     "definitely|exactly|totally|actually|for the record|just so you know|just to be clear|good news|big news|bad news|quick update|quick intro|update|note|intro|about me|heads up|small update|typo|autocorrect|wait|wait no|scratch that|"
-    "let me correct that|final decision|fun fact|reminder|ugh|phew|yay|guess what|you have it wrong|i misspoke earlier|i misspoke|makes sense|long story short|"
+    "i meant|let me correct that|final decision|fun fact|reminder|ugh|phew|yay|guess what|you have it wrong|i misspoke earlier|i misspoke|makes sense|long story short|"
     "i have made up my mind|hope you are (?:well|good|ok|okay|doing well)|let me correct that|sorry for the rant|good morning|good evening|good afternoon|sorry|please note|correction|in fact|speaking of which|then|now|no worries|same here|me too|for sure|true|"
     "hey there|hi there|hello there|oh my god|oh my goodness|oh my|my god|my goodness|my gosh|my word|my bad|my apologies|my pleasure|oh and|true story|believe it or not|as always|as ever|as usual|thankfully|luckily|sadly|unfortunately|fortunately"
 )
@@ -39,7 +39,7 @@ _HYPOTHETICAL: Final = clued(
     re.IGNORECASE,
 )
 _HEDGE: Final = clued(
-    r"\b(?:maybe|perhaps|possibly|might|not sure|i guess|i suppose|unsure|wondering|one day|some ?day|who knows|"
+    r"\b(?:maybe|perhaps|possibly|might|not sure|i guess|i am guessing|i suppose|unsure|wondering|one day|some ?day|who knows|"
     r"may (?:or may not|try|go|move|start|switch|be)|idk|no idea yet|thinking about maybe|toying with|tempted|sort of thinking|could see myself|"
     r"(?:i am|been) (?:kind of |sort of )?(?:thinking|considering|debating)(?= (?:about|maybe|whether|it|that))|on the fence|probably)\b",
     re.IGNORECASE,
@@ -47,7 +47,7 @@ _HEDGE: Final = clued(
 _MOODS: Final = (
     "good|great|fine|ok|okay|alright|well|sorry|glad|happy|excited|thrilled|tired|sleepy|hungry|thirsty|bored|busy|sad|upset|proud|grateful|thankful|lucky|blessed|"
     "confused|lost|stuck|ready|sure|curious|impressed|amazed|worried|scared|nervous|stoked|pumped|done|late|right|wrong|listening|kidding|joking|hoping(?! to)|trying(?! out)|inspired|"
-    "honored|honoured|touched|moved|determined|motivated|eager|dying|broke|safe|numb|speechless|relieved|overwhelmed|exhausted|stressed|pleased|delighted|optimistic|"
+    "honored|honoured|touched|moved|determined|motivated|eager|dying(?! of (?!laugh|boredom|embarrass))|broke|safe|numb|speechless|relieved|overwhelmed|exhausted|stressed|pleased|delighted|optimistic|"
     "anxious|psyched|freaking|super|feeling|loving|enjoying|having(?! (?:my|our|an?) (?!blast|great|good|hard|tough|rough|bad|wonderful|lovely|nice|lot|ball|time|crazy|wild|moment|break|bit|day|week|fun))|rooting|cheering|rocking|doing|jealous|starving|freezing|shocked|surprised|hopeful|committed|"
     "confident|content|comfortable|focusing on the positive|stepping|chasing|hustling|grinding|killing|living the dream|decompressing|open|up for|down for|down to|all for|all ears|on board|in awe|looking forward|here for|there for|always here|so"
 )
@@ -92,13 +92,14 @@ _OBJECT_ONLY: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(
-    r"^[\"'“‘].+[\"'”’][.!]?$|\b(?:said|says|told me|goes|went|asked|wrote|replied|like)[,:]? [\"'“‘]", re.IGNORECASE
+    r"^according to (?!plan)|^as (?:(?-i:[A-Z])[\w.'-]*|my \w+|the \w+)(?: [\w.'-]+){0,3}? (?:once |always |famously )*(?:said|says|wrote|writes|put it|puts it)\b|^(?:to quote|in the words of)\b|^[\"'“‘].+[\"'”’][.!]?$|\b(?:said|says|told me|goes|went|asked|wrote|replied|like)[,:]? [\"'“‘]",
+    re.IGNORECASE,
 )
 _TRANSIENT: Final = re.compile(
     r"^(?:i|we)(?: am| are| was| will be| have been)? (?:just |currently |still |now |actually )?(?:at the (?:store|shop|office|airport|station|gym|park|mall|beach)$|on (?:my|the) (?:way|bus|train)|in a (?:meeting|call|hurry)|"
     r"heading (?:out|to|home|off)|about to|(?:going|off) to (?:bed|sleep|the (?:store|shop))|running late|waiting for|stuck in|sitting (?:here|in)|in the (?:middle of|waiting)|"
     r"having (?:lunch|dinner|breakfast|a coffee|fun|a blast)|watching (?:tv|a movie)$|getting ready$|trying to (?:figure|understand|fix|find|get|run|make|install|decide)|"
-    r"working on (?:it|this|that)|looking (?:at|for|forward))\b|\b(?:on my (?:case|nerves)|up the wall)\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b",
+    r"working on (?:it|this|that)|looking (?:at|for|forward))\b|\b(?:on my (?:case|nerves)|up the wall)\b|^my \w+ (?:is|are) (?:at \d+ ?%|dead|charging|dying(?! of)|loading|frozen)|^(?:currently|just) \w+ing\b|\b(?:rn|brb|one sec)\b|\bthings to do$",
     re.IGNORECASE,
 )
 
@@ -108,6 +109,8 @@ _MADE: Final = (
 )
 _OF_THE_TASK: Final = re.compile(
     r"^(?:i|we)(?: (?:am|are|was|were|have been|keep|kept|just|still|always|also|now|constantly))* (?:get|gets|got|getting|see|saw|seeing|hit|hitting|encounter\w*|receiv\w+|fac(?:e|ed|ing)|have|having) (?:an?|the|this|these|some|many|lots of|weird|strange)(?: [\w.-]+){0,3}? (?:errors?|exceptions?|warnings?|tracebacks?|stack ?traces?|time-?outs?|crash(?:es)?|segfaults?|(?:error |status )?codes?|bugs?)\b"
+    r"|^(?:i|we)(?: (?:am|are|just|still|now|also|keep|always))* (?:get|gets|got|getting|see|seeing|hit|hitting) (?:[\w.]+ )?(?:errors?|exceptions?|warnings?|tracebacks?|segfaults?|error\[\w+\]|E\d{3,})(?=$|\W)"
+    r"|^(?:i|we) have (?:an?|the|this|these|some|two|several)(?: [\w-]+){0,2}? (?:lists?|tables?|spreadsheets?|csvs?|files?|datasets?|columns?|arrays?|strings?|jsons?|dicts?|dictionar(?:y|ies)|dataframes?|scripts?|functions?|quer(?:y|ies)|folders?|pdfs?) (?:of|with|that|which|in|where|containing|and (?:want|need|would))\b"
     r"|^(?:i|we)(?: (?:have|had|just|also|already|now))* (?:attached|pasted|enclosed)\b"
     r"|^(?:i|we)(?: (?:have|had|just|also|already|now))* (?:uploaded|copied|included|linked|shared|sent(?: you)?|provided|added|given you|put)(?: you)? (?:an?|the|this|these|my|some|two|three|all)(?: [\w.-]+){0,3}? (?:files?|screenshots?|images?|pdfs?|docs?|documents?|spreadsheets?|logs?|links?|texts?|code|snippets?|data|csvs?|transcripts?|drafts?|resumes?|cvs?)(?=$| (?:below|above|here|for|to|so|with)\b)"
     rf"|^(?:i|we)(?: (?:just|really|only|also|urgently|now|still|am|are))* (?:need|want|require|would like|looking for|search(?:ing)? for|after)(?! .*\b(?:every|each|always|never|whenever|from now on|in (?:your|all|future))\b) (?:an?|some|the|a few|a couple of|your|more|\d+|two|three|five|ten)(?: [\w-]+){{0,3}}? {_MADE}(?=$|,| (?:for|of|on|about|to|that|which|with|in|as|using|from|by|how|why)\b)"
@@ -117,8 +120,15 @@ _OF_THE_TASK: Final = re.compile(
 )
 """What belongs to the task at hand and is over with it: an error, a file that is handed over, what is asked for."""
 
+_CODE: Final = re.compile(
+    r"\w ?={1,3} ?['\"\[{\w(]|\w\(\)|=>|[{};]\s*$|</\w"
+    r"|^(?:my|our|the) (?:[\w-]+ )?(?:functions?|code|scripts?|quer(?:y|ies)|tests?|builds?|loops?|regex|class|methods?|components?|programs?|pipelines?) (?:still |just |always |now |only |keeps? )*(?:returns?|fails?|failing|crash\w*|throws?|does not|do not|is not|are not|outputs?|prints?|breaks?|hangs?|times? out|gives?|runs? (?:out|into|forever))\b",
+    re.IGNORECASE,
+)
+"""What is written in a program, or said of one that is worked on."""
+
 _BESIDE_ONESELF: Final = re.compile(
-    r"^(?:i|we)(?: (?:am|are|was|were|have been|just|really|about to|slowly|literally|almost|totally))* (?:(?:going|go|went|gone) (?:\w+ )?(?:insane|crazy|mad|nuts|mental|bananas|bonkers|ballistic)|losing (?:my mind|it|my patience|hope)|freaking out|pulling my hair|at my wits|getting (?:\w+ )?(?:frustrated|annoyed|tired|hungry|sleepy|confused|desperate|nowhere|late|bored|impatient|nervous))\b",
+    r"^(?:i|we)(?: (?:am|are|was|were|have been|just|really|about to|slowly|literally|almost|totally))* (?:(?:going|go|went|gone) (?:\w+ )?(?:insane|crazy|mad|nuts|mental|bananas|bonkers|ballistic)|losing (?:my mind|it|my patience|hope)|dying(?=$| (?:here|laughing|of (?:laughter|laughing|boredom|embarrassment)|rn)\b| ?\W*\W$| [^\w\s])|freaking out|pulling my hair|at my wits|getting (?:\w+ )?(?:frustrated|annoyed|tired|hungry|sleepy|confused|desperate|nowhere|late|bored|impatient|nervous))\b",
     re.IGNORECASE,
 )
 """How somebody feels right now."""
@@ -136,7 +146,7 @@ _FEEDBACK: Final = re.compile(
 )
 _LET_US: Final = re.compile(r"^(?:let us|let me|lets|shall we|may we)\b", re.IGNORECASE)
 _UNFINISHED: Final = re.compile(
-    r"\b(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
+    r"\b(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|asked|asks|told me|replied|texted|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
     r"|^(?:i|we) (?:\w+ )?(?:did|do|have|had|was|am|can|could|will|would)(?: not)?$|^(?:i|we) \w+$|\b(?:i mean|if that makes sense)\b",
     re.IGNORECASE,
 )
@@ -160,6 +170,7 @@ _GENERAL: Final = re.compile(
 _TESTS: Final = (
     ("feedback", _FEEDBACK),
     ("task at hand", _OF_THE_TASK),
+    ("code", _CODE),
     ("beside oneself", _BESIDE_ONESELF),
     ("half of a sentence", _LEFT_OUT),
     ("let us", _LET_US),
@@ -224,6 +235,11 @@ def is_reaction(sentence: str) -> bool:
 def is_unreal(sentence: str) -> bool:
     """Whether a sentence supposes or doubts what it says."""
     return bool(_HYPOTHETICAL.search(sentence) or _HEDGE.search(sentence) or _QUOTED.search(sentence))
+
+
+def is_of_the_task(sentence: str) -> bool:
+    """Whether a sentence tells what is worked on right now, or how somebody feels about it."""
+    return bool(_OF_THE_TASK.search(sentence) or _BESIDE_ONESELF.search(sentence))
 
 
 def is_task(sentence: str) -> bool:

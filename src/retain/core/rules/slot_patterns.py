@@ -57,7 +57,7 @@ PATTERNS: Final = (
     ),
     (
         "lives_in",
-        rf"\b(?:live|lives|living|reside|resides|residing|settled|based|live now|lives now|now living|staying permanently|rents?(?: an? \w+)?|renting(?: an? \w+)?) (?:in|at|on|near|out in|over in|down in|up in) {_PLACE}",
+        rf"\b(?:live|lives|living|reside|resides|residing|settled|(?<!company )(?<!firm )(?<!startup )(?<!startup, )(?<!agency )(?<!team )(?<!client )(?<!clients )(?<!employer )(?<!office )(?<!bank )(?<!band )based|live now|lives now|now living|staying permanently|rents?(?: an? \w+)?|renting(?: an? \w+)?) (?:in|at|on|near|out in|over in|down in|up in) {_PLACE}",
     ),
     ("lives_in", rf"\b{_MY} (?:home|place|apartment|flat|house) is {_NOW}(?:in|at) {_PLACE}"),
     (

@@ -47,11 +47,16 @@ def owned(said: str, context: Context) -> Told | None:
     needed = 1 if context.is_short else 2
     if family is None or specific(said) < needed:
         return None
-    person = _PERSONAL.match(said)
-    if context.is_talk and (hangs_on_talk(said) or (not person and _STIRS.search(said))):
+    whose = somebody(said, context)
+    if context.is_talk and (hangs_on_talk(said) or (not whose and _STIRS.search(said))):
         return None
-    whose = third(person[0], context.who).rstrip(".") if person else ""
     return Told(third(said, context.who), family, said, whose)
+
+
+def somebody(said: str, context: Context) -> str:
+    """Who of the speaker's people a clause speaks of, whatever it says of them; '' for nobody."""
+    found = _PERSONAL.match(said)
+    return third(found[0], context.who).rstrip(".") if found else ""
 
 
 _PAIR: Final = re.compile(

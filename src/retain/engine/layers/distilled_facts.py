@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from retain.core.changes.listed import what_stays
 from retain.core.changes.merge import merged_text, refines
 from retain.core.changes.reconcile import Action, decide
 from retain.core.changes.statement import polarity_of, subject_of, understand
@@ -140,5 +141,6 @@ async def _revised(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space,
         meant = {decided.target} if decided.action is Action.REVISE else set[int | None]()
         meant |= {at for at, one in enumerate(near) if refines(one.found.record.text, fact.draft.text)}
         for at in meant - {None}:
-            texts[merged_text(near[at or 0].known.statement, said, fact.draft.text)] = None
+            known = near[at or 0].known.statement
+            texts[what_stays(known, said) or merged_text(known, said, fact.draft.text)] = None
     return [text for text in texts if text not in {fact.draft.text for fact in facts}]

@@ -15,6 +15,7 @@ from retain.core.llm.facts import LlmFact, Side, extraction_prompt, parse_extrac
 from retain.core.privacy.poison import disarmed
 from retain.core.rules.assistant import restated
 from retain.core.rules.named import speaker_name, without_prefix
+from retain.core.rules.speakers import speakers_from
 from retain.core.settings.categories import asked_for, sorted_into
 from retain.core.temporal.dates import ground
 from retain.engine.learning.ask import ask
@@ -105,17 +106,22 @@ def _users(turns: Sequence[Turn]) -> Iterator[str]:
 
 def _of_user(parts: Parts, turn: Turn, topic: str) -> list[Candidate]:
     rules = Rules(patterns=parts.policy.curation.own.patterns)
-    said = without_prefix(turn.text, turn.message.speaker)
+    said = _own_words(turn)
     skipped = len(turn.text) - len(said)
     found = candidates(said, speaker=turn.message.name, rules=rules, topic=topic)
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
+
+
+def _own_words(turn: Turn) -> str:
+    """What is said without the name before it; a talk of several people is none of the speaker's own."""
+    return turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
 
 
 def _as_a_whole(turn: Turn, told: Sequence[Candidate]) -> Candidate | None:
     """A message in which no rule sees a fact, to be held against what is known; it may change it all the same."""
     if turn.message.name or any(one.category != EFFECT or one.forget for one in told):
         return None
-    said = without_prefix(turn.text, turn.message.speaker)
+    said = _own_words(turn)
     return whole_message(said, speaker=turn.message.name, skipped=len(turn.text) - len(said))
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from retain.core.changes.apart import brings_news
 from retain.core.changes.features import Said
 from retain.core.changes.judge import judge
 from retain.core.changes.linking import is_about_another
+from retain.core.changes.listed import what_stays
 from retain.core.changes.merge import refines
 from retain.core.changes.pairing import Action, Decision
-from retain.core.changes.reader import of_a_message, possible, verdict
+from retain.core.changes.reader import is_far, of_a_message, possible, verdict
 from retain.core.changes.reconcile import decide
-from retain.core.changes.statement import understand
+from retain.core.changes.renew import renewed
+from retain.core.changes.statement import Statement, understand
 from retain.core.rules.own import own_values
 from retain.engine.learning.relate import Fact, Neighbour
 from retain.engine.storing.draft import text_hash
@@ -42,6 +45,8 @@ def decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
     main = _by_words(fact, near)
     if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
         main = _by_structure(fact, near)
+        if (kept := _of_several(main, fact, near)) is not None:
+            return kept
     if main is None:
         return proposed
     changes = (Action.REVISE, Action.RETRACT)
@@ -64,23 +69,57 @@ def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
 
 def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     statement, known = understand(fact.draft.text, fact.own, fact.who), [one.known for one in near]
+    if fact.puts_right and (put_right := _put_right(fact, statement, near)) is not None:
+        return put_right
     decision = decide(statement, known)
     if fact.read is not None:
         beside = {one.found.record.seq: one.known.statement for one in near}
-        others = {seq for seq, memory in beside.items() if is_about_another(statement, memory)}
-        news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
+        far = {one.found.record.seq for one in near if is_far(statement, one.known)}
+        others = (
+            set(beside)
+            if statement.additional
+            else far | {seq for seq, memory in beside.items() if is_about_another(statement, memory)}
+        )
+        news = far | {
+            seq for seq, memory in beside.items() if brings_news(statement, memory) or _is_opposed(statement, memory)
+        }
         takes = None if fact.takes in others else fact.takes
         decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
     elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
         decision = judge(Said(statement, fact.turn.text.lower(), decision, fact.adds), known)
     if fact.only_read:
-        return of_a_message(decision, fact.read, fact.takes)
+        return of_a_message(decision, fact.read, fact.takes, keeps=not fact.candidate.bare)
     if fact.candidate.forget:
         is_known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
         return Decision(Action.RETRACT if is_known else Action.IGNORE, decision.target, "asked to forget it")
     if not fact.adds and (decision.action in (Action.ADD, Action.IGNORE) or not decision.firm):
         return Decision(Action.IGNORE, None, "says nothing by itself")
     return decision
+
+
+def _put_right(fact: Fact, statement: Statement, near: Sequence[Neighbour]) -> Decision | None:
+    """Somebody who puts right what they have said, and names only the value, means the last of which it is one."""
+    newest = sorted(range(len(near)), key=lambda at: -near[at].found.record.seq)
+    recent = (at for at in newest if near[at].found.record.seq >= min(fact.last, default=0))
+    at = next((at for at in recent if renewed(near[at].known.statement, statement)), None)
+    return None if at is None else Decision(Action.REVISE, at, "put right", certain=True)
+
+
+def _of_several(decision: Decision, fact: Fact, near: Sequence[Neighbour]) -> list[Decision] | None:
+    """What ends one of several things that a memory lists leaves the others, and is a fact of its own; else None."""
+    if decision.action not in (Action.REVISE, Action.RETRACT) or decision.target is None or fact.candidate.forget:
+        return None
+    statement = understand(fact.draft.text, fact.own, fact.who)
+    text = what_stays(near[decision.target].known.statement, statement)
+    if not text:
+        return None
+    shorter = replace(decision, action=Action.REVISE, text=text, reason=f"one of several: {decision.reason}")
+    return [shorter, Decision(Action.ADD, None, decision.reason)] if fact.adds else [shorter]
+
+
+def _is_opposed(statement: Statement, memory: Statement) -> bool:
+    """Whether one denies or ends and the other does not, so that they cannot say the same."""
+    return statement.polarity != memory.polarity and not statement.confirms
 
 
 def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:

@@ -14,6 +14,7 @@ from retain.core.changes.reconcile import Known
 from retain.core.changes.statement import Statement, understand
 from retain.core.checks.visible import visible
 from retain.core.curate import Candidate
+from retain.core.rules.marks import PUTS_RIGHT
 from retain.core.rules.named import begins_with, speaker_name
 from retain.core.text.analyze import query_terms
 from retain.engine.parts import Parts
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _NEAREST: Final = 8
 _SIDE_BY_SIDE: Final = 8
 """So many searches run at once: an index outside this process is waited for once, and not once a fact."""
+
+_LAST: Final = 3
+"""So many memories back somebody may put right without naming what."""
 
 _NOTHING_LATER: Final = 2**62
 _LAYERS: Final = (str(Layer.FACT),)
@@ -60,8 +64,16 @@ class Fact:
     takes: int | None = None
     """The version it takes the place of, by that reading."""
 
+    last: list[int] = field(default_factory=list)
+    """What was learned last, the newest first: what somebody means who puts right what they have said."""
+
     only_read: bool = False
     """A message in which no rule sees a fact: it counts where it surely takes the place of a memory, and else not."""
+
+    @property
+    def puts_right(self) -> bool:
+        """Whether somebody puts right what they have just said: "no wait, I meant ..."."""
+        return not self.adds and PUTS_RIGHT.match(self.draft.text.lower()) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,8 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
         """The position, and what shares words with each fact, in one look."""
         queries = [TextQuery(query_terms(fact.draft.text), tokens, scope) for fact in facts]
         hits = [await tx.text.match(query, _NEAREST) for query in queries]
+        for fact in facts:
+            fact.last = await _learned_last(tx, scope, parts.now()) if fact.puts_right else []
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
 
     cursor, worded = await parts.ledger.read(by_words)
@@ -87,8 +101,13 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
         wave = facts[at : at + _SIDE_BY_SIDE]
         found = await parts.io.gather(*(_nearest(parts, scope, fact, signature) for fact in wave))
         for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
-            fact.near = list(dict.fromkeys([*meant, *shared]))
+            fact.near = list(dict.fromkeys([*meant, *shared, *fact.last]))
     return cursor
+
+
+async def _learned_last(tx: Tx, scope: Scope, now: Instant) -> list[int]:
+    where = And((visible(scope, now), Condition("layer", Op.EQ, str(Layer.FACT))))
+    return [one.record.seq for one in await tx.memories.find(where, limit=_LAST)]
 
 
 async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str) -> list[int]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from retain.core.changes.merge import merged_text
 from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.renew import is_undated, renewed
 from retain.core.changes.statement import understand
+from retain.core.temporal.dates import ground
 from retain.core.text.tokens import estimate_tokens
 from retain.engine.learning.recognition import recognise
 from retain.engine.learning.reconcile import decided, guarded, has_changed
@@ -32,7 +35,7 @@ from retain.engine.storing.suppression import suppress
 from retain.engine.storing.turns import Turn
 from retain.engine.storing.write import Outcome, counted
 from retain.model.event import EventType
-from retain.model.instant import Instant
+from retain.model.instant import Instant, moment
 from retain.model.memory import MIRROR, Link, Origin, Record, Status
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
@@ -134,7 +137,7 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         return
     scope = known_in(parts, plan.scope)
     near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
-    if fact.candidate.whole:
+    if fact.candidate.whole or not (fact.adds or fact.puts_right):
         near = [one for one in near if not one.known.fresh]
     for one in decided(fact, near):
         target = near[one.target].found.record if one.target is not None else None
@@ -204,36 +207,12 @@ async def _revise(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
-    if not fact.adds:
-        return await _retract(parts, tx, plan, fact, target, decision, now)
     draft = fact.draft
-    proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
-    said = understand(draft.text, fact.own, fact.who)
-    text = proposed or merged_text(known_statement(target, fact), said, draft.text)
+    text = decision.text or _next_text(parts, fact, target)
+    if not text:
+        return await _retract(parts, tx, plan, fact, target, decision, now)
     vectors = _revised_vectors(plan, draft, text)
-    new = replace(
-        target,
-        seq=0,
-        version=target.version + 1,
-        text=text,
-        hash=text_hash(text),
-        tokens=estimate_tokens(text),
-        kind=draft.kind,
-        key=draft.key,
-        origin=draft.origin,
-        trust=draft.trust,
-        source=draft.source,
-        source_role=draft.role,
-        origin_id=draft.origin_id,
-        salience=max(target.salience, draft.salience),
-        data={**(draft.data or {})},
-        metadata={**target.metadata, **(draft.metadata or {})},
-        occurred_at=draft.occurred_at,
-        expires_at=draft.expires_at,
-        anchor_at=max(target.anchor_at, draft.occurred_at),
-        valid_from=max(draft.occurred_at, target.valid_from),
-        updated_at=now,
-    )
+    new = _next_version(target, text, None if decision.text else draft, draft.occurred_at, now)
     mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
     moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
     if await _has_twin(tx, moved, target):
@@ -245,6 +224,48 @@ async def _revise(
     told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
     await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
     return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
+
+
+def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
+    """The version after a memory's current one; what is not said anew (no ``draft``) keeps where it comes from."""
+    new = replace(
+        target,
+        seq=0,
+        version=target.version + 1,
+        text=text,
+        hash=text_hash(text),
+        tokens=estimate_tokens(text),
+        anchor_at=max(target.anchor_at, occurred_at),
+        valid_from=max(occurred_at, target.valid_from),
+        updated_at=now,
+    )
+    if draft is None:
+        return new
+    return replace(
+        new,
+        kind=draft.kind,
+        key=draft.key,
+        origin=draft.origin,
+        trust=draft.trust,
+        source=draft.source,
+        source_role=draft.role,
+        origin_id=draft.origin_id,
+        salience=max(target.salience, draft.salience),
+        data={**(draft.data or {})},
+        metadata={**target.metadata, **(draft.metadata or {})},
+        occurred_at=occurred_at,
+        expires_at=draft.expires_at,
+    )
+
+
+def _next_text(parts: Parts, fact: Fact, target: Record) -> str:
+    """What a memory says from now on; '' where the fact only ends it."""
+    known, said = known_statement(target, fact), understand(fact.draft.text, fact.own, fact.who)
+    proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
+    text = proposed or (merged_text(known, said, fact.draft.text) if fact.adds else renewed(known, said))
+    if text == fact.draft.text or not is_undated(target.text, text):
+        return text
+    return ground(text, moment(fact.draft.occurred_at), ZoneInfo(parts.policy.curation.timezone))
 
 
 def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
