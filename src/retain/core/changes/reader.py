@@ -35,7 +35,10 @@ NEW: Final = 0.7
 
 
 FAR: Final = 0.15
-"""A memory that is less near to a message is neither repeated nor replaced by it, unless they share a word."""
+"""A memory that is less near to a message is hardly repeated or replaced by it, unless they share a word."""
+
+CERTAIN: Final = 0.9
+"""So likely, what was read is believed against distance, and against a denial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +78,23 @@ def is_read(memory: str) -> bool:
 
 
 def is_far(new: Statement, known: Known) -> bool:
-    """Whether a memory has nothing to do with what was said, by words or meaning, so that a reading must be wrong."""
-    is_order = all(ORDER in one.text for one in (new, known.statement))
-    if known.told is None or (known.told >= FAR and not is_order):
+    """Whether a memory has nothing to do with what was said, by words or meaning."""
+    if known.told is None or known.told >= FAR:
         return False
-    return not any(not is_light(word) for word in new.whole & known.statement.whole - _OF_ORDERS)
+    return _shares_nothing(new, known.statement)
+
+
+def is_other_wish(new: Statement, memory: Statement) -> bool:
+    """Whether both say what is asked of the assistant, and have only that in common."""
+    return all(ORDER in one.text for one in (new, memory)) and _shares_nothing(new, memory)
+
+
+def _shares_nothing(new: Statement, memory: Statement) -> bool:
+    return not any(not is_light(word) for word in new.whole & memory.whole - _OF_ORDERS)
 
 
 ORDER: Final = "wants the assistant"
-"""How a memory says what is asked of the assistant. Two of them have only that in common."""
+"""How a memory says what is asked of the assistant."""
 
 _OF_ORDERS: Final = content_tokens("wants the assistant to stop not always never")
 

@@ -13,11 +13,20 @@ from retain.core.changes.linking import is_about_another
 from retain.core.changes.listed import what_stays
 from retain.core.changes.merge import refines
 from retain.core.changes.pairing import Action, Decision
-from retain.core.changes.reader import is_far, of_a_message, possible, verdict
+from retain.core.changes.reader import (
+    CERTAIN,
+    Read,
+    is_far,
+    is_other_wish,
+    of_a_message,
+    possible,
+    verdict,
+)
 from retain.core.changes.reconcile import decide
 from retain.core.changes.renew import renewed
 from retain.core.changes.statement import Statement, understand
 from retain.core.rules.own import own_values
+from retain.core.rules.stance import is_light
 from retain.engine.learning.relate import Fact, Neighbour
 from retain.engine.storing.draft import text_hash
 from retain.engine.storing.write import Outcome
@@ -74,15 +83,7 @@ def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     decision = decide(statement, known)
     if fact.read is not None:
         beside = {one.found.record.seq: one.known.statement for one in near}
-        far = {one.found.record.seq for one in near if is_far(statement, one.known)}
-        others = (
-            set(beside)
-            if statement.additional
-            else far | {seq for seq, memory in beside.items() if is_about_another(statement, memory)}
-        )
-        news = far | {
-            seq for seq, memory in beside.items() if brings_news(statement, memory) or _is_opposed(statement, memory)
-        }
+        news, others = _cannot_be(fact.read, statement, near)
         takes = None if fact.takes in others else fact.takes
         decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
     elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
@@ -95,6 +96,18 @@ def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
     if not fact.adds and (decision.action in (Action.ADD, Action.IGNORE) or not decision.firm):
         return Decision(Action.IGNORE, None, "says nothing by itself")
     return decision
+
+
+def _cannot_be(read: Read, statement: Statement, near: Sequence[Neighbour]) -> tuple[set[int], set[int]]:
+    """What a statement cannot repeat, and what it cannot replace, whatever was read; or unless that is certain."""
+    beside = {one.found.record.seq: one.known.statement for one in near}
+    doubted = {seq for seq, odds in read.odds.items() if max(odds.replaces, odds.same) < CERTAIN}
+    apart = {seq for seq, memory in beside.items() if is_other_wish(statement, memory)}
+    apart |= doubted & {one.found.record.seq for one in near if is_far(statement, one.known)}
+    opposed = doubted & {seq for seq, memory in beside.items() if _is_opposed(statement, memory)}
+    news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
+    others = {seq for seq, memory in beside.items() if statement.additional or is_about_another(statement, memory)}
+    return apart | opposed | news, apart | others
 
 
 def _put_right(fact: Fact, statement: Statement, near: Sequence[Neighbour]) -> Decision | None:
@@ -118,8 +131,10 @@ def _of_several(decision: Decision, fact: Fact, near: Sequence[Neighbour]) -> li
 
 
 def _is_opposed(statement: Statement, memory: Statement) -> bool:
-    """Whether one denies or ends and the other does not, so that they cannot say the same."""
-    return statement.polarity != memory.polarity and not statement.confirms
+    """Whether one denies what the other says, in the same words: "no meat" may well say what "vegetarian" does."""
+    if statement.polarity == memory.polarity or statement.confirms:
+        return False
+    return any(not is_light(word) for word in statement.whole & memory.whole)
 
 
 def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
