@@ -67,7 +67,7 @@ _TALKING: Final = re.compile(
     r"need (?:help|you|a hand|dinner|ideas|advice)|(?:like|love) (?:to (?:know|hear|see|ask|get|help|lend|support|come|join|check|be there)|if)|"
     r"love (?:it|that|this|how|hearing|seeing|those|these|to hear|the (?:way|idea|look|vibe|energy|feeling|connection|thought)|your)|like (?:it|that|this|how|those|these|your|the (?:way|idea|look|sound))|enjoyed (?:it|that|this)|hate (?:it|that|this|when)|"
     r"saying|talking|guessing|telling|referring|looking for (?:a|some|help|ideas|advice)|"
-    r"got (?:it|this|that|you|a feeling|the feeling)|let|have a look|look at|looked at|look(?: |$)|"
+    r"got (?:it|this|that|you|a feeling|the feeling)|let (?:you|it|that|this|us|me|go)|have a look|look at|looked at|look(?: |$)|"
     r"tried (?:that|it|this|to run|running)|wait|can not wait|go for it|make it|do (?:it|this|that|my best)|did (?:it|this|that|my best)|find (?:it|that|this)|found (?:it|that|this|out)|wanted|saw how|ended up (?:laughing|having|loving)|got through|get through|owe)\b",
     re.IGNORECASE,
 )
@@ -121,7 +121,7 @@ _OF_THE_TASK: Final = re.compile(
 """What belongs to the task at hand and is over with it: an error, a file that is handed over, what is asked for."""
 
 _CODE: Final = re.compile(
-    r"\w ?={1,3} ?['\"\[{\w(]|\w\(\)|=>|[{};]\s*$|</\w"
+    r"\w={1,3}['\"\[{\w(]|\w ={1,3} ['\"\[{\w(]|\w\(\)|=>|[{};]\s*$|</\w"
     r"|^(?:my|our|the) (?:[\w-]+ )?(?:functions?|code|scripts?|quer(?:y|ies)|tests?|builds?|loops?|regex|class|methods?|components?|programs?|pipelines?) (?:still |just |always |now |only |keeps? )*(?:returns?|fails?|failing|crash\w*|throws?|does not|do not|is not|are not|outputs?|prints?|breaks?|hangs?|times? out|gives?|runs? (?:out|into|forever))\b",
     re.IGNORECASE,
 )
