@@ -9,8 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from retain import Memory
+from retain.errors import StorageBusy
 from retain.server.app import create_app
 from retain.server.rest import feed
 from tests.server.conftest import CONFIG
@@ -133,3 +135,19 @@ def test_a_stream_ends_with_its_key(service: tuple[str, Memory], monkeypatch: py
         next(lines)
         memory.revoke_key(made["id"])
         assert 'data: {"code": "unauthenticated"}' in list(lines)
+
+
+@pytest.mark.parametrize("owner", ["retain.async_memory.AsyncMemory.events", "retain.server.access.Doorkeeper.admit"])
+def test_a_stream_whose_store_fails_says_so_and_ends(
+    service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    async def busy(*_: Any, **__: Any) -> Any:
+        raise StorageBusy("postgresql://db.internal/retain: no connection")
+
+    address, memory = service
+    with listening(address, memory.create_key("all", verbs=ALL)["key"]) as stream, capture_logs() as logs:
+        lines = stream.iter_lines()
+        next(lines)
+        monkeypatch.setattr(owner, busy)
+        assert list(lines)[-3:] == ["event: error", 'data: {"code": "storage_busy"}', ""]
+    assert [one["code"] for one in logs if one["event"] == "request.failed"] == ["storage_busy"]

@@ -91,3 +91,10 @@ def test_what_is_wrong_is_said_before_a_model_is_asked(
     answer = run(gate, agent, "hello", key or {"user_id": "alice"}, **body)
     assert answer.status_code == status
     assert len(gate.upstream.seen) == (status == 200)
+
+
+def test_an_agent_whose_id_holds_a_slash_runs_too(gate: Gate) -> None:
+    gate.memory.save_agent("ward/nurse", model="m-ward")
+    for agent in ("ward/nurse", "ward%2Fnurse"):
+        assert run(gate, agent, "Hello.").status_code == 200
+        assert gate.upstream.seen[-1]["model"] == "m-ward"

@@ -168,3 +168,50 @@ def test_who_sends_results_alone_is_still_known(gate: Gate, *, stream: bool) -> 
     other = gate.openai(user_id="bob")
     other.responses.create(model="m", input=[output], tools=[tool], previous_response_id=str(last))
     assert "instructions" not in gate.upstream.seen[-1]
+
+
+WHERE: Any = {"role": "user", "content": "When does the office close, and where do I live?"}
+
+
+def asserted(gate: Gate, *messages: Any, user: str) -> str:
+    client = gate.openai(may_assert_user=True)
+    client.chat.completions.create(model="m", messages=list(messages), tools=[TOOL], user=user)
+    until(lambda: gate.tasks == 0)
+    return gate.sent
+
+
+def test_what_is_no_longer_shared_is_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
+    """It is still there, but for somebody else."""
+    gate.memory.add("I live in Oslo", user_id="alice")
+    (one,) = gate.memory.get_all(user_id="alice")["results"]
+    gate.memory.share(one["id"], user_id="bob")
+    assert "Oslo" in asserted(gate, WHERE, user="bob")
+    gate.memory.unshare(one["id"], user_id="bob")
+    assert "Oslo" not in asserted(gate, WHERE, CALLED, RESULT, user="bob")
+
+
+def test_words_in_which_something_deleted_was_said_are_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
+    said: Any = {"role": "user", "content": "What exactly did I say about Zoltan, word for word?"}
+    gate.memory.set_settings({"context.gate": "heuristic"}, user_id="alice")
+    gate.memory.add("My dentist is Zoltan.", user_id="alice")
+    assert "My dentist is Zoltan" in asserted(gate, said, user="alice")
+    (fact,) = gate.memory.get_all(user_id="alice")["results"]
+    gate.memory.delete(fact["id"])
+    assert "dentist" not in asserted(gate, said, CALLED, RESULT, user="alice")
+
+
+@pytest.mark.parametrize("key", [{"user_id": "alice"}, {"may_assert_user": True}])
+def test_what_everybody_is_told_and_what_has_changed_stays_to_the_end_of_a_loop(
+    gate: Gate, key: dict[str, Any]
+) -> None:
+    gate.memory.set_settings({"recall.bootstrap_min": 5}, user_id="alice")
+    gate.memory.add("The office closes at five.", user_id="*", infer=False)
+    gate.memory.add("I live in Oslo", user_id="alice")
+    client = gate.openai(**key)
+    client.chat.completions.create(model="m", messages=[WHERE], tools=[TOOL], user="alice")
+    first: list[Any] = gate.upstream.seen[-1]["messages"]
+    assert "closes at five" in str(first)
+    gate.memory.add("I moved to Bergen", user_id="alice")
+    assert "User lives in Oslo." not in gate.facts("alice")
+    client.chat.completions.create(model="m", messages=[WHERE, CALLED, RESULT], tools=[TOOL], user="alice")
+    assert gate.upstream.seen[-1]["messages"][: len(first)] == first

@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 from starlette.responses import JSONResponse
 
 from tests.server.gate import Gate, ask, gated, said
-from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, whole
+from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, post, whole
 
 WHERE = "Where do I live?"
 NO = {"error": {"message": "this model does not support tools", "code": "bad"}}
@@ -92,3 +92,26 @@ def test_a_search_whose_result_is_refused_ends_in_an_answer_without_it(gate: Gat
     assert [one.usage.total_tokens for one in got if one.usage] == [4], "what the search cost is told"
     assert "tools" not in gate.upstream.seen[-1]
     assert len(gate.upstream.seen[-1]["messages"]) == 1
+
+
+def test_what_fails_for_another_reason_without_memory_says_nothing_about_memory(gate: Gate) -> None:
+    before = skipped()
+    answers(gate, CHAT, in_turn(refused(400), refused(429)))
+    with pytest.raises(openai.RateLimitError):
+        ask(gate.openai(user_id="alice"), WHERE)
+    assert skipped() == before
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_receipt_is_named_where_memory_was_refused_in_a_later_round(gate: Gate, *, stream: bool) -> None:
+    gate.memory.set_settings({"policy.search_tool": True}, user_id="alice")
+    asks = {"index": 0, "id": "c", "type": "function", "function": SEARCH}
+    message = {"role": "assistant", "content": None, "tool_calls": [asks]}
+    told = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))
+    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), DONE) if stream else told
+    last = pieces(chunk(content="Hello."), chunk("stop"), DONE) if stream else answered("Hello.")
+    answers(gate, CHAT, in_turn(first, refused(400), last))
+    answer = post(gate, {"model": "m", "messages": [{"role": "user", "content": WHERE}], "stream": stream})
+    assert "Oslo" in str(gate.upstream.seen[0])
+    assert "Oslo" not in gate.sent
+    assert answer.headers["x-retain-receipt"] == "none"

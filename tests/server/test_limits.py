@@ -199,6 +199,7 @@ MODEL_ROUTES = [
     "/v1/responses",
     "/v1/embeddings",
     "/agents/nurse/run",
+    "/agents/ward/nurse/run",
 ]
 
 
@@ -211,7 +212,8 @@ def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool
         return iter([whole[:100], whole[100:]]) if chunked else whole
 
     with World.of({**CONFIG, "server": {"body_bytes": 2_048}, "gateway": {"body_bytes": 8_192}}) as world:
-        world.run(world.app.state.retain.memory.save_agent, "nurse")
+        for agent in ("nurse", "ward/nurse"):
+            world.run(world.app.state.retain.memory.save_agent, agent)
         passed = world.client.post(path, content=body(4_000))
         assert "no upstream runs the model" in passed.json()["detail"]
         refused = world.client.post(path, content=body(9_000))

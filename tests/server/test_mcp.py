@@ -9,10 +9,11 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from structlog.testing import capture_logs
 
 from retain import AsyncMemory, Memory
 from retain.config import Settings
-from retain.errors import ScopeError
+from retain.errors import ScopeError, StorageBusy
 from retain.server.app import create_app
 from retain.server.mcp.stdio import serve_stdio
 from tests.patience import LONG
@@ -170,3 +171,21 @@ def test_nobody_is_left_listening_for_what_never_comes() -> None:
 def test_a_user_that_cannot_be_one_is_refused_at_the_start() -> None:
     with pytest.raises(ScopeError, match="--for-user"):
         serve_stdio(Settings.of({"store": {"url": "memory:"}}), "a b")
+
+
+def test_where_the_store_is_is_no_matter_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def busy(*_: Any, **__: Any) -> Any:
+        raise StorageBusy("postgresql://db.internal/retain: no connection")
+
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    call = {"name": "memory_search", "arguments": {"query": "tea", "user_id": "alice"}}
+    accepts = {"accept": "application/json, text/event-stream"}
+    with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world, capture_logs() as logs:
+        monkeypatch.setattr(AsyncMemory, "search", busy)
+        tool = world.client.post("/mcp", json={**message, "params": call}, headers=accepts)
+        monkeypatch.setattr(world.app.state.retain.doorkeeper, "admit", busy)
+        door = world.client.post("/mcp", json={**message, "params": call}, headers=accepts)
+    error = tool.json()["result"]["structuredContent"]["error"]
+    assert (error["code"], error["retryable"], door.json()["code"]) == ("storage_busy", True, "storage_busy")
+    assert "internal" not in tool.text + door.text
+    assert ["no connection" in one["reason"] for one in logs if one["event"] == "request.failed"] == [True, True]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextvars import Context, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from retain.core.checks.visible import within
 from retain.engine.access.bounds import BoundLedger
+from retain.engine.asking import EVERYBODY
 from retain.engine.blocks import Key
 from retain.engine.erasing.erasure_report import digest
 from retain.engine.late_receipts import Late
@@ -17,9 +19,12 @@ from retain.engine.parts import Parts
 from retain.engine.recall.account import Account, recorded, unkept
 from retain.engine.recall.context import answered, held
 from retain.engine.requests import ContextRequest, Loop
+from retain.engine.storing.retelling import retold
 from retain.model.context import ContextPack
 from retain.model.instant import Instant, instant, moment
-from retain.model.memory import Record, Status
+from retain.model.memory import Layer, Record, Status
+from retain.model.query import And, Condition, Op, Or, Where
+from retain.model.scope import Scope
 from retain.ports.erasure import Erased
 from retain.ports.ledger import Ledger, Tx
 
@@ -64,37 +69,58 @@ async def shown_in(parts: Parts, request: ContextRequest, loop: Loop) -> Context
     just said, everything behind it would be new to the service's prompt cache.
     """
     question = hashlib.sha256(request.query.encode()).hexdigest()
-    key = (request.user_id, request.agent_id, request.gate, loop.session, question)
-    if loop.goes_on and (held := await shown_before(parts, key)) is not None:
+    whose = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id})
+    key = (request.gate, loop.session, question)
+    if loop.goes_on and (held := await shown_before(parts, whose, key)) is not None:
         return held
     pack = await shown(parts, request)
-    hold(parts, key, pack)
+    hold(parts, whose, key, pack)
     return pack
 
 
-def hold(parts: Parts, key: Key, pack: ContextPack) -> None:
+def hold(parts: Parts, whose: Scope, key: Key, pack: ContextPack) -> None:
     """Remember what was shown, while a loop may go on; of what cites nothing nobody knows if it still holds."""
     now, lasts = parts.now(), not pack.degraded and (pack.empty or pack.citations)
     until = instant(moment(now) + _LOOP) if lasts else now
-    parts.blocks.loops.put((parts.tenant_id, parts.bounds, *key), pack, now, until)
+    parts.blocks.loops.put((whose, parts.bounds, *key), pack, now, until)
 
 
-async def shown_before(parts: Parts, key: Key) -> ContextPack | None:
+async def shown_before(parts: Parts, whose: Scope, key: Key) -> ContextPack | None:
     """What was shown under a key, if it may be shown once more."""
     now = parts.now()
-    held = parts.blocks.loops.get((parts.tenant_id, parts.bounds, *key), now)
-    return held if held is not None and await _still_known(parts, held, now) else None
+    held = parts.blocks.loops.get((whose, parts.bounds, *key), now)
+    return held if held is not None and await _still_known(parts, whose, held, now) else None
 
 
-async def _still_known(parts: Parts, pack: ContextPack, now: Instant) -> bool:
+async def _still_known(parts: Parts, whose: Scope, pack: ContextPack, now: Instant) -> bool:
     """Whether a block may be shown once more: nothing of what it cites was taken away, though it may have changed."""
-    ids = sorted({one.memory_id for one in pack.citations})
+    ids = tuple({one.memory_id for one in pack.citations})
+    reached = And((Condition("id", Op.IN, ids), _reached(parts, whose)))
 
-    async def last(tx: Tx) -> list[Record | None]:
-        return [await tx.memories.last(parts.tenant_id, one) for one in ids]
+    async def known(tx: Tx) -> bool:
+        seqs = set(await tx.memories.seqs(reached))
+        last = [await tx.memories.last(parts.tenant_id, one) for one in ids]
+        there = [one for one in last if one is not None and one.seq in seqs and _holds(one, now)]
+        return len(there) == len(ids) and not await _is_hidden(tx, there)
 
-    found = await parts.ledger.read(last) if ids else []
-    return all(one is not None and one.status in _KEPT and (one.expires_at or now) >= now for one in found)
+    return not ids or await _whole(parts.ledger).read(known)
+
+
+def _reached(parts: Parts, whose: Scope) -> Where:
+    """What somebody sees, whichever agent asks, within the bounds; and what everybody does."""
+    own = within(replace(whose, agent_id="") if whose.user_id else whose)
+    bound = own if parts.bounds is None else And((own, within(parts.bounds)))
+    return Or((bound, within(Scope(parts.tenant_id, EVERYBODY))))
+
+
+def _holds(record: Record, now: Instant) -> bool:
+    return record.status in _KEPT and (record.expires_at is None or record.expires_at > now)
+
+
+async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:
+    """Whether something was said there that the user has deleted since."""
+    turns = [one.id for one in records if one.layer == Layer.TURN]
+    return bool((turns and await tx.suppressed.turns(records[0].tenant_id, turns)) or await retold(tx, records))
 
 
 def _whole(ledger: Ledger) -> Ledger:

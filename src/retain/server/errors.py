@@ -38,7 +38,7 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
 
 # What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
 _UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
-_STORE: Final = "the store cannot do this now"  # where it is does not concern everybody who has a key
+_STORE: Final = "the store cannot do this now"
 _TYPE_HINT: Final = "send it with Content-Type: application/json"
 
 
@@ -74,22 +74,27 @@ def problem(
     return JSONResponse(body, status_code=int(status), headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def told(request: Request, error: errors.RetainError) -> JSONResponse:
+def shown(error: errors.RetainError) -> dict[str, Any]:
+    """An error as callers see it: where the store is does not concern everybody who has a key."""
+    told = error.as_dict()
+    return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told
+
+
+def note(error: errors.RetainError) -> None:
+    """Log what is not the caller's fault."""
+    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        reason = {"reason": error.message} if isinstance(error, errors.StorageError) else {}  # others may quote
+        log.warning("request.failed", code=error.code, kind=type(error).__name__, **reason)
+
+
+def _told(request: Request, error: errors.RetainError) -> JSONResponse:
     """The answer for one of our own errors."""
     headers: dict[str, str] = {}
     if isinstance(error, errors.TooManyRequests):
         headers["Retry-After"] = str(max(1, round(error.retry_after)))
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(
-        request,
-        status_of(error),
-        _STORE if isinstance(error, errors.StorageError) else error.message,
-        code=error.code,
-        hint=error.hint,
-        retryable=error.retryable,
-        headers=headers,
-    )
+    return problem(request, status_of(error), headers=headers, **shown(error))
 
 
 def install(app: FastAPI) -> None:
@@ -106,10 +111,8 @@ async def failed(request: Request, error: Exception) -> JSONResponse:
     """The answer for one of our own errors, after it was logged."""
     if not isinstance(error, errors.RetainError):
         return await unforeseen(request, error)
-    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        reason = {"reason": error.message} if isinstance(error, errors.StorageError) else {}  # others may quote
-        log.warning("request.failed", code=error.code, kind=type(error).__name__, **reason)
-    return told(request, error)
+    note(error)
+    return _told(request, error)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from retain.server.errors import problem, unforeseen
 
 _MODELS: Final = re.compile(
-    r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/[^/]+/run"
+    r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/.+/run"
 )
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")

@@ -16,6 +16,7 @@ from starlette.requests import Request
 
 from retain.errors import Conflict, NotFoundError, RetainError
 from retain.model.ids import new_id
+from retain.server.errors import note, shown
 from retain.server.gateway.tasks import Tasks
 from retain.server.observe import log
 
@@ -109,7 +110,8 @@ class Works:
         except (asyncio.CancelledError, _Stopped):
             job.state = "cancelled"
         except RetainError as error:
-            job.state, job.error = "failed", error.as_dict()
+            note(error)
+            job.state, job.error = "failed", shown(error)
         except Exception as error:  # noqa: BLE001 - whoever started it learns of it by its state
             log.error("job.crashed", task=job.task, kind=type(error).__name__, exc_info=error)
             job.state = "failed"

@@ -37,6 +37,7 @@ from retain.server.observe import log
 _OFF: Final = "memory is off for this request"
 _ALWAYS: Final = ("always", "off")
 _CONTINUES: Final = "previous_response_id"
+_ANSWER: Final = "answer"
 
 T = TypeVar("T")
 
@@ -117,16 +118,16 @@ class Exchange:
         named = self.body.get(_CONTINUES)
         if not isinstance(named, str) or not self.dialect.goes_on(self.body):
             return None
-        held = await self._engine.ask(shown_before, self._answer(named))
+        held = await self._engine.ask(shown_before, self._whose(), (_ANSWER, named))
         return None if held is None else replace(held, text=held.stable, volatile="")
 
     def held(self, number: str) -> None:
         """Hold what was shown, for requests that go on from an answer of this number."""
         if number and self.pack is not None and self._loop() is not None:
-            hold(self._engine.parts, self._answer(number), self.pack)
+            hold(self._engine.parts, self._whose(), (_ANSWER, number), self.pack)
 
-    def _answer(self, number: str) -> tuple[Any, ...]:
-        return ("answer", *self.who.reach(self.by_agent).values(), number)
+    def _whose(self) -> Scope:
+        return self._engine.parts.scope(self.who.reach(self.by_agent))
 
     def _loop(self) -> Loop | None:
         """The tool loop that this may be a part of."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import httpx2
 from starlette.responses import Response
@@ -23,6 +23,9 @@ from retain.server.gateway.upstream import returned
 from retain.server.observe import log
 
 _OK: Final = 200
+
+About: TypeAlias = Callable[[Exchange], dict[str, str]]
+"""What headers say about a chat, once it is known: a service may refuse in a later round what memory has added."""
 
 
 class Relayed(Response):
@@ -66,9 +69,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def whole(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: dict[str, str]
-) -> Response:
+async def whole(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About) -> Response:
     """An answer that comes in one piece."""
     try:
         response, changed = await rounds.whole(response)
@@ -77,7 +78,7 @@ async def whole(
         raise BackendUnavailable("the upstream ended its answer early", kind="upstream", name="") from error
     finally:
         await response.aclose()
-    headers = {**returned(response), **about}
+    headers = {**returned(response), **about(exchange)}
     reply = changed or (_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
@@ -91,16 +92,16 @@ async def whole(
 
 
 async def streamed(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: dict[str, str]
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
     """An answer in pieces. While a model may search first, it has not begun, and may still be refused as a whole."""
-    pieces, first, headers = stream(exchange, rounds, response, tasks), b"", {**returned(response), **about}
+    pieces, first = stream(exchange, rounds, response, tasks), b""
     if exchange.tool is not None:
         try:
             first = await anext(pieces, b"")
         except Refused as refused:
-            return Response(refused.body, refused.status, {**refused.headers, **about})
-    return Relayed(pieces, response, headers, first)
+            return Response(refused.body, refused.status, {**refused.headers, **about(exchange)})
+    return Relayed(pieces, response, {**returned(response), **about(exchange)}, first)
 
 
 async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:

@@ -113,7 +113,7 @@ class Rounds:
         self.exchange.step_back(_REFUSED)
         self.body = self.plain
         response = await self.ask(self.body)
-        if response.status_code not in _NOT_TAKEN:
+        if response.is_success:
             self.exchange.give_up(_REFUSED)
         return response
 

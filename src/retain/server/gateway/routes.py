@@ -53,7 +53,7 @@ async def responses(request: Request, caller: Reader) -> Response:
     return await passed_on(request, caller, _RESPONSES, await _object(request))
 
 
-@router.post("/agents/{agent_id}/run", **forms.RUN)
+@router.post("/agents/{agent_id:path}/run", **forms.RUN)
 async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
     agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
@@ -118,7 +118,7 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
     state.tasks.start(exchange.tell())
     response = await rounds.next()
     back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole
-    return await back(exchange, rounds, response, state.tasks, _about(exchange))
+    return await back(exchange, rounds, response, state.tasks, _about)
 
 
 def _exchange(

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from retain.errors import MissingExtra, RetainError
 from retain.server.access import Caller
-from retain.server.errors import problem, told
+from retain.server.errors import failed, problem
 
 
 class McpMount:
@@ -34,7 +34,7 @@ class McpMount:
             await self._admit(request)
             manager = await self._managing()
         except RetainError as error:
-            await told(request, error)(scope, receive, send)
+            await (await failed(request, error))(scope, receive, send)
             return
         await manager.handle_request(scope, receive, send)
 

@@ -14,6 +14,7 @@ import retain
 from retain.async_memory import AsyncMemory
 from retain.errors import Forbidden, RetainError
 from retain.server.access import Caller
+from retain.server.errors import note, shown
 from retain.server.mcp.tools import Asked, ToolSpec, tools, used
 
 Admit = Callable[[Any], Awaitable[Caller]]
@@ -45,7 +46,8 @@ def keyed_server(admit: Admit, prefix: str = "") -> Server[Any]:
             caller = await admit(context.request)
             caller.needs(spec.verb)
         except RetainError as error:
-            return _result({"success": False, "error": error.as_dict()})
+            note(error)
+            return _result({"success": False, "error": shown(error)})
         return _result(await used(spec, Asked(caller.memory, params.arguments or {}, _own_user(caller))))
 
     return _server(specs, call)

@@ -11,6 +11,7 @@ from retain.core.text.tokens import estimate_tokens
 from retain.engine.learning.remember import AddRequest
 from retain.errors import InvalidInput, RetainError
 from retain.model.access import Verb
+from retain.server.errors import note, shown
 from retain.server.observe import log
 
 Json: TypeAlias = dict[str, Any]
@@ -198,7 +199,8 @@ async def used(spec: ToolSpec, asked: Asked) -> Json:
         given = _checked(spec, asked.arguments)
         return {"success": True, "data": await spec.run(replace(asked, arguments=given))}
     except RetainError as error:
-        return {"success": False, "error": error.as_dict()}
+        note(error)
+        return {"success": False, "error": shown(error)}
     except Exception as error:  # noqa: BLE001 - what would log it in our place tells what was said
         log.error("tool.crashed", tool=spec.name, kind=type(error).__name__, exc_info=error)
         return {"success": False, "error": RetainError("something went wrong in here").as_dict()}

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from retain.errors import AccessError, InvalidInput, RetainError
+from retain.errors import AccessError, InvalidInput, RetainError, Unauthenticated
 from retain.server.access import Caller, Keyed, Reader
+from retain.server.errors import note
 from retain.server.reach import reaching
 from retain.server.schemas.base import PROBLEMS
 from retain.server.schemas.console import Events
@@ -69,33 +70,32 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
     """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()
-    while request.app.state.retain.ready and time.monotonic() - began < LONGEST:
-        for one in page["results"]:
-            yield f"id: {one['seq']}\nevent: {one['event']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
-            spoken = time.monotonic()
-        now = time.monotonic()
-        if now - checked >= HEARTBEAT:
-            checked = now
-            if not await _may_listen(request, caller):
-                yield 'event: error\ndata: {"code": "unauthenticated"}\n\n'
-                return
-        if now - spoken >= HEARTBEAT:
-            spoken = now
-            yield ": still here\n\n"
-        if not page["results"]:
-            await asyncio.sleep(EVERY)
-        try:
+    try:
+        while request.app.state.retain.ready and time.monotonic() - began < LONGEST:
+            for one in page["results"]:
+                yield f"id: {one['seq']}\nevent: {one['event']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
+                spoken = time.monotonic()
+            now = time.monotonic()
+            if now - checked >= HEARTBEAT:
+                checked = now
+                await _check(request, caller)
+            if now - spoken >= HEARTBEAT:
+                spoken = now
+                yield ": still here\n\n"
+            if not page["results"]:
+                await asyncio.sleep(EVERY)
             page = await caller.memory.events(page["cursor"], limit=_PAGE, **named.as_dict())
-        except RetainError as error:  # whoever listens comes back, and goes on where it stopped
-            yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'
-            return
+    except RetainError as error:  # whoever listens comes back, and goes on where it stopped
+        note(error)
+        yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'
 
 
-async def _may_listen(request: Request, caller: Caller) -> bool:
-    """Whether the key that opened a stream is still good for it."""
+async def _check(request: Request, caller: Caller) -> None:
+    """``Unauthenticated`` when the key that opened a stream is no longer good for it."""
     try:
         now = await request.app.state.retain.doorkeeper.admit(request)
-    except AccessError:
-        return False
+    except AccessError as error:
+        raise Unauthenticated(error.message) from error
     then = caller.key
-    return bool(now.key.id == then.id and now.key.subjects == then.subjects and set(then.verbs) <= set(now.key.verbs))
+    if now.key.id != then.id or now.key.subjects != then.subjects or not set(then.verbs) <= set(now.key.verbs):
+        raise Unauthenticated("the key is not what it was")

@@ -53,6 +53,7 @@ WRONG: Final = {
     401: "no key, or one that is not valid",
     403: "the key does not reach so far",
     404: "there is no such thing",
+    408: "the rest of the request did not come",
     409: "it was changed meanwhile, or is there already",
     413: "larger than a limit allows",
     429: "too often; see Retry-After",
