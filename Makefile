@@ -2,13 +2,15 @@
 # and brought up to date when pyproject.toml changes.
 
 PYTHON ?= python3
+# In which order the tests run, and what chance gives them; another number, or none, looks for other failures.
+CHANCE ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10 --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test test-system test-llm lint bench quality requirements size clean
@@ -24,7 +26,8 @@ demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 	@$(BIN)/retain demo
 
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
-	@$(BIN)/python -m pytest --numprocesses=3 --dist=worksteal -m "not system and not llm"
+	@PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal \
+	  $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
 test-system: $(DEV)  ## all scenarios on PostgreSQL, then the long tests with real processes; writes docs/test-system.md

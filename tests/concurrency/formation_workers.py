@@ -30,12 +30,16 @@ def settings(order: dict[str, Any]) -> dict[str, Any]:
     return {"store": store, "write": write, "upkeep": {"merge_episodes": 0}}  # a worker also tidies up
 
 
+class Terminated(KeyboardInterrupt):
+    """A class of its own: of a plain one that was raised while a module loads the interpreter dies in the end."""
+
+
 def main() -> None:
     """Work."""
     order = json.loads(sys.argv[1])
 
     def end(_: int, __: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        raise Terminated
 
     signal.signal(signal.SIGTERM, end)
     with Memory(settings(order), embedder=unhurried_embedder) as memory:

@@ -125,13 +125,13 @@ def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
 def interrupted(order: dict[str, Any]) -> dict[str, Any]:
     """Ctrl-C at random moments of the main thread's adds, while others add as well."""
     memory = Memory(settings(order["path"]))
-    over = threading.Event()
+    over, armed = threading.Event(), threading.Event()
     others: list[list[str]] = [[], [], []]
     threads = [threading.Thread(target=_add_until, args=(memory, over, n, others[n])) for n in range(len(others))]
-    interrupts = threading.Thread(target=_interrupt_main, args=(over, order["interrupts"]))
+    interrupts = threading.Thread(target=_interrupt_main, args=(over, armed, order["interrupts"]))
     for thread in (*threads, interrupts):
         thread.start()
-    mine, hits = _add_interrupted(memory, over)
+    mine, hits = _add_interrupted(memory, over, armed)
     for thread in (*threads, interrupts):
         thread.join(_PATIENCE)
         assert not thread.is_alive(), "a thread hangs"
@@ -145,22 +145,27 @@ def _add_until(memory: Memory, over: threading.Event, name: int, events: list[st
         events.append(memory.add(f"other {name} says {number}", user_id="u", infer=False)["results"][0]["event"])
 
 
-def _interrupt_main(over: threading.Event, count: int) -> None:
+def _interrupt_main(over: threading.Event, armed: threading.Event, count: int) -> None:
+    """One interrupt after the other: the next when the last was heard, for two at once would be one."""
     for _ in range(count):
+        armed.wait(_PATIENCE)
+        armed.clear()
         time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - a moment, not a secret
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    time.sleep(0.05)
+    armed.wait(_PATIENCE)
     over.set()
 
 
-def _add_interrupted(memory: Memory, over: threading.Event) -> tuple[list[str], int]:
+def _add_interrupted(memory: Memory, over: threading.Event, armed: threading.Event) -> tuple[list[str], int]:
     added: list[str] = []
     hits = number = 0
     while not over.is_set():
         try:
-            number += 1
-            answer = memory.add(f"main says {number}", user_id="u", infer=False)
-            added.append(answer["results"][0]["memory"])
+            armed.set()
+            while not over.is_set():  # nothing is sent but while this goes on
+                number += 1
+                answer = memory.add(f"main says {number}", user_id="u", infer=False)
+                added.append(answer["results"][0]["memory"])
         except KeyboardInterrupt:
             hits += 1
     return added, hits

@@ -79,7 +79,7 @@ def test_work_that_does_not_stop_is_left_when_its_time_is_over(mode: str, caplog
         bell = io.bell()
 
         async def deaf() -> None:
-            await bell.wait(5)
+            await bell.wait(120)
 
         io.spawn(deaf(), name="deaf", stop=lambda: None, patience=0.05)
         await io.sleep(0.01)

@@ -82,10 +82,11 @@ def test_a_status_is_an_answer_and_a_redirect_is_not_followed(mode: str, server:
 @both
 @pytest.mark.req("C-52")
 def test_nobody_listening_is_unavailable_and_the_error_names_only_the_host(mode: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(BackendUnavailable) as caught:
-        fetch(mode, HttpRequest("GET", f"http://user:pw@127.0.0.1:{port}/users/ann?key=k123", headers={"a": "hush"}))
+    with socket.socket() as taken:  # bound and not listening: refuses, and nobody else gets the port meanwhile
+        taken.bind(("127.0.0.1", 0))
+        address = f"user:pw@127.0.0.1:{taken.getsockname()[1]}/users/ann?key=k123"
+        with pytest.raises(BackendUnavailable) as caught:
+            fetch(mode, HttpRequest("GET", f"http://{address}", headers={"a": "hush"}))
     assert (caught.value.kind, caught.value.name, caught.value.retryable) == ("http", "127.0.0.1", True)
     assert caught.value.__cause__ is not None
     shown = "".join(traceback.format_exception(caught.value, chain=False)[-1:])

@@ -68,7 +68,7 @@ def test_without_its_caller_a_unit_ends_at_the_next_step(caplog: pytest.LogCaptu
             await io.run(lambda: done.append("second"))
 
         asking = asyncio.create_task(io.together(steps))
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 120)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         caller_is_gone.set()

@@ -95,7 +95,7 @@ def test_scores_without_bounds_keep_their_order_and_end_between_0_and_1(mode: st
     [
         WireReply(500),
         WireReply(401, json={"message": f"invalid api token {KEY}"}),
-        WireReply(delay=0.6, json={"results": []}),
+        WireReply(delay=600, json={"results": []}),
         WireReply(json={"results": [{"index": 0}]}),
     ],
 )

@@ -22,7 +22,7 @@ def test_what_was_queued_survives_a_kill_and_is_learned_once(tmp_path: Path) -> 
     path, promises = tmp_path / "retain.db", Promises()
     with Killer() as killer:
         for run in range(5):
-            after = random.randint(5, 60)  # noqa: S311 - variety
+            after = random.randint(12, 60)  # noqa: S311 - variety
             death = killer.kill("speak", path=str(path), run=run, durable=bool(run % 2), after=after)
             assert death.killed
             promises.hear(death.lines)

@@ -20,6 +20,7 @@ from retain.model.memory import Kind, Layer, Link, Origin, Record
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 from tests.faces.harness import Face
+from tests.patience import LONG as LONGEST
 
 LONG: Final = "I live in Oslo with my sister Anna, and I have worked as a nurse at the big hospital for nine years."
 SESSION: Final = {"user_id": "alice", "agent_id": "guide", "run_id": "monday"}
@@ -27,8 +28,8 @@ Step = Callable[[], Awaitable[Any]]
 
 
 def later(mode: str, **more: Any) -> dict[str, Any]:
-    """Settings of a memory that forms later."""
-    return {"write": {"mode": mode, **more}}
+    """Settings of a memory that forms later; closing it has all the time a busy machine may take."""
+    return {"write": {"mode": mode, "shutdown_seconds": LONGEST, **more}}
 
 
 def digests(mode: str = "session_end", **more: Any) -> dict[str, Any]:

@@ -150,4 +150,4 @@ async def test_feedback_about_nothing_is_refused(face: Face) -> None:
 async def test_secrets_in_a_note_are_masked(face: Face) -> None:
     memory_id = await face.remember("The office is in Lisbon")
     await face.feedback(memory_id=memory_id, useful=True, note="my card is 4111 1111 1111 1111")
-    assert "4111" not in str(await face.history(memory_id))
+    assert " 4111" not in str(await face.history(memory_id))

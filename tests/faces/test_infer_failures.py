@@ -152,7 +152,7 @@ async def test_nobody_at_the_address_defers_as_well(opens: Opens) -> None:
 @ON_DISK
 @pytest.mark.req("C-54", "C-58.36", "X-25", "R-29")
 async def test_a_model_that_takes_too_long_defers_as_well(opens: Opens, model: Model, server: WireServer) -> None:
-    model.fails_with = WireReply(delay=0.5)
+    model.fails_with = WireReply(delay=600)
     hasty = opens(configured(server.url, timeout=0.2))
 
     with pytest.raises(LLMError) as caught:

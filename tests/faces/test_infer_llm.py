@@ -225,7 +225,7 @@ async def test_the_conversation_is_lines_of_role_and_content_without_system_and_
 
 async def test_secrets_do_not_leave_for_the_model(face: Face, server: WireServer) -> None:
     await told(face, "My card is 4111 1111 1111 1111.")
-    assert b"4111" not in b"".join(request.body for request in server.requests)
+    assert b" 4111" not in b"".join(request.body for request in server.requests)
     assert b"redacted:card" in server.requests[0].body
 
 

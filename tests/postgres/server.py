@@ -12,10 +12,12 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 import psycopg
 
 from retain.adapters.ledger import postgres_migrate
+from tests.patience import LONG
 
 APP: Final = "app"
 """The role the product logs in as: it owns nothing, and row-level security binds it."""
@@ -35,6 +37,21 @@ BEGIN
 END $$"""
 
 
+@contextmanager
+def _unhurried() -> Iterator[Any]:
+    """The package that brings the server, which gives it ten seconds to start; a busy machine may take more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package's own, about folders of this machine
+        package: Any = import_module("pgserver.postgres_server")
+        start = package.pg_ctl
+
+        def patient(args: list[str], **rest: Any) -> str:
+            return str(start(["-t", f"{LONG:.0f}", *args], **{**rest, "timeout": LONG}))
+
+        with patch.object(package, "pg_ctl", patient):
+            yield package
+
+
 class Server:
     """One server with one database that has the schema; ``database`` makes others.
 
@@ -42,11 +59,8 @@ class Server:
     """
 
     def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the package's own, about folders of this machine
-            from pgserver.postgres_server import get_server
-
-            self._server: Any = get_server(folder / "data", cleanup_mode=None)
+        with _unhurried() as package:
+            self._server: Any = package.get_server(folder / "data", cleanup_mode=None)
         self._made = 0
         self._wiper: psycopg.Connection[Any] | None = None
         with self.superuser() as connection:
@@ -94,7 +108,8 @@ class Server:
     def restart(self) -> None:
         """Stop at once, as a crash would, and start again."""
         self.stop()
-        self._server.ensure_postgres_running()
+        with _unhurried():
+            self._server.ensure_postgres_running()
 
     def stop(self) -> None:
         """Stop at once."""

@@ -17,7 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from retain import AsyncMemory, Memory
 from retain.adapters.ledger import postgres as ledger_of_postgres
-from retain.adapters.ledger import postgres_backup, postgres_migrate
+from retain.adapters.ledger import postgres_backup, postgres_migrate, postgres_pools
 from retain.adapters.ledger.postgres_connect import connected, setting_up
 from retain.adapters.ledger.postgres_pools import BlockingPool
 from retain.adapters.ledger.postgres_sql import BlockingWire
@@ -82,6 +82,72 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
 
     monkeypatch.setattr(postgres_migrate, "ready", in_step)
     assert asyncio.run(story())["memories"] == 0
+
+
+@contextmanager
+def _takes_nobody(postgres: Server) -> Iterator[None]:
+    """As a server that is down: whoever is connected is cut off, and everybody who comes is refused at once."""
+    with postgres.superuser() as connection:
+        connection.execute(f"ALTER ROLE {APP} NOLOGIN")
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (APP,))
+        try:
+            yield
+        finally:
+            connection.execute(f"ALTER ROLE {APP} LOGIN")
+
+
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_pools, "OUTAGE", 0.3)
+    monkeypatch.setattr(postgres_pools, "_TRIED", 0.1)
+
+
+def test_a_server_that_takes_no_connections_is_not_waited_for_as_a_busy_one_is(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _in_a_hurry(monkeypatch)
+    with Memory(_config(postgres.fresh())) as memory:
+        memory.stats()
+        with _takes_nobody(postgres):
+            for _ in range(2):
+                with pytest.raises(StorageBusy, match="takes no connections") as caught:
+                    memory.stats()
+                assert caught.value.retryable
+
+        assert memory.stats()["memories"] == 0, "and it goes on as soon as there is one"
+
+
+def test_on_asyncio_it_is_not_waited_for_either(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    _in_a_hurry(monkeypatch)
+
+    async def story() -> int:
+        async with AsyncMemory(_config(postgres.fresh())) as memory:
+            await memory.stats()
+            with _takes_nobody(postgres), pytest.raises(StorageBusy, match="takes no connections"):
+                await memory.stats()
+            return int((await memory.stats())["memories"])
+
+    assert asyncio.run(story()) == 0
+
+
+def test_connections_that_are_all_in_use_are_waited_for(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    _in_a_hurry(monkeypatch)
+    begun, goes_on = threading.Event(), threading.Event()
+
+    async def slow(tx: Tx) -> None:
+        await tx.admin.counts("default")
+        begun.set()
+        goes_on.wait(LONG)
+
+    with Memory(_config(postgres.fresh(), pool_size=1)) as memory, ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: drive(memory._engine.parts.ledger.read(slow)))
+        assert begun.wait(LONG)
+        second = pool.submit(memory.stats)
+        with pytest.raises(TimeoutError):
+            second.result(1.0)
+        goes_on.set()
+        first.result(LONG)
+
+        assert second.result(LONG)["memories"] == 0
 
 
 def test_one_call_gets_past_any_number_of_lost_connections(postgres: Server) -> None:

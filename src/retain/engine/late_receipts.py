@@ -25,7 +25,9 @@ Store: TypeAlias = Callable[[Tx, Sequence[Any]], Coroutine[Any, Any, None]]
 SOON: Final = 0.05
 """So many seconds a receipt waits for others."""
 
-_PATIENCE: Final = 1.0
+PATIENCE: Final = 1.0
+"""So many seconds a verb waits at most for what is held."""
+
 _TOGETHER: Final = 64
 _MOST: Final = 1_000
 _PAUSES: Final = (0.1, 0.5, 2.0)
@@ -72,13 +74,13 @@ class LateReceipts:
             self._hurry = self._hurry or [io.bell()]
             self._writer = io.spawn(self._write(io), name="retain-receipts")
 
-    async def settled(self, io: Io, seconds: float = _PATIENCE) -> bool:
+    async def settled(self, io: Io, seconds: float | None = None) -> bool:
         """Wait until what is held by now is stored or given up, so long at most; gives whether it is.
 
         Nobody waits for a store that has just refused one: what they ask for is not the account of a chat.
         """
         last = self._held[-1] if self._held else self._under_way[-1] if self._under_way else None
-        end = monotonic() + seconds
+        end = monotonic() + (PATIENCE if seconds is None else seconds)
         while last is not None and not last.done and not self._stuck and (left := end - monotonic()) > 0:
             told = io.bell()
             self._waiting.append(told)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json as jsonlib
 import socket
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -43,7 +42,8 @@ class WireRequest:
 class WireReply:
     """An answer: ``json``, or raw ``body``, or ``chunks`` sent one by one as they come.
 
-    ``delay`` seconds pass before it; with ``hang_up`` the connection is closed without a word.
+    ``delay`` seconds pass before it, unless the server ends before; with ``hang_up`` the connection is closed without
+    a word.
     """
 
     status: int = 200
@@ -101,6 +101,7 @@ class WireServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._server.over.set()
         self._server.shutdown()
         self._thread.join(_JOIN_SECONDS)
         self._server.hang_up_all()
@@ -113,6 +114,7 @@ class _Listener(ThreadingHTTPServer):
     def __init__(self, answer: Handler) -> None:
         super().__init__(("127.0.0.1", 0), _Exchange)
         self.answer = answer
+        self.over = threading.Event()
         self._connections: list[socket.socket] = []
 
     def get_request(self) -> tuple[socket.socket, Any]:
@@ -151,8 +153,7 @@ class _Exchange(BaseHTTPRequestHandler):
         return WireRequest(self.command, self.path, headers, body)
 
     def _send(self, reply: WireReply) -> None:
-        time.sleep(reply.delay)
-        if reply.hang_up:
+        if reply.hang_up or (reply.delay and self.server.over.wait(reply.delay)):
             self.close_connection = True
         elif reply.chunks is not None:
             self._send_chunks(reply, reply.chunks)

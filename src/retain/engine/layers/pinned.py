@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retain.core.checks.visible import visible
-from retain.engine.asking import checked_limit
+from retain.engine.asking import LARGEST, checked_limit
 from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
 from retain.model.memory import Found, Kind, Layer, Origin
@@ -29,7 +29,7 @@ class PinnedRequest:
 async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
     """The most salient facts of a scope."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    limit = checked_limit(request.limit, parts.policy.limits.page)
+    limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
     where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,))
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
     return {"results": [_shown(found) for found in rows]}
@@ -64,6 +64,6 @@ async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[
     told = And((Condition("kind", Op.EQ, str(Kind.PROCEDURAL)), Condition("origin", Op.EQ, str(Origin.USER))))
     where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=told)
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
-    lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.id))]
+    lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
     shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]
     return {"text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines), "instructions": shown}
