@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from retain import Memory
@@ -93,12 +95,13 @@ def test_a_shortened_memory_keeps_where_it_comes_from_and_can_be_undone() -> Non
     with Memory({"store": {"url": "memory:"}}, clock=FakeClock()) as memory:
         (first,) = memory.add("I play guitar and piano", user_id="ada", metadata={"app": "x"})["results"]
         memory.add("I stopped playing piano", user_id="ada")
-        found = memory.get(first["id"])
+        found: Any = memory.get(first["id"])
         assert (found["memory"], found["metadata"]) == ("User plays guitar.", {"app": "x"})
         assert found["evidence"]["quote"] == "I play guitar and piano"
         (change,) = [one for one in memory.history(first["id"]) if one["event"] == "UPDATE"]
         memory.undo(change["id"])
-        assert memory.get(first["id"])["memory"] == "User plays guitar and piano."
+        restored: Any = memory.get(first["id"])
+        assert restored["memory"] == "User plays guitar and piano."
 
 
 def test_a_pasted_talk_is_nobodys_own_words() -> None:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.changes.apart import names_another, other_value
-from retain.core.changes.measured import is_of_another_sort
+from retain.core.changes.apart import has_another_goal, is_of_others, names_another, other_value
+from retain.core.changes.measured import counts_something_else, is_of_another_sort
 from retain.core.changes.overlap import only_placed
 from retain.core.changes.pairing import Action, Decision, Known
+from retain.core.changes.passing import is_passing
 from retain.core.changes.slots import same_value
 from retain.core.changes.statement import SELF, Statement
+from retain.core.rules.guarded import may_end
 from retain.core.rules.owners import SAME_PERSON
 from retain.core.rules.signals import (
     BEGUN,
@@ -36,7 +38,7 @@ from retain.core.rules.signals import (
     signals_of,
     tells_change,
 )
-from retain.core.rules.stance import is_light
+from retain.core.rules.stance import is_light, token
 from retain.core.rules.topics import ONE_AT_A_TIME, topics_of
 from retain.core.text.lexicon import KIN
 
@@ -51,6 +53,9 @@ SAME_KIND, SAME_NAME, SAME_WORD = 0.28, 0.2, 0.1
 
 OTHER_KIND: Final = 0.12
 """What it counts against a link that both speak of kinds of things, and of different ones."""
+
+UNSHARED: Final = 0.15
+"""So much nearer it has to be where nothing is shared but a meaning."""
 
 MARGIN: Final = 0.05
 """How much nearer than any other memory it has to be."""
@@ -67,6 +72,9 @@ _OF_PEOPLE: Final = frozenset({"love", "school", "name", "boss", "home"})
 """Kinds in which another state of the same person is a change."""
 
 
+_BETWEEN_TWO: Final = frozenset({"love", "wedding"})
+"""Kinds of what is between two people: it says nothing of how one of them is."""
+
 _STEPS: Final = frozenset({"love", "wedding", "baby", "provider", "age", "name"})
 """Kinds in which what is told without any word of change still takes the place of what was."""
 
@@ -82,6 +90,8 @@ class _Link:
     of_another_sort: bool
     shares: bool
     """Whether a kind, a name or a word is shared, and not only a meaning."""
+    unread: bool
+    """Whether no model reads it as well, so that a meaning alone has to be nearer."""
     steps: bool
     """Whether a kind is shared in which one state follows the other."""
     """Whether only the memory names somebody, or they take different stances."""
@@ -120,7 +130,7 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
     if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
         return None
     firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
-    return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True)
+    return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True, loose=not first.shares)
 
 
 def _is_near(found: _Link, signal: str, eased: float) -> bool:
@@ -128,25 +138,33 @@ def _is_near(found: _Link, signal: str, eased: float) -> bool:
         return found.nearness >= NEAR_PLAN
     if signal in (BEGUN, PLAIN) and (not found.steps or found.by_name or found.of_another_sort):
         return False
-    return found.nearness >= NEAR[signal] - eased and (signal != DONE or bool(ONGOING.search(found.memory.said)))
+    far = UNSHARED if found.unread and not found.shares else 0.0
+    return found.nearness >= NEAR[signal] + far - eased and (signal != DONE or bool(ONGOING.search(found.memory.said)))
 
 
 def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Link]:
     """The memories a change may be about; what only begins shares a kind of which there is one at a time."""
     kin = people_named(new, known)
-    said = predicate(new) if ending else PURPOSE.sub("", predicate(new))
+    said = _LOST.sub(r"\1\2", predicate(new)) if ending else PURPOSE.sub("", predicate(new))
     kinds = topics_of(said) if ending else (topics_of(said) & ONE_AT_A_TIME) - {"name"}
     return [
-        _link(at, new, kinds, memory, one.cosine)
+        _link(at, new, kinds, memory, one)
         for at, one in enumerate(known)
         if not one.fresh and one.cosine >= LEAST_COSINE
         for memory in one.statement.everybody
         if not (_says_the_same(new, memory) or HISTORY.match(memory.said) or _only_names(memory, kinds))
-        if (ending or not _is_somebody_unnamed(new, memory)) and not _only_same_person(new, kinds, memory)
+        if (ending or not _is_somebody_unnamed(new, memory)) and not only_same_person(new, kinds, memory)
         if not only_placed(new, memory) and not is_about_another(new, memory) and not _is_kin_that_stays(new, memory)
+        if may_end(new.said, memory.text)
         if memory.subject == new.subject or memory.subject in kin or memory.names & new.tokens
     ]
 
+
+_LOST: Final = re.compile(
+    r"\b((?:lost|broke|dropped|sold|binned|threw out) (?:my|the|our|their) )(?:[\w'-]+ )+?([\w'-]+)"
+    r"(?=$|[.,;!?]| (?:in|on|at|to|for|and|so|yesterday|today|last|this|again)\b)"
+)
+"""Who loses their car keys has lost keys, and no car."""
 
 _HAS_KIN: Final = re.compile(
     r"^(?:user|i|we) (?:have|has) (?:[\w'-]+ ){0,3}?"
@@ -161,13 +179,21 @@ def _is_kin_that_stays(new: Statement, memory: Statement) -> bool:
 
 
 def is_about_another(new: Statement, memory: Statement) -> bool:
-    """Whether a statement is about another individual or thing, or only a plan, or leaves a plan as it is.
+    """Whether a statement is about another individual or thing, a moment, or only a plan, or leaves a plan as it is.
 
     Such a statement takes the place of nothing, by whatever means that is decided.
     """
-    if names_another(new, memory) or is_of_another_sort(new, memory) or (new.ahead and not memory.ahead):
+    if names_another(new, memory) or is_of_another_sort(new, memory) or is_passing(new, memory):
         return True
-    return memory.ahead and not new.ahead and other_value(new, memory) and not tells_change(new.said)
+    if is_of_others(new, memory) or counts_something_else(new, memory) or has_another_goal(new, memory):
+        return True
+    if new.ahead and not memory.ahead:
+        return True
+    kinds = topics_of(predicate(new))
+    if not memory.ahead or tells_change(new.said):
+        return bool(kinds & _BETWEEN_TWO) and only_same_person(new, kinds, memory)
+    shared = any(not is_light(word) for word in new.whole & memory.whole)
+    return not shared if new.ahead else other_value(new, memory)
 
 
 def predicate(statement: Statement) -> str:
@@ -176,7 +202,8 @@ def predicate(statement: Statement) -> str:
 
 
 _SOMEBODY: Final = re.compile(
-    rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)"
+    rf"^my (?:\w+ )?(?:{'|'.join(sorted(KIN))})\b(?: [\w'-]+)??"
+    r"(?= (?:is|are|was|has|have|had|\w+s|\w+ed)\b)(?! (?:and|or)\b)"
 )
 
 
@@ -186,12 +213,15 @@ def people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
     return frozenset(SAME_PERSON.get(word, word) for said in named for word in said.split() if word in KIN)
 
 
-def _only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) -> bool:
+def only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) -> bool:
     """Whether two statements about one of the speaker's people have nothing in common but who it is."""
-    if not new.about or new.subject != memory.subject or _is_who(memory):
+    if memory.subject == SELF or _is_who(memory) or new.subject not in (SELF, memory.subject):
         return False
-    alike = (new.tokens & memory.tokens) - new.about
+    alike = (new.tokens & memory.tokens) - new.about - memory.names - _WHO
     return not kinds & topics_of(predicate(memory)) and not any(not is_light(word) for word in alike)
+
+
+_WHO: Final = frozenset(map(token, KIN))
 
 
 def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:
@@ -208,17 +238,18 @@ def _only_names(memory: Statement, kinds: frozenset[str]) -> bool:
     return bool(NAMING.search(memory.said)) and not kinds & topics_of(memory.said)
 
 
-def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> _Link:
+def _link(at: int, new: Statement, kinds: frozenset[str], memory: Statement, one: Known) -> _Link:
     shared = kinds & topics_of(predicate(memory))
     by_name = bool(memory.names & new.tokens) and not shared & _OF_PEOPLE
-    nearness = _nearness(new, kinds, memory, cosine)
+    nearness = _nearness(new, kinds, memory, one.cosine)
     return _Link(
         at,
         nearness,
-        cosine,
+        one.cosine,
         memory,
         by_name,
-        shares=nearness > cosine,
+        shares=nearness > one.cosine,
+        unread=one.told is None,
         steps=bool(shared & _STEPS),
         of_another_sort=_is_somebody_unnamed(new, memory) or new.polarity != memory.polarity,
     )
@@ -231,7 +262,7 @@ def _says_the_same(new: Statement, memory: Statement) -> bool:
 
 
 def _nearness(new: Statement, kinds: frozenset[str], memory: Statement, cosine: float) -> float:
-    shared = (new.tokens & memory.tokens) - new.about
+    shared = (new.tokens & memory.tokens) - new.about - frozenset(map(token, new.dates))
     nearness = cosine
     if memory.names & shared:
         nearness += SAME_NAME

@@ -27,7 +27,8 @@ _ALIKE: Final = {
     )
     for word in group
 }
-_LOOSE: Final = frozenset(
+_SAYS_HOW_MUCH: Final = UNITS | frozenset(map(token, (*_ALIKE, *"euro dollar pound buck per spend run walk".split())))
+LOOSE: Final = frozenset(
     "be have do get make take go keep use need want spend set reach hit raise cut start stop begin become turn change"
     " move plan try mean say tell find know add put give see feel like love".split()
 )
@@ -58,7 +59,25 @@ def measures_another(new: Statement, memory: Statement, unit: str = "") -> bool:
         owned, other = (mine, memory) if mine.head else (theirs, new)
         done = theirs.verb if mine.head else mine.verb
         return bool(done) and owned.head != done and not ({owned.head} | owned.closer) & other.whole
-    return bool(mine.verb and theirs.verb) and mine.verb != theirs.verb
+    if not mine.verb or not theirs.verb:
+        return False
+    return mine.verb != theirs.verb or _is_for_another(new, memory)
+
+
+def _is_for_another(new: Statement, memory: Statement) -> bool:
+    """Whether both say for what the same is done, and it is something else: "pays 12 euros for Netflix"."""
+    mine, theirs = (
+        {word for word in one.tokens if not is_light(word) and word not in _SAYS_HOW_MUCH} for one in (new, memory)
+    )
+    return bool(mine and theirs) and not mine & theirs
+
+
+def counts_something_else(new: Statement, memory: Statement) -> bool:
+    """Whether both measure, in different units, and share no word that tells of what."""
+    mine, theirs = new.numbers.keys(), memory.numbers.keys()
+    if not mine or not theirs or mine & theirs or not mine | theirs <= UNITS - {"bare"}:
+        return False
+    return not any(not is_light(word) for word in new.whole & memory.whole)
 
 
 def is_of_another_sort(new: Statement, memory: Statement) -> bool:
@@ -103,7 +122,7 @@ def _verb(words: list[str]) -> str:
     """The verb of what the speaker does; '' where it could be about anything."""
     rest = [word for word in words if word not in ADVERBS and word not in AUXILIARIES and word not in _HELPERS]
     verb = lemma(rest[0]) if rest else ""
-    return "" if not verb or verb in _LOOSE or verb in STOP_WORDS or not verb.isalpha() else _compared(verb)
+    return "" if not verb or verb in LOOSE or verb in STOP_WORDS or not verb.isalpha() else _compared(verb)
 
 
 _HELPERS: Final = frozenset("is are was were am has had been be will would can could does did not now to".split())

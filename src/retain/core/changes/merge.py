@@ -9,6 +9,7 @@ from retain.core.changes.renew import kept
 from retain.core.changes.slots import same_value
 from retain.core.changes.statement import Statement, content_tokens
 from retain.core.rules.slot_patterns import STATUSES
+from retain.core.rules.stance import is_light
 
 _MORE: Final = re.compile(
     r"^ (?:as|named|called|with|in|from|since|at|for|near|who|which|that|by|on|and|because|when|after|before|every)\b"
@@ -30,7 +31,8 @@ def merged_text(old: Statement, new: Statement, text: str) -> str:
         return more
     mine, theirs = _values(new), _values(old)
     changed = sorted(slot for slot in mine.keys() & theirs.keys() if not same_value(mine[slot], theirs[slot]))
-    if not changed or "job" in changed or not theirs.keys() > mine.keys() or _says_more(new, mine):
+    tells_more = theirs.keys() > mine.keys() or _tells_beside(old, [theirs[slot] for slot in changed])
+    if not changed or "job" in changed or not tells_more or _says_more(new, mine):
         return text
     merged = old.text
     for slot in changed:
@@ -53,6 +55,16 @@ def _values(statement: Statement) -> dict[str, str]:
 def _says_more(new: Statement, values: dict[str, str]) -> bool:
     """Whether the new sentence names somebody or something, or counts, beyond the values of its slots."""
     return bool(new.numbers or new.dates or new.others or new.names - content_tokens(" ".join(values.values())))
+
+
+def _tells_beside(old: Statement, values: list[str]) -> bool:
+    """Whether another clause of a sentence says something that a change of these values leaves as it is."""
+    first, *more = _CLAUSES.split(old.text)
+    others = [part for part in (first, *more) if not any(value in part.lower() for value in values)]
+    return bool(more) and any(not is_light(word) for part in others for word in content_tokens(part.lower()))
+
+
+_CLAUSES: Final = re.compile(r",? and (?=(?:is|has|lives|works|studies|drives|owns|uses|plays|likes|loves|speaks)\b)")
 
 
 def _with_value(text: str, old_value: str, new_value: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from retain.core.changes.linking import only_same_person, predicate
 from retain.core.changes.overlap import only_placed
 from retain.core.changes.pairing import Decision, Pair
 from retain.core.changes.sameness import NEARLY_EQUAL
 from retain.core.changes.statement import Segment, Statement
 from retain.core.rules.signals import NAMING
 from retain.core.rules.stance import is_negated
+from retain.core.rules.topics import topics_of
 
 ANCHOR_COSINE, ANCHOR_COVERED = 0.3, 0.2
 ENDING_COSINE: Final = 0.35
@@ -25,6 +27,7 @@ def opposite(pairs: list[Pair]) -> Decision | None:
             pair.new.additional
             or pair.left_behind
             or only_placed(pair.new, pair.memory)
+            or only_same_person(pair.new, topics_of(predicate(pair.new)), pair.memory)
             or (pair.new.temporary and not pair.shared.segment.ends)
         ):
             continue

@@ -60,14 +60,14 @@ def overlap(new: Statement, memory: Statement, cosine: float, weights: dict[str,
 _ENDED: Final = re.compile(
     r"\b(?:sold|lost|quit|dropped|switched|swapped|replaced|changed|cancel+ed|gave (?:up|away)|got rid of|ditched"
     r"|broke|finished)"
-    r" (?:my|the|his|her|their|user's|an?|\d+) (?:[\w-]+ ){1,3}?(?P<where>(?:in|on|at|from|near) .+)$"
+    r" (?:my|the|his|her|their|user's|an?|\d+) (?P<what>(?:[\w-]+ ){1,3}?)(?P<where>(?:in|on|at|from|near) .+)$"
 )
 
 
 def only_placed(new: Statement, memory: Statement) -> bool:
     """Whether a statement ends something else, and shares with a memory only where that was: "sold a lamp on eBay"."""
     found = _ENDED.search(new.said)
-    if not found:
+    if not found or content_tokens(found["what"]) & memory.tokens:
         return False
     shared = {word for word in new.tokens & memory.tokens if not is_light(word)}
     return bool(shared) and shared <= content_tokens(found["where"])

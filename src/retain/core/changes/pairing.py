@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from retain.core.changes.apart import names_another, other_people
+from retain.core.changes.apart import has_another_goal, names_another, other_people
 from retain.core.changes.measured import is_of_another_sort
 from retain.core.changes.overlap import Overlap, overlap, weights_of
+from retain.core.changes.passing import is_passing
 from retain.core.changes.slots import same_value
 from retain.core.changes.statement import Statement
 from retain.core.rules.own import MANY
@@ -47,6 +48,8 @@ class Decision:
     firm: bool = True
     linked: bool = False
     """Told by nearness and words of change alone; one such change a message is enough."""
+    loose: bool = False
+    """Told by nearness alone: no kind of thing, no name and no word is shared."""
     certain: bool = False
     """Another value of what somebody has one of: nothing that is only likely speaks against it."""
     plain: bool = False
@@ -152,8 +155,9 @@ def pairs_of(new: Statement, known: Sequence[Known]) -> list[Pair]:
 
 
 def _is_another(new: Statement, memory: Statement) -> bool:
-    """Whether two statements are about different individuals or things of the same sort."""
-    return _is_one_more(new, memory) or names_another(new, memory) or is_of_another_sort(new, memory)
+    """Whether two statements are about different individuals or things of the same sort, or one only of a moment."""
+    apart = names_another(new, memory) or is_of_another_sort(new, memory) or has_another_goal(new, memory)
+    return apart or is_passing(new, memory) or _is_one_more(new, memory)
 
 
 def _is_one_more(new: Statement, memory: Statement) -> bool:

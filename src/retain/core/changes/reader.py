@@ -14,12 +14,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from retain.core.changes.apart import amounts
 from retain.core.changes.judge import Odds
 from retain.core.changes.pairing import Action, Decision, Known
-from retain.core.changes.statement import Statement
+from retain.core.changes.statement import Statement, understand
 from retain.core.rules.guarded import FOR_ONCE, is_taste, may_end
 from retain.core.rules.plain import plain
 from retain.core.rules.stance import content_tokens, is_light
+from retain.core.rules.topics import topics_of
 
 SURE: Final = 0.75
 """So likely it has to be that a memory is replaced, where no rule says so."""
@@ -29,6 +31,9 @@ KNOWN: Final = 0.5
 
 STANDS: Final = 0.2
 """Less likely than this, what a rule would change stays as it is."""
+
+LOOSELY_STANDS: Final = 0.4
+"""The same where a rule has nothing to go by but how near a memory is."""
 
 NEW: Final = 0.7
 """So likely it has to be that a message is news beside what is known, to keep one in which no rule sees a fact."""
@@ -99,6 +104,20 @@ ORDER: Final = "wants the assistant"
 _OF_ORDERS: Final = content_tokens("wants the assistant to stop not always never")
 
 
+def is_told_beside(part: str, rest: str, memory: str) -> bool:
+    """Whether a part of a message says something by itself, and only the rest of it has to do with a memory."""
+    mine, other, known = (understand(text) for text in (part, rest, memory))
+    if not rest.strip() or not mine.slots or mine.slots.keys() & known.slots.keys() or _have_in_common(mine, known):
+        return False
+    return _have_in_common(other, known)
+
+
+def _have_in_common(new: Statement, known: Statement) -> bool:
+    kinds = topics_of(new.said) & topics_of(known.said)
+    words = any(not is_light(word) for word in new.whole & known.whole)
+    return bool(kinds or words or (amounts(new.said) and amounts(known.said)))
+
+
 def replaced(read: Read) -> int | None:
     """The version a message surely replaces, out of those it was read with, or None."""
     best = max(read.odds, key=lambda seq: read.odds[seq].replaces, default=None)
@@ -135,7 +154,7 @@ def verdict(rule: Decision, read: Read, seqs: Sequence[int], taken: int | None) 
     same = max(still, key=lambda at: read.odds[seqs[at]].same, default=None)
     if same is not None and read.known >= KNOWN and not is_taste(read.texts.get(seqs[same], "")):
         return Decision(Action.IGNORE, same, f"read: it is known already ({read.known:.2f})")
-    if rule.target is None or rule.action is Action.ADD or _stands(read, seqs[rule.target]):
+    if rule.target is None or rule.action is Action.ADD or _stands(read, seqs[rule.target], rule):
         return rule
     return Decision(Action.ADD, None, f"read: it leaves what is known as it is, against: {rule.reason}")
 
@@ -159,9 +178,9 @@ def _replacing(rule: Decision, at: int, odds: float) -> Decision:
     return Decision(Action.REVISE, at, f"read: it takes the place of what was known ({odds:.2f})", linked=True)
 
 
-def _stands(read: Read, seq: int) -> bool:
+def _stands(read: Read, seq: int, rule: Decision) -> bool:
     """Whether a change that the rules see is left to them: of what was not read, and of tastes, they know more."""
-    if is_taste(read.texts.get(seq, "")):
+    if is_taste(read.texts.get(seq, "")) and not rule.loose:
         return True
-    least = SURE if FOR_ONCE.search(read.message.lower()) else STANDS
+    least = SURE if FOR_ONCE.search(read.message.lower()) else LOOSELY_STANDS if rule.loose else STANDS
     return seq not in read.odds or read.odds[seq].replaces >= least

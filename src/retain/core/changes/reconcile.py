@@ -13,9 +13,10 @@ from typing import Final
 
 from retain.core.changes.apart import brings_news, is_closer
 from retain.core.changes.linking import link, replace_of_a_kind
-from retain.core.changes.measured import UNITS, Measured, digits_of_names, measured, measures_another
+from retain.core.changes.measured import LOOSE, UNITS, Measured, digits_of_names, measured, measures_another
 from retain.core.changes.opposite import opposite
 from retain.core.changes.pairing import Action, Decision, Known, Pair, pairs_of
+from retain.core.changes.passing import speaker_verb
 from retain.core.changes.sameness import NEAR_COSINE, SAME_COVERED, SAME_COVERING, same
 from retain.core.changes.slots import replaces, same_value
 from retain.core.changes.statement import Statement
@@ -23,6 +24,7 @@ from retain.core.rules.quantities import MONTHS, is_other_order, same_number
 from retain.core.rules.signals import FORMER, FRAME, NOW, ONGOING, signals_of, tells_change
 from retain.core.rules.slot_patterns import ENDS_ONLY, STATUSES
 from retain.core.rules.stance import content_tokens, is_light, token
+from retain.core.rules.verbs import is_past, lemma
 from retain.core.text.lexicon import SPEAKS_FOR_ITSELF
 
 __all__ = ["Action", "Decision", "Known", "decide"]
@@ -122,7 +124,7 @@ def _number(pairs: list[Pair]) -> Decision | None:
         if not _counts_alike(pair, pairs):
             continue
         for unit, mine, theirs in _counts(pair.new, pair.memory):
-            if measures_another(pair.new, pair.memory, unit) or is_other_order(mine, theirs):
+            if measures_another(pair.new, pair.memory, unit) or is_other_order(mine, theirs) or _is_of_one_act(pair):
                 continue
             may_change = pair.settles if unit == "clock" else pair.lasting
             if not same_number(mine, theirs):
@@ -136,6 +138,14 @@ def _number(pairs: list[Pair]) -> Decision | None:
             elif pair.agrees or pair.new.confirms:
                 return pair.ignore(f"{unit} is already known")
     return None
+
+
+def _is_of_one_act(pair: Pair) -> bool:
+    """Whether something is counted that was done, beside what is so: "watered 2 plants", where 3 plants are known."""
+    mine, theirs = speaker_verb(pair.new), speaker_verb(pair.memory)
+    if not mine or not theirs or not is_past(mine) or is_past(theirs):
+        return False
+    return lemma(mine) not in LOOSE and not tells_change(pair.new.said) and pair.memory.said.split()[0] == "user"
 
 
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")

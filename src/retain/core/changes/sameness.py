@@ -6,6 +6,7 @@ from typing import Final
 
 from retain.core.changes.apart import counts_more, is_of_another
 from retain.core.changes.pairing import Decision, Pair
+from retain.core.changes.statement import Statement
 from retain.core.rules.signals import NEWLY, ONE_MORE, tells_change
 from retain.core.rules.stance import is_light, token
 from retain.core.text.lexicon import KIN
@@ -30,7 +31,7 @@ def same(pairs: list[Pair]) -> Decision | None:
             return pair.ignore(f"{pair.left_behind} is known to be otherwise")
         if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_another(pair):
             continue
-        if _differs(pair):
+        if _differs(pair) or _shares_only_names(pair):
             continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
         near = cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED and not _is_newly(pair)
@@ -91,6 +92,16 @@ def _names_differ(pair: Pair) -> bool:
     """Two sentences about different names are not the same, however alike they are."""
     mine, theirs = pair.new.names, pair.memory.names
     return bool(mine - pair.memory.tokens and theirs - pair.new.tokens)
+
+
+def _shares_only_names(pair: Pair) -> bool:
+    """Whether both speak of somebody by name, and each tells something else of them."""
+    shared = pair.new.tokens & pair.memory.tokens
+    return bool(shared) and shared <= pair.memory.names and not pair.new.confirms and _tells_more(pair.memory)
+
+
+def _tells_more(memory: Statement) -> bool:
+    return any(not is_light(word) for word in memory.tokens - memory.names - memory.about)
 
 
 def _is_part(pair: Pair) -> bool:

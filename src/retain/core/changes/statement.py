@@ -283,7 +283,10 @@ _ASKS: Final = re.compile(
     re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"(?<![.!?] )(?<!^)\b[A-ZÀ-ÖØ-Þ][\w'&-]*|\b[A-Z]{2,}\w*|\b\w*[a-z][A-Z]\w*")
-_NOT_NAMES: Final = frozenset({"User", "I", "The", "A", "An"})
+_NOT_NAMES: Final = frozenset(
+    """User I The A An Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mondays Tuesdays Wednesdays Thursdays
+    Fridays Saturdays Sundays""".split()
+)
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -14,16 +14,16 @@ GUARDED: Final = re.compile(
     r"|insulin|inhaler|epipen|antibiotics?|statins?|\d+ ?(?:mg|mcg|ml)|prescri\w+|dialysis|hiv|stroke|transplant\w*)\b"
     r"|\btakes (?!(?:the|an?|lessons|classes|sugar|milk|part|care|notes|photos|pictures|his|her|their|up|on|turns|buses|trains|naps)\b)\w+"
     r"|\b(?:have|has) (?:[\w'-]+ ){0,3}?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings|twins|grand(?:children|sons?|daughters?|kids))\b"
-    r"|\b(?:is|are|was) (?:called|named)\b|\bnames? (?:is|are)\b|\bnicknamed?\b",
+    r"|\b(?:is|are|was|be) (?:called|named)\b|\bnames? (?:is|are)\b|\bnicknamed?\b",
     re.IGNORECASE,
 )
 _ENDED: Final = re.compile(
     r"\b(?:cured|healed|recovered|grew out of|outgr[eo]w\w*|remission|all[- ]clear|misdiagnos\w+|wrong|mistaken?|came back (?:clear|negative|normal)"
-    r"|discharged|gave birth|(?:is|was) born|was never|turns? out|instead|finished|last (?:dose|session|pill|tablet|injection|course)|the course is"
+    r"|discharged|gave birth|had (?:the|our|my|a) baby|(?:is|was) born|was never|turns? out|instead|finished|last (?:dose|session|pill|tablet|injection|course)|the course is"
     r"|not (?:an?|on|need\w*|have|take|taking|allergic|pregnant)|without)\b"
 )
 FOR_ONCE: Final = re.compile(
-    r"\b(?:(?:this|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:once|week|weekend|month)|just (?:for )?(?:today|tonight|this)|for (?:today|tonight|once|a (?:day|week|few days))"
+    r"\b(?:(?:this|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:once|time|week|weekend|month)|just (?:for )?(?:today|tonight|this)|for (?:today|tonight|once|a (?:day|week|few days))"
     r"|(?:till|until) (?:\w+day|tomorrow|next)|tonight)\b"
 )
 """Words of an exception: what is usually so is not ended by it."""
@@ -34,10 +34,19 @@ def may_end(said: str, memory: str) -> bool:
 
     ``said`` is in lower case and without contractions.
     """
+    if _FAVOURITE.search(memory) and not _PREFERS.search(said):
+        return bool(signals_of(said) & {OVER, EXCHANGED})
     if not GUARDED.search(memory):
         return True
     return bool(signals_of(said) & {OVER, EXCHANGED}) or bool(_ENDED.search(said)) or _other_numbers(said, memory)
 
+
+_FAVOURITE: Final = re.compile(r"\bfavou?rite\b", re.IGNORECASE)
+_PREFERS: Final = re.compile(
+    r"\b(?:favou?rites?|best|better|prefer\w*|love\w*|adore\w*|obsessed|hooked|top|number one|crown|go-to|nothing (?:beats|but)"
+    r"|not|never|no|hate\w*|bored?|boring|overrated)\b"
+)
+"""What somebody likes best is not changed by what they happen to do."""
 
 _TASTE: Final = re.compile(
     r"\b(?:(?:dis)?likes?|loves?|enjoys?|hates?|detests?|loathes?|adores?|prefers?|fond of|a fan of)\b", re.IGNORECASE

@@ -30,7 +30,7 @@ _GOES_ON: Final = r"(?:train|sav|prepar|study|practi[sc]|work|look|wait|hop|liv|
 """What somebody is at already, though it is for something that comes later."""
 
 AHEAD: Final = clued(
-    r"\b(?:i|we|user|he|she|they) will (?!not\b|never\b|always\b|only\b|have to\b)[a-z]+|\babout to\b"
+    r"\blet us (?:go|do|take|make|book|get|try|meet|start|use|stick)\b|\b(?:i|we|user|he|she|they) will (?!not\b|never\b|always\b|only\b|have to\b)[a-z]+|\babout to\b"
     rf"|\b(?:am|is|are) (?:\w+ly |also |now )?(?!{_GOES_ON})\w+ing\b[^.;!?]*\b{_SOON}\b"
     r"|\b(?:am|is|are) (?:\w+ly |also )?(?:moving|relocating|emigrating) (?:back )?to\b(?! (?:and|but)\b)"
     rf"|\b(?:i|we|user|he|she|they|job|role|position)(?: [^.;!?]{{1,30}}?)? (?:start|begin|join|move|leave|switch|change|retire|graduate)s? [^.;!?]*?{_SOON}\b"
@@ -52,7 +52,7 @@ SO_FAR: Final = re.compile(
 """How long something has lasted says nothing of when it ends."""
 
 TEMPORARY: Final = clued(
-    r"\b(?:(?:this|next) (?:\w+ )?only|only this|just (?:this|for (?:today|now|tonight))|until (?:the |next |this )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|tomorrow|week|end)|for the (?:holidays?|weekend|week|night|summer|day|moment|conference)"
+    r"\b(?:(?:this|next) (?:\w+ )?only|only this|this (?:one )?time|for once|just (?:this|for (?:today|now|tonight))|until (?:the |next |this )?(?:\d|mon|tues|wednes|thurs|fri|satur|sun|tomorrow|week|end)|for the (?:holidays?|weekend|week|night|summer|day|moment|conference)"
     r"|for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|nights?|months?)\b(?! (?:now|already))|(?:two|three|few|couple of) (?:days|weeks) in|temporar\w+|rental|borrow(?:ed|ing)?|lent me|visiting|on a visit|down with|house-?sitting"
     r"|looking after|dog-?sitting|cat-?sitting|stand(?:ing)? in for|filling in|covering for|on (?:vacation|holiday|a business trip)|for now|tonight)\b"
 )
@@ -73,7 +73,7 @@ FEELING: Final = clued(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond
 
 _AMOUNT: Final = r"(?:about |around |almost |nearly |over |another )?(?:[$€£]\s?)?(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten)\b"
 DIFFERENCE: Final = re.compile(
-    rf"\b(?:lost|gained|shed|put on|sold(?: off)?|gave away|got rid of) {_AMOUNT}(?! (?:am|pm)\b|:\d)"
+    rf"\b(?:lost|gained|shed|put on|sold(?: off)?|gave away|got rid of|bought|ordered|hired|adopted|added|picked up) {_AMOUNT}(?! (?:am|pm)\b|:\d)"
     rf"|\b(?:up|down|higher|lower|increased|decreased|raised|cut|reduced|grew|rose|fell|shrank|dropped|went up|went down) by {_AMOUNT}"
 )
 """A number that says by how much something has changed, and not how much it is: "lost 3 kg"."""

@@ -48,6 +48,12 @@ _MORE_PEOPLE: Final = frozenset(
         "landlady",
         "grandad",
         "granddad",
+        "competitor",
+        "competitors",
+        "rival",
+        "intern",
+        "assistant",
+        "customer",
     }
 )
 _ONE_OF_US: Final = frozenset({"team", "family"})

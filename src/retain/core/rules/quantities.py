@@ -40,6 +40,7 @@ _NOT_UNITS: Final = (
     STOP_WORDS
     | _CURRENCIES
     | {"am", "pm", *_MONTHS, "next", "last", "first", "per", "every", "daily", "weekly", "monthly", "yearly"}
+    | {"today", "yesterday", "tomorrow", "tonight", "already", "again"}
 )
 _SKIPPED_UNITS: Final = frozenset({"more", "new", "different", "other", "whole", "full"})
 

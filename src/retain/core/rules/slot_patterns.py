@@ -45,7 +45,7 @@ PATTERNS: Final = (
     ),
     (
         "name",
-        r"\b(?:call me|goes by|go by|known as|i am called|address(?:ed|ing)?(?: me)? as|to be called) (?!doctor|doc\b)([^\W\d][\w'-]{0,20})(?= from now|,|$| (?:not|now|please|again|instead)\b)",
+        r"\b(?:call me|goes by|go by|known as|i am called|address(?:ed|ing)?(?: me)? as|to be called) (?!doctor|doc\b)([^\W\d][\w'-]{0,20})(?= from now|[,.!]|$| (?:not|now|please|again|instead)\b)",
     ),
     (
         "name",

@@ -116,7 +116,7 @@ _WORDS: Final = {
     "trip": """trip, travel*, visit, visiting, flight, flights, flying, fly, holiday, vacation, honeymoon, booked, itinerary, cruise, backpack*, road trip,
         camping, weekend away, plane, going to""",
     "project": "project, working on, migration, rewrite, redesign, launch*, shipped, feature, app, product, novel, thesis, manuscript, building, renovat*",
-    "club": "choir, club, band, volunteer*, shelter, orchestra, committee, board, church, scouts, allotment, class, classes",
+    "club": "choir, club, band, volunteer*, shelter, orchestra, committee, the board, board member, church, scouts, allotment, class, classes",
     "hair": "hair, clean-shaven, haircut, blonde, blond, brunette, bald, beard, moustache, fringe, bangs, shaved, dyed, curls, pixie cut",
     "glasses": "glasses, specs, spectacles, eyes, lasered, contacts, contact lenses, lasik, laser eye, lenses",
     "visa": "visa, green card, pr, citizen*, permanent residen*, passport, permit, naturali*",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from retain.core.changes.judge import FITTED_TO
-from retain.core.changes.reader import is_read, reading, replaced
+from retain.core.changes.reader import is_read, is_told_beside, reading, replaced
 from retain.core.rules.named import begins_with
 from retain.core.rules.own import own_values
 from retain.engine.learning.relate import Fact, Related, related
@@ -106,8 +106,14 @@ async def _read(
     taken = replaced(read)
     for fact in told:
         fact.read = read
-    if taken is not None:
-        _taker(told, taken, around).takes = taken
+    if taken is not None and not _is_beside(taker := _taker(told, taken, around), texts[taken]):
+        taker.takes = taken
+
+
+def _is_beside(fact: Fact, memory: str) -> bool:
+    """Whether another part of the message is what takes the place of a memory."""
+    one, said = fact.candidate, fact.turn.text
+    return is_told_beside(fact.draft.text, f"{said[: one.start]} {said[one.end :]}", memory)
 
 
 def _about_the_user(text: str, speaker: str) -> str:

@@ -13,6 +13,7 @@ from retain.core.changes.linking import is_about_another
 from retain.core.changes.listed import what_stays
 from retain.core.changes.merge import refines
 from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.people import in_full
 from retain.core.changes.reader import (
     CERTAIN,
     Read,
@@ -25,7 +26,9 @@ from retain.core.changes.reader import (
 from retain.core.changes.reconcile import decide
 from retain.core.changes.renew import renewed
 from retain.core.changes.statement import Statement, understand
+from retain.core.rules.marks import SO_FAR, TEMPORARY
 from retain.core.rules.own import own_values
+from retain.core.rules.plain import plain
 from retain.core.rules.stance import is_light
 from retain.engine.learning.relate import Fact, Neighbour
 from retain.engine.storing.draft import text_hash
@@ -77,7 +80,7 @@ def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
 
 
 def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
-    statement, known = understand(fact.draft.text, fact.own, fact.who), [one.known for one in near]
+    statement, known = as_said(fact, near), [one.known for one in near]
     if fact.puts_right and (put_right := _put_right(fact, statement, near)) is not None:
         return put_right
     decision = decide(statement, known)
@@ -108,6 +111,14 @@ def _cannot_be(read: Read, statement: Statement, near: Sequence[Neighbour]) -> t
     news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
     others = {seq for seq, memory in beside.items() if statement.additional or is_about_another(statement, memory)}
     return apart | opposed | news, apart | others
+
+
+def as_said(fact: Fact, near: Sequence[Neighbour]) -> Statement:
+    """What a fact says, of whom it is, and whether only for once: that may stand in its words and not in its text."""
+    text = in_full(fact.draft.text, (one.found.record.text for one in near))
+    statement = understand(text, fact.own, fact.who)
+    said = plain(fact.turn.text[fact.candidate.start : fact.candidate.end]).lower()
+    return replace(statement, temporary=statement.temporary or bool(TEMPORARY.search(SO_FAR.sub(" ", said))))
 
 
 def _put_right(fact: Fact, statement: Statement, near: Sequence[Neighbour]) -> Decision | None:

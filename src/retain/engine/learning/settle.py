@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from retain.core.changes.merge import merged_text
 from retain.core.changes.pairing import Action, Decision
+from retain.core.changes.people import in_full
 from retain.core.changes.renew import is_undated, renewed
 from retain.core.changes.statement import understand
 from retain.core.temporal.dates import ground
@@ -262,7 +263,8 @@ def _next_text(parts: Parts, fact: Fact, target: Record) -> str:
     """What a memory says from now on; '' where the fact only ends it."""
     known, said = known_statement(target, fact), understand(fact.draft.text, fact.own, fact.who)
     proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
-    text = proposed or (merged_text(known, said, fact.draft.text) if fact.adds else renewed(known, said))
+    told = in_full(fact.draft.text, [target.text])
+    text = proposed or (merged_text(known, said, told) if fact.adds else renewed(known, said))
     if text == fact.draft.text or not is_undated(target.text, text):
         return text
     return ground(text, moment(fact.draft.occurred_at), ZoneInfo(parts.policy.curation.timezone))
