@@ -208,12 +208,12 @@ class Memory(
         ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
         ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
         meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
-        the query), ``vector`` or ``text`` (one channel, and nothing in its place). ``as_of`` searches what was known at
-        that time. ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is
-        found as well.
+        the query), ``vector`` or ``text`` (one channel alone). ``as_of`` searches what was known at that time.
+        ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is found too.
 
         ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
-        ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``.
+        ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``,
+        and is shown itself only if it answers better.
 
         Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
         """

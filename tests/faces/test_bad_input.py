@@ -38,7 +38,8 @@ CASES: list[tuple[dict[str, Any], type[UsageError], str]] = [
     ({"messages": [{"role": "user", "content": []}]}, InvalidInput, "empty"),
     ({"messages": [{"role": "user", "content": [7]}]}, InvalidInput, "must be a part with a type"),
     ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, InvalidInput, "text must be text"),
-    ({"messages": [{"role": "user", "parts": [{"text": "x"}]}]}, InvalidInput, "content is missing .*not in parts"),
+    ({"messages": [{"role": "user", "parts": "x"}]}, InvalidInput, "content is missing .*not in parts"),
+    ({"messages": [{"role": "user", "parts": [{"odd": "x"}]}]}, InvalidInput, "must be a part with a type"),
     ({"messages": [{"role": "user", "content": "x", "name": 7}]}, InvalidInput, "name must be text"),
     ({"messages": [{"role": "user", "content": "x", "name": "n" * 257}]}, TooLarge, "name has 257"),
     ({"messages": "x" * 10_000_000}, TooLarge, "10,000,000 characters, the limit is 50,000"),
@@ -129,6 +130,48 @@ async def test_every_text_that_can_be_stored_comes_back_as_it_was(face: Face, te
 
 @pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
 async def test_an_id_that_no_database_can_look_for_is_refused_by_all(face: Face, wrong: str) -> None:
-    for verb in (face.get, face.history, face.delete):
+    verbs = (face.get, face.history, face.delete, face.undo, face.receipt, face.rotate_key, face.revoke_key)
+    for verb in verbs:
         with pytest.raises(InvalidInput):
             await verb(wrong)
+    for call in (face.undo(job_id=wrong), face.rollback(source=wrong), face.feedback(useful=True, receipt_id=wrong)):
+        with pytest.raises(InvalidInput):
+            await call
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "said"),
+    [
+        ("undo", {"event_id": 5}, "event_id must be the id of an event"),
+        ("undo", {"job_id": 5}, "job_id must be the id of a job"),
+        ("revoke_key", {"key_id": 5}, "key_id must be the id of a key"),
+        ("rotate_key", {"key_id": " "}, "key_id must be the id of a key"),
+        ("feedback", {"useful": True, "receipt_id": ""}, "receipt_id must be the id of a receipt"),
+    ],
+)
+async def test_an_id_that_is_none_is_called_what_the_caller_calls_it(
+    face: Face, verb: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said) as caught:
+        await getattr(face, verb)(**given)
+
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "hint"),
+    [
+        ("search", {"query": "Oslo", "user_id": "alice"}, "get_all lists everything"),
+        ("inspect", {}, "more narrowly"),
+        ("events", {}, "cursor"),
+        ("jobs", {}, "limits.page"),
+    ],
+)
+async def test_a_limit_that_is_too_large_has_a_hint_that_helps_there(
+    face: Face, verb: str, given: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(InvalidInput, match="limit must be") as caught:
+        await getattr(face, verb)(**given, limit=1_000_000)
+
+    assert hint in str(caught.value.hint)
+    assert "offset" not in str(caught.value.hint)

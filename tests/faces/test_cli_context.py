@@ -252,3 +252,17 @@ def test_a_graph_is_somebodys_and_may_be_empty(cli: Cli, command: str) -> None:
     assert ran.err.startswith("nothing is ")
     assert cli(command).code == 2
     assert cli(command, "--user", "alice", "--json").json == {"results": []}
+
+
+def test_what_would_have_been_shown_at_another_time_can_be_asked_for(cli: Cli) -> None:
+    cli("add", "I live in Oslo.", "--user", "alice", "--at", "2026-03-02")
+    cli("add", "I moved to Bergen.", "--user", "alice", "--at", "2026-05-07")
+
+    def shown(*options: str) -> str:
+        return str(cli("context", "Where do I live?", "--user", "alice", "--json", *options).json["text"])
+
+    assert "Bergen" in shown()
+    assert "Oslo" in shown("--as-of", "2026-04-01")
+    assert "Bergen" not in shown("--as-of", "2026-04-01")
+    wrong = cli("context", "Where do I live?", "--user", "alice", "--as-of", "nonsense")
+    assert (wrong.code, "as_of is not a date" in wrong.err) == (2, True)

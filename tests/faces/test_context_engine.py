@@ -218,6 +218,17 @@ async def test_a_turn_says_that_things_have_changed_since_and_what_holds_now(fac
     assert "- [2026-01-01] user: I live in Porto. (this has changed since)" in lines(pack)
 
 
+async def test_a_turn_of_which_several_things_have_changed_names_all_of_them(face: Face, opens: Opens) -> None:
+    await face.add("I live in Porto and I work at Acme Corp.", user_id="alice")
+    for said in ("I live in Lisbon.", "I work at BigTech."):
+        opens.clock.advance(days=1)
+        changed = await face.add(said, user_id="alice")
+        assert changed["results"][0]["event"] == "UPDATE", changed
+    pack = await shown(face, "Where did I say I live?", route="transcript")
+    (line,) = (one for one in lines(pack) if "Porto" in one)
+    assert line.endswith("(this has changed since: User lives in Lisbon. User works at BigTech.)")
+
+
 async def test_a_new_label_is_not_a_change_of_what_was_said(face: Face, opens: Opens) -> None:
     added = await face.add("I live in Porto.", user_id="alice")
     await face.update(added["results"][0]["id"], metadata={"seen": True})

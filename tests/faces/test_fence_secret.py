@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +31,20 @@ def test_the_fence_comes_from_a_secret_of_the_store_and_is_the_same_everywhere(t
             other.add("I live in Oslo", user_id="alice")
             assert marker(other) != marker(one)
         assert marker(one) != Fence(b"tenant:default").id, "nobody who knows the tenant's name can make one"
+
+
+def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("retain.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
+    with Memory(config(tmp_path / "a.db")) as memory:
+        memory.add("I live in Oslo", user_id="alice")
+        with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert marker(memory) == Fence(b"tenant:default").id
+        with Memory(config(tmp_path / "a.db")) as another:
+            lasting = marker(another)
+        assert lasting != Fence(b"tenant:default").id
+        memory.add("I like tea", user_id="alice")  # what was shown just now would be shown once more
+        assert marker(memory) == lasting

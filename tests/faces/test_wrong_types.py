@@ -35,8 +35,12 @@ WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
     "settings": [((), {"names": []}), ((), {"names": {}})],
     "scopes": [(([],), {}), (({},), {})],
     "create_key": [
-        *[((None,), {}), ((7,), {}), (("k",), {"verbs": 7}), (("k",), {"verbs": "read"})],
-        *[(("k",), {"user_id": ""}), (("k",), {"agent_id": " "})],  # it would reach everybody
+        ((None,), {}),
+        ((7,), {}),
+        (("k",), {"verbs": 7}),
+        (("k",), {"verbs": "read"}),
+        (("k",), {"user_id": ""}),  # it would reach everybody
+        (("k",), {"agent_id": " "}),
     ],
     "rotate_key": [(("k",), {"grace_seconds": wrong}) for wrong in (None, "a", -1, float("nan"), float("inf"), HUGE)],
     "set_backends": [((None,), {}), (("a",), {})],

@@ -36,14 +36,18 @@ def test_before_the_words_of_the_last_user_message() -> None:
 
 def test_results_of_tools_in_the_place_of_the_user_are_not_what_the_user_said() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "12 degrees"}
-    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "weather", "input": {}}]}
-    chat = [{"role": "user", "content": "How warm is it?"}, called, {"role": "user", "content": [result]}]
+    called: dict[str, Any] = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t1", "name": "weather", "input": {}}],
+    }
+    asked: dict[str, Any] = {"role": "user", "content": "How warm is it?"}
+    chat = [asked, called, {"role": "user", "content": [result]}]
 
     assert injected(chat, "", "V", Position.PREFIX_LAST_USER) == [
         {"role": "user", "content": "V\n\nHow warm is it?"},
         *chat[1:],
     ]
-    both = {"role": "user", "content": [result, {"type": "text", "text": "And tomorrow?"}]}
+    both: dict[str, Any] = {"role": "user", "content": [result, {"type": "text", "text": "And tomorrow?"}]}
     (*_, last) = injected([*chat[:2], both], "", "V", Position.PREFIX_LAST_USER)
     assert last["content"] == [result, {"type": "text", "text": "V"}, {"type": "text", "text": "And tomorrow?"}]
 

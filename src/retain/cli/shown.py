@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BUDGET: Final = "At most so many tokens, instead of what is configured."
 _GATE: Final = "Who decides whether memory helps: nobody, rules, or also a language model."
+_AS_OF: Final = "What would have been shown at that time, in ISO 8601."
 
 _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
 """In the order in which they are done; a receipt holds them in none."""
@@ -30,8 +31,9 @@ _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
 @click.argument("query")
 @click.option("--budget", metavar="TOKENS", type=int, help=_BUDGET)
 @click.option("--gate", type=click.Choice([str(mode) for mode in GateMode]), help=_GATE)
+@click.option("--as-of", metavar="TIME", help=_AS_OF)
 @for_scope
-def context(given: Given, query: str, *, budget: int | None, gate: str | None) -> int:
+def context(given: Given, query: str, *, budget: int | None, gate: str | None, as_of: str | None) -> int:
     """Show what a model would be told for QUERY, and why that.
 
     The block comes first, as it would stand in a prompt. Below it stands what was chosen, what was looked at and left
@@ -39,7 +41,7 @@ def context(given: Given, query: str, *, budget: int | None, gate: str | None) -
     """
     wanted = parse.text(query)
     with given.memory() as memory:
-        pack = memory.context(wanted, **given.scope(), budget=budget, gate=gate)
+        pack = memory.context(wanted, **given.scope(), budget=budget, gate=gate, as_of=as_of)
         receipt = memory.receipt(pack.receipt_id) if pack.receipt_id else None
         if not given.answered({**pack.as_dict(), "receipt": receipt}):
             _show(memory, pack, receipt)

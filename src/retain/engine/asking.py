@@ -23,6 +23,9 @@ SCOPES: Final = ("session", "owner", "global")
 EVERYBODY: Final = "*"
 """The user whose memories are everybody's."""
 
+LARGEST: Final = "limits.page is the largest one"
+"""What to do about a limit that is too large, where there are no pages."""
+
 
 @dataclass(slots=True)
 class SearchRequest:
@@ -78,7 +81,7 @@ def check(parts: Parts, request: SearchRequest) -> Search:
         scope=scope,
         where=_where(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
         filtered=extra is not None,
-        limit=checked_limit(request.limit, parts.policy.limits.page),
+        limit=checked_limit(request.limit, parts.policy.limits.page, f"get_all lists everything; {LARGEST}"),
         layers=layers,
         strategy=strategy,
         min_score=_min_score(request.min_score if request.min_score is not None else parts.policy.min_score),
@@ -167,18 +170,20 @@ def checked_layers(layers: Sequence[str] | None) -> tuple[str, ...]:
     return chosen
 
 
-def checked_limit(limit: int, most: int) -> int:
-    """A limit between 1 and the largest page."""
+def checked_limit(limit: int, most: int, more: str = f"take several pages, with offset; {LARGEST}") -> int:
+    """A limit between 1 and the largest page; ``more`` says how callers get at what is beyond that."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        raise InvalidInput(f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=_limit_hint(limit))
+        raise InvalidInput(
+            f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=_limit_hint(limit, more)
+        )
     return limit
 
 
-def _limit_hint(limit: object) -> str:
+def _limit_hint(limit: object, more: str) -> str:
     if limit == 0 and limit is not False:
         return "get_all with limit=1 and counts=True tells how many there are"
     if isinstance(limit, int) and limit > 1:
-        return "take several pages, with offset; limits.page is the largest one"
+        return more
     return "leave it out to have the default"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from retain.core.checks.visible import visible
 from retain.core.text.tokens import CHARS_PER_TOKEN
 from retain.engine import agents
-from retain.engine.asking import checked_limit, checked_offset
+from retain.engine.asking import LARGEST, checked_limit, checked_offset
 from retain.engine.layers import episodes, identity, pinned
 from retain.engine.parts import Parts
 from retain.engine.upkeep.consolidate import TASK
@@ -25,7 +25,7 @@ _FAILED: Final = ("error", "dead_letter")
 
 async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """Everything a management view begins with, of a scope or of the whole tenant."""
-    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page)
+    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page, LARGEST)
     shown = await _layers(parts, scope, most) if not scope.is_open else {}
     now = parts.now()
     shown["counts"] = await parts.ledger.read(lambda tx: _counts(tx, scope, now))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from retain.core.checks.visible import visible
 from retain.engine.access.pause import not_stored
 from retain.engine.access.quotas import admit
-from retain.engine.asking import checked_limit
+from retain.engine.asking import LARGEST, checked_limit
 from retain.engine.layers.identity import embedded
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import Draft, event_of, new_record
@@ -179,7 +179,7 @@ async def query_vectors(
     scope = parts.scope({"user_id": user_id})
     if scope.is_open and not everybody:
         raise ScopeError("a query is about a user", hint="give user_id; only an administrator asks about everybody")
-    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page), unit(vector, "vector")
+    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), unit(vector, "vector")
     space = space_of(len(direction))
     found = await _nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
     held = await _held(parts, space, [row.record.seq for row, _ in found]) if values else {}

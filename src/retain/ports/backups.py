@@ -61,6 +61,10 @@ class Copying(Protocol):
         """Whether its bytes lie in files that it can read and write anew; else a server sees to them."""
         ...
 
+    def is_own(self, path: Path) -> bool:
+        """Whether that is a file of the store itself. Nobody else opens one: closing it would cost SQLite its locks."""
+        ...
+
     async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
         """Write everything, as it is at one moment, into one file; others go on writing. Gives its manifest.
 

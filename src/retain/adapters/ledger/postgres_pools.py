@@ -9,11 +9,12 @@ import asyncio
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import monotonic
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
-from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg import AsyncConnection, AsyncRawCursor, Connection, OperationalError, RawCursor
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from retain.adapters.forks import ForkSafeLock
 from retain.adapters.ledger.postgres_connect import options
@@ -24,6 +25,12 @@ from retain.adapters.ledger.seam import Row
 
 PATIENCE: Final = 5.0
 """How many seconds closing waits for connections that are in use."""
+
+OUTAGE: Final = 10.0
+"""How many seconds a server that takes no connections is waited for: a restart takes about as long."""
+
+_TRIED: Final = 2.0
+"""For so long it is tried to connect; who waits in an outage asks anew, as the pool itself tries ever less often."""
 
 
 @dataclass(slots=True)
@@ -90,19 +97,58 @@ class Pool(Protocol):
         ...
 
 
+class _Reach:
+    """Whether the server takes connections. A pool that is only busy is worth waiting for, one that has none is not."""
+
+    def __init__(self, wait_seconds: float) -> None:
+        self._wait_seconds = wait_seconds
+        self._missed_since: float | None = None
+
+    def deadline(self) -> float:
+        """Until when somebody who asks now waits."""
+        return monotonic() + self._wait_seconds
+
+    def missed(self, *_: object) -> None:
+        """A connection was lost, or could not be made."""
+        if self._missed_since is None:
+            self._missed_since = monotonic()
+
+    def met(self) -> None:
+        """There is one that works."""
+        self._missed_since = None
+
+    def patience(self, end: float) -> float:
+        """How many seconds to wait before asking anew."""
+        left = end - monotonic()
+        return left if self._missed_since is None else min(left, _TRIED)
+
+    def refuse(self, end: float) -> None:
+        """Give up what was waited for in vain, when it is time or the server has been gone for too long."""
+        if self._missed_since is not None and monotonic() - self._missed_since >= OUTAGE:
+            raise OperationalError("it takes no connections") from None
+        if monotonic() >= end:
+            raise PoolTimeout(f"no connection after {self._wait_seconds:.2f} sec") from None
+
+
 class BlockingPool:
     """Connections for threads."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self._options, self._reach = options, _Reach(options.wait_seconds)
         self._pools: dict[int, ConnectionPool[Blocking]] = {}  # by process: a child must not touch its parent's
         self._guard = ForkSafeLock()
 
     async def take(self) -> Lent:
-        return self._pool().getconn().lent
+        end = self._reach.deadline()
+        while True:
+            try:
+                return self._pool().getconn(self._reach.patience(end)).lent
+            except PoolTimeout:
+                self._reach.refuse(end)
 
     async def give(self, lent: Lent) -> None:
         pool, lost = self._pool(), lent.wire.lost
+        (self._reach.missed if lost else self._reach.met)()
         pool.putconn(lent.connection)
         if lost:
             pool.check()
@@ -127,25 +173,36 @@ class BlockingPool:
                     max_size=self._options.size,
                     timeout=self._options.wait_seconds,
                     num_workers=1,
-                    configure=lambda connection: register(connection, self._options.vector_oid),
+                    reconnect_timeout=_TRIED,
+                    reconnect_failed=self._reach.missed,
+                    configure=self._configure,
                     name="retain",
                     open=False,
                 )
                 made.open()
             return self._pools[os.getpid()]
 
+    def _configure(self, connection: Blocking) -> None:
+        register(connection, self._options.vector_oid)
+        self._reach.met()
+
 
 class AsyncPool:
     """Connections for tasks, a pool for every event loop."""
 
     def __init__(self, options: Options) -> None:
-        self._options = options
+        self._options, self._reach = options, _Reach(options.wait_seconds)
         self._pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool[Awaited]] = {}
         self._made: WeakKeyDictionary[Awaited, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 
     async def take(self) -> Lent:
         pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
-        return (await pool.getconn()).lent
+        end = self._reach.deadline()
+        while True:
+            try:
+                return (await pool.getconn(self._reach.patience(end))).lent
+            except PoolTimeout:
+                self._reach.refuse(end)
 
     async def give(self, lent: Lent) -> None:
         pool = self._pools.get(asyncio.get_running_loop())
@@ -153,6 +210,7 @@ class AsyncPool:
             await lent.connection.close()
             return
         lost = lent.wire.lost
+        (self._reach.missed if lost else self._reach.met)()
         await pool.putconn(lent.connection)
         if lost:
             await pool.check()
@@ -174,6 +232,8 @@ class AsyncPool:
             max_size=self._options.size,
             timeout=self._options.wait_seconds,
             num_workers=1,
+            reconnect_timeout=_TRIED,
+            reconnect_failed=self._reach.missed,
             configure=self._configure,
             name="retain",
             open=False,
@@ -183,6 +243,7 @@ class AsyncPool:
 
     async def _configure(self, connection: Awaited) -> None:
         register(connection, self._options.vector_oid)
+        self._reach.met()
         self._made[connection] = asyncio.get_running_loop()
 
     def _leave_ended(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from retain.adapters.ledger.sqlite_connection import Connection, connect
 from retain.adapters.ledger.sqlite_errors import translating
 from retain.adapters.ledger.sqlite_traces import blocks, live_blocks, traces
-from retain.errors import InvalidInput
+from retain.errors import Corrupted, InvalidInput
 from retain.model.instant import Instant
 from retain.ports.backups import Copy, Look, Progress
 from retain.ports.erasure import KnownCopy
@@ -76,12 +76,20 @@ class SqliteCopies:
         self._refuse_target(path)
         return self._on_snapshot(lambda source: write_backup(source, path, created_at, progress))
 
+    def is_own(self, path: Path) -> bool:
+        """Whether it is the file of the store, or what SQLite has beside it, under whatever name."""
+        file = self._file()
+        names = [file, *(file.with_name(f"{file.name}-{end}") for end in ("wal", "shm"))] if file is not None else []
+        return path.exists() and any(one.exists() and path.samefile(one) for one in names)
+
+    def _refuse_own(self, path: Path) -> None:
+        if self.is_own(path):
+            raise Corrupted(f"{path} is not a backup but the store itself", hint="`backup` makes one")
+
     def _refuse_target(self, path: Path) -> None:
         from retain.adapters.ledger.backup_archive import is_backup
 
-        file = self._file()
-        is_ours = file is not None and file.exists() and path.exists() and path.samefile(file)
-        if path.exists() and (is_ours or not is_backup(path)):  # our own file is not even opened
+        if path.exists() and (self.is_own(path) or not is_backup(path)):
             raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
@@ -97,12 +105,14 @@ class SqliteCopies:
     def _inspect(self, path: Path) -> dict[str, Any]:
         from retain.adapters.ledger.sqlite_backup import opened
 
+        self._refuse_own(path)
         with translating(str(path)), self._staging() as beside, opened(path, beside) as (_, manifest):
             return manifest
 
     def _restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         from retain.adapters.ledger import sqlite_backup
 
+        self._refuse_own(path)
         with (
             translating(self._where),
             self._staging() as beside,

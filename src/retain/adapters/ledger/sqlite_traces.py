@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from retain.adapters.forks import ForkSafeLock
 from retain.adapters.ledger.sqlite_connection import Connection
 from retain.ports.backups import Look
 
@@ -15,7 +15,7 @@ _READ: Final = 4 << 20
 _ROWS: Final = 1_000
 _LOCKED: Final = os.name == "posix"
 _held: Final[dict[tuple[int, int], int]] = {}
-_holding: Final = threading.Lock()
+_holding: Final = ForkSafeLock()
 
 
 def traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
@@ -45,7 +45,7 @@ def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
     """The same of a database that this process has open.
 
     On POSIX, closing a descriptor of a file takes every lock that the process has on it, SQLite's too: the next process
-    would believe itself alone and take the log away under us. So this descriptor stays open, one for each file.
+    would believe itself alone and take the log away under us. So this descriptor stays open while there is a file.
     """
     if not _LOCKED:
         yield from blocks(path, overlap)
@@ -59,6 +59,8 @@ def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
 
 def _descriptor(path: Path) -> int:
     with _holding:
+        for gone in [one for one, file in _held.items() if not os.fstat(file).st_nlink]:
+            os.close(_held.pop(gone))  # its file was removed: nobody can open it, and its room is wanted
         about = path.stat()
         which = about.st_dev, about.st_ino
         if which not in _held:

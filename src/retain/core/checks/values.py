@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retain.errors import InvalidInput, TooLarge
+from retain.model.instant import Instant, When, parse_when
 from retain.model.memory import Kind
 from retain.model.policy import Limits
 
@@ -74,6 +75,14 @@ def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[d
         )
     copy: dict[str, Any] = json.loads(written)
     return copy, [f"metadata.{key} was ignored: whose memory it is comes from the call" for key in left_out]
+
+
+def checked_expiry(value: When | None, now: Instant, warnings: list[str]) -> Instant | None:
+    """When something stops to hold; nobody finds what has expired already, which is worth a word."""
+    until = None if value is None else parse_when(value, "expires_at")
+    if until is not None and until <= now:
+        warnings.append("expires_at lies in the past: this is stored, and found only with show_expired=True")
+    return until
 
 
 def _as_json(value: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from retain.engine.parts import Parts
+from retain.engine.storing.named import checked_id
 from retain.errors import InvalidInput, NotFoundError, Unauthenticated
 from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from retain.model.ids import clean_id
@@ -53,12 +54,13 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[st
     """A new secret under the same id; the old one is accepted for a while."""
     if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
         raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
-    token, now = _token(key_id), parts.clock.now()
+    wanted, now = checked_id(key_id, "key_id"), parts.clock.now()
+    token = _token(wanted)
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _own(parts, tx, key_id)
+        old = await _own(parts, tx, wanted)
         if old.revoked_at is not None:
-            raise InvalidInput(f"key {key_id} is revoked", hint="create another one")
+            raise InvalidInput(f"key {wanted} is revoked", hint="create another one")
         until = instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
         new = replace(old, hash=_hashed(token), previous_hash=old.hash if grace_seconds else None, previous_until=until)
         await tx.api_keys.put(new)
@@ -69,10 +71,10 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[st
 
 async def revoke_key(parts: Parts, key_id: str) -> dict[str, Any]:
     """End a key at once; harmless when it has ended."""
-    now = parts.now()
+    wanted, now = checked_id(key_id, "key_id"), parts.now()
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _own(parts, tx, key_id)
+        old = await _own(parts, tx, wanted)
         ended = replace(old, revoked_at=old.revoked_at or now, previous_hash=None, previous_until=None)
         await tx.api_keys.put(ended)
         return ended
@@ -138,7 +140,7 @@ def _token(key_id: str) -> str:
 def _id_of(token: str) -> str:
     mark, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
-    return key_id if mark == _MARK and secret else ""
+    return key_id if mark == _MARK and secret and key_id.isalnum() else ""
 
 
 def _hashed(token: str) -> str:

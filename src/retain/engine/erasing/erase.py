@@ -18,8 +18,7 @@ from retain.engine.erasing.erasure_report import FORMAT, VERSION, digest, named,
 from retain.engine.erasing.traces import Pieces, pieces_of
 from retain.engine.parts import Parts
 from retain.engine.requests import Progress
-from retain.engine.storing.named import under_id
-from retain.engine.storing.revise import checked_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.errors import RetainError, ScopeError
 from retain.model.ids import new_id
 from retain.model.instant import Instant

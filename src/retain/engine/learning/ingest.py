@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from retain.core.checks.values import checked_metadata
+from retain.core.checks.values import checked_expiry, checked_metadata
 from retain.core.privacy.redact import redact
 from retain.core.talk.messages import STORED_ROLES
 from retain.core.talk.transcript import Said, read_transcript
@@ -96,8 +96,9 @@ def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
     """All that can be wrong is found here, before the first write."""
     metadata, ignored = checked_metadata(request.metadata, parts.policy.limits)
     clean, found = masked_metadata(metadata, redaction_of(parts.policy))
-    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
-    said = Transcript([], clean, expires_at, [*ignored, *found])
+    warnings = [*ignored, *found]
+    expires_at = checked_expiry(request.expires_at, parts.now(), warnings)
+    said = Transcript([], clean, expires_at, warnings)
     read = read_transcript(request.turns, parts.policy.limits, said.warnings)
     accepted(parts.policy, [one.message for one in read])
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}

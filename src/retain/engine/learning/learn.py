@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from retain.core.checks.values import checked_expiry
 from retain.core.rules.plain import plain, sentences
 from retain.core.rules.requests import forgets_everything
 from retain.core.talk.messages import read_messages, stored_messages
@@ -35,7 +36,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     metadata, warnings = request_metadata(parts, request)
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
-    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
+    expires_at = checked_expiry(request.expires_at, now, warnings)
     kept = heard(accepted(parts.policy, stored_messages(_read(parts, request, warnings))), redaction)
     turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns

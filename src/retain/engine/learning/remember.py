@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retain.core.checks.filters import Filters, split_scope
-from retain.core.checks.values import checked_key, checked_kind, checked_metadata
+from retain.core.checks.values import checked_expiry, checked_key, checked_kind, checked_metadata
 from retain.core.talk.messages import MessagesInput, read_messages, stored_messages
 from retain.engine import shape
 from retain.engine.access.door import turned_away
@@ -177,7 +177,7 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     metadata, warnings = request_metadata(parts, request)
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
-    expires_at = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
+    expires_at = checked_expiry(request.expires_at, now, warnings)
     messages = accepted(parts.policy, stored_messages(read_messages(request.messages, limits, warnings)))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")

@@ -11,7 +11,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -48,6 +48,8 @@ class Opening:
     format: str
     limits: Limits
     tables: TableSource
+    is_own: Callable[[Path], bool]
+    """Whether a file is the store's own."""
 
 
 def read_source(source: Source, how: Opening) -> Reading:
@@ -55,6 +57,8 @@ def read_source(source: Source, how: Opening) -> Reading:
     into = Reading(how.limits.import_items)
     if isinstance(source, (str, os.PathLike)):
         path = _path(source)
+        if how.is_own(path):
+            raise InvalidInput(f"{path} is the store itself", hint="`retain copy` copies a store into another one")
         with path.open("rb") as file:
             _read(file, path, how, into)
     else:

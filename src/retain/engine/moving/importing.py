@@ -12,10 +12,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from retain.core.importers import AUTO, checked_format
 from retain.core.importers.items import Item, Reading, Sort
+from retain.engine.access.bounds import unbound
 from retain.engine.access.pause import not_stored
 from retain.engine.access.quotas import admit
 from retain.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
@@ -35,6 +37,7 @@ from retain.model.instant import Instant
 from retain.model.memory import Origin
 from retain.model.message import Message
 from retain.model.scope import Scope
+from retain.ports.backups import Copying
 from retain.ports.preferences import Usage
 from retain.ports.sources import TableSource
 
@@ -92,9 +95,14 @@ class _Import:
         return counted
 
 
+def _is_own(parts: Parts, path: Path) -> bool:
+    ledger = unbound(parts).ledger
+    return isinstance(ledger, Copying) and ledger.is_own(path)
+
+
 async def import_from(parts: Parts, request: ImportRequest, tables: TableSource) -> dict[str, Any]:
     """Take in what a source holds; everything is read and checked before anything is written."""
-    how = Opening(checked_format(request.format), parts.policy.limits, tables)
+    how = Opening(checked_format(request.format), parts.policy.limits, tables, partial(_is_own, parts))
     parts = await tuned_for(parts, request)
     if (idle := not_stored(parts)) is not None:
         return {**_Import("", 0, None).answer(), **{name: idle[name] for name in ("status", "reason", "hint")}}

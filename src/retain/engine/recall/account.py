@@ -14,6 +14,7 @@ from retain.core.privacy.redact import Action, RedactPolicy, redact
 from retain.core.showing.planner import OVER_CAP, Plan
 from retain.engine.parts import Parts
 from retain.engine.recall.surface import Material
+from retain.engine.storing.named import checked_id
 from retain.errors import RetainError, StorageError
 from retain.model.context import ContextPack, Receipt
 from retain.model.ids import new_id
@@ -33,7 +34,8 @@ async def receipt(parts: Parts, receipt_id: str) -> Receipt | None:
     """The account of a block, or None when it is not kept (any more)."""
     if not isinstance(receipt_id, str) or not receipt_id.strip():
         return None
-    body = await parts.ledger.peek(lambda tx: tx.receipts.get(parts.tenant_id, receipt_id.strip()))
+    wanted = checked_id(receipt_id, "receipt_id")
+    body = await parts.ledger.peek(lambda tx: tx.receipts.get(parts.tenant_id, wanted))
     return Receipt.from_dict(body) if body else None
 
 

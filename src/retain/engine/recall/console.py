@@ -100,7 +100,7 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
         extra=extra,
-        limit=checked_limit(request.limit, MOST),
+        limit=checked_limit(request.limit, MOST, "ask more narrowly, by q or filters"),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )
 

@@ -14,8 +14,7 @@ from retain.engine.asking import checked_layers, checked_limit
 from retain.engine.events import history_line
 from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
-from retain.engine.storing.named import under_id
-from retain.engine.storing.revise import checked_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.errors import InvalidInput
 from retain.model.instant import When, parse_when
 from retain.model.memory import Found, Status

@@ -31,6 +31,8 @@ SUPPRESSED: Final = "evidence of what was deleted"
 CHANGED: Final = "this has changed since"
 IMPORTED: Final = "imported"
 _MOST: Final = 1_000
+_CHANGES: Final = 4
+"""How many changes are told of what one turn states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +151,25 @@ async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str,
     holds = current(OPEN) if then is None else valid_at(then)
     live = And((within(scope), holds, Condition("id", Op.IN, tuple({record.id for record in ended}))))
     now = {one.record.id: one.record for one in await _few(tx, live)}
-    later = [(record.origin_id, record.hash, now.get(record.id)) for record in ended]
-    return {turn: _note(one) for turn, said, one in later if turn and (one is None or one.hash != said)}
+    later: dict[str, dict[str, None]] = {}
+    for record in ended:
+        one = now.get(record.id)
+        if record.origin_id and (one is None or one.hash != record.hash):
+            later.setdefault(record.origin_id, {}).update(_told(one))
+    return {turn: _note(list(told)) for turn, told in later.items()}
 
 
-def _note(holds: Record | None) -> str:
-    """That something has changed, and what holds now, where that may be shown for as long as a block is."""
+def _told(holds: Record | None) -> dict[str, None]:
+    """What holds now, where that may be shown for as long as a block is."""
     if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
-        return CHANGED
-    return f"{CHANGED}: {excerpt(holds.text)}"
+        return {}
+    return {excerpt(holds.text): None}
+
+
+def _note(told: Sequence[str]) -> str:
+    """That something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
+    more = " \u2026" if len(told) > _CHANGES else ""
+    return f"{CHANGED}: {' '.join(told[:_CHANGES])}{more}" if told else CHANGED
 
 
 def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:

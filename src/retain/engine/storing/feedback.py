@@ -18,8 +18,7 @@ from retain.core.ranking.usage import Use, uses
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import parted
-from retain.engine.storing.named import under_id
-from retain.engine.storing.revise import checked_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.engine.storing.sharing import checked_reason
 from retain.engine.storing.turns import without_injected
 from retain.errors import InvalidInput, NotFoundError
@@ -76,7 +75,7 @@ async def _memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
 
 
 async def _receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:
-    body = await tx.receipts.get(parts.tenant_id, checked_id(receipt_id))
+    body = await tx.receipts.get(parts.tenant_id, checked_id(receipt_id, "receipt_id"))
     if not body:
         raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while: context.receipt_days")
     return Receipt.from_dict(body)

@@ -16,9 +16,8 @@ from retain.engine.parts import Parts
 from retain.engine.scoping import merged_scope
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import is_inside, unlink
-from retain.engine.storing.named import as_text, under_id
+from retain.engine.storing.named import as_text, checked_id, under_id
 from retain.engine.storing.retelling import evidence_of, name_again
-from retain.engine.storing.revise import checked_id
 from retain.engine.storing.store import leave
 from retain.engine.storing.suppression import suppress
 from retain.errors import InvalidInput, NotFoundError

@@ -9,6 +9,16 @@ from typing import Any, Final, TypeVar
 from retain.errors import InvalidInput
 
 T = TypeVar("T")
+_NO_NUL: Final = "not every database can look for one"
+_IDS: Final = {
+    "memory_id": ("a memory", "add, search and get_all show ids"),
+    "event_id": ("an event", "history and events show their ids"),
+    "job_id": ("a job", "events show the job_id of what a job did"),
+    "receipt_id": ("a receipt", "context gives it"),
+    "key_id": ("a key", "`retain keys list` shows them"),
+}
+"""What an id is of, by the name of the argument, and where callers find it."""
+
 _UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -19,11 +29,24 @@ def as_text(memory_id: Any) -> Any:
     return str(memory_id) if isinstance(memory_id, UUID) else memory_id
 
 
+def checked_id(given: Any, name: str = "memory_id") -> str:
+    """An id as callers give it: text, or the UUID that some have of it."""
+    (what, hint), value = _IDS[name], as_text(given)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
+    return without_nul(value.strip(), name)
+
+
+def without_nul(value: str, name: str) -> str:
+    """The same text, which every database can look for."""
+    if "\0" in value:
+        raise InvalidInput(f"{name} holds a NUL character", hint=_NO_NUL)
+    return value
+
+
 async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, memory_id: str) -> T:
     """What ``look`` finds; a UUID in capitals, as some languages write them, is then looked for as Retain writes it."""
-    if "\0" in memory_id:
-        raise InvalidInput("an id holds a NUL character", hint="not every database can look for one")
-    found = await look(tenant_id, memory_id)
+    found = await look(tenant_id, without_nul(memory_id, "memory_id"))
     lower = memory_id.lower()
     if found or lower == memory_id or not _UUID.fullmatch(lower):
         return found

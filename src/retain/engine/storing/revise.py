@@ -17,7 +17,7 @@ from retain.engine.batch import Batch, carried_out, request_of
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import dedupe_value, event_of, text_hash
 from retain.engine.storing.holders import Replacement, parted, replace_for
-from retain.engine.storing.named import as_text, under_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from retain.engine.storing.store import Vectors, ensure_space, supersede, vectors_of
 from retain.engine.storing.write import current_space
@@ -118,15 +118,6 @@ def check_update(parts: Parts, request: UpdateRequest) -> Revision:
     if not changes:
         raise InvalidInput("nothing to update", hint="give text, metadata, kind, key, occurred_at or expires_at")
     return Revision(checked_id(request.memory_id), changes, warnings)
-
-
-def checked_id(memory_id: object) -> str:
-    """The id of a memory as callers give it: text, or the UUID that some have of it."""
-    memory_id = as_text(memory_id)
-    if not isinstance(memory_id, str) or not memory_id.strip():
-        hint = "add, search and get_all show ids"
-        raise InvalidInput(f"memory_id must be the id of a memory, not {memory_id!r}", hint=hint)
-    return memory_id.strip()
 
 
 async def _prepared(parts: Parts, checked: Sequence[Revision | RetainError]) -> list[Revision | RetainError]:

@@ -12,9 +12,9 @@ from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import is_inside
 from retain.engine.storing.lifecycle import take_from
-from retain.engine.storing.named import under_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.engine.storing.redaction import masked_text, redaction_of
-from retain.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, checked_id, dedupe_of
+from retain.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, dedupe_of
 from retain.engine.storing.store import join
 from retain.errors import InvalidInput, NotFoundError
 from retain.model.event import Event, EventType

@@ -16,8 +16,7 @@ from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
 from retain.engine.storing.holders import refuse_shared
 from retain.engine.storing.lifecycle import end
-from retain.engine.storing.named import under_id
-from retain.engine.storing.revise import checked_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.engine.storing.sharing import checked_reason
 from retain.engine.storing.store import supersede, vectors_of
 from retain.errors import Conflict, NotFoundError

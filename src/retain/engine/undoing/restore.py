@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from retain.engine.parts import Parts
-from retain.engine.storing.named import under_id
-from retain.engine.storing.revise import checked_id
+from retain.engine.storing.named import checked_id, under_id
 from retain.engine.storing.snapshot import state_of
 from retain.engine.undoing.putback import Act, links_again, put_back, status_at_the_end
 from retain.engine.undoing.revive import Fresh, fresh_vectors

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from retain.engine.parts import Parts
 from retain.engine.requests import Progress
+from retain.engine.storing.named import without_nul
 from retain.engine.undoing.putback import Act
 from retain.engine.undoing.revive import Fresh
 from retain.engine.undoing.undo import LASTING, fresh_for, undo_one
@@ -94,7 +95,8 @@ def _check(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
     if request.source is not None and (not isinstance(request.source, str) or not request.source.strip()):
         raise InvalidInput(f"source must be the name of an actor, a job or a means, not {request.source!r}")
     since = None if request.since is None else parse_when(request.since, "since")
-    return parts.scope(given), Done(request.source.strip() if request.source else None, since)
+    source = without_nul(request.source.strip(), "source") if request.source else None
+    return parts.scope(given), Done(source, since)
 
 
 async def _meant(parts: Parts, scope: Scope, done: Done) -> list[Event]:

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 from retain.engine.parts import Parts
-from retain.engine.storing.revise import checked_id, refuse_twins
+from retain.engine.storing.named import checked_id
+from retain.engine.storing.revise import refuse_twins
 from retain.engine.storing.snapshot import is_live, links_of
 from retain.engine.undoing.putback import Act, put_back, relink, those_not_in
 from retain.engine.undoing.reassign import REASON as REASSIGNED
@@ -36,7 +37,7 @@ async def undo(parts: Parts, event_id: str | None, job_id: str | None) -> dict[s
     """Take back one event, or everything a job did; all of it or nothing."""
     if (event_id is None) == (job_id is None):
         raise InvalidInput("undo takes the id of an event or a job_id, one of the two")
-    events = await (_of_job(parts, str(job_id)) if event_id is None else _of_event(parts, checked_id(event_id)))
+    events = await (_of_job(parts, job_id) if event_id is None else _of_event(parts, checked_id(event_id, "event_id")))
     fresh = await fresh_for(parts, events)
     group = new_id() if len(events) > 1 or events[0].event in _TOGETHER else None
     now = parts.now()
@@ -75,8 +76,9 @@ def _ids(event: Event) -> set[str]:
     return {name for name in (event.memory_id, event.old_id, event.new_id) if name}
 
 
-async def _of_job(parts: Parts, job_id: str) -> list[Event]:
-    events = await parts.ledger.peek(lambda tx: tx.events.of_job(parts.tenant_id, checked_id(job_id)))
+async def _of_job(parts: Parts, job_id: str | None) -> list[Event]:
+    wanted = checked_id(job_id, "job_id")
+    events = await parts.ledger.peek(lambda tx: tx.events.of_job(parts.tenant_id, wanted))
     changes = [event for event in events[::-1] if event.event not in LASTING]
     if not changes:
         raise NotFoundError(f"no job {job_id} changed anything", hint="events show the job_id of what a job did")

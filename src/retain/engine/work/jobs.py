@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any, Final
 
-from retain.engine.asking import checked_limit
+from retain.engine.asking import LARGEST, checked_limit
 from retain.engine.learning.metered import Metered
 from retain.engine.parts import Parts
 from retain.engine.storing.embedding import is_outage
@@ -159,7 +159,7 @@ async def jobs(
     """What was done in the background, newest first."""
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(STATUSES))
-    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page)
+    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page, LARGEST)
     found = await parts.ledger.peek(lambda tx: tx.jobs.find(scope, task=task, status=status, limit=most))
     return {"results": [_shown(job) for job in found]}
 
