@@ -11,11 +11,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from retain.core.changes.slots import same_value
-from retain.core.changes.statement import SELF, Statement
+from retain.core.changes.statement import Statement
 from retain.core.rules.owners import SAME_PERSON
 from retain.core.rules.quantities import digits_in, spelled_digits
-from retain.core.rules.stance import content_tokens, is_light, token
-from retain.core.rules.topics import topics_of
+from retain.core.rules.stance import is_light, token
 from retain.core.rules.verbs import ADVERBS, is_past, is_verb
 from retain.core.text.lexicon import AMERICAN, KIN, NEGATIONS, STOP_WORDS
 
@@ -100,7 +99,7 @@ _NO_HEADS: Final = STOP_WORDS | ADVERBS | _NO_NOUNS
 def individuals(text: str) -> dict[str, frozenset[str]]:
     """Who or what is named as one of a sort: ``{"sister": {"ada"}}`` for "my sister Ada lives in Oslo"."""
     found: dict[str, frozenset[str]] = {}
-    for pattern in (_OWNED, _CALLED, _TITLED, _WITH):
+    for pattern in (_OWNED, _CALLED, _TITLED):
         for match in pattern.finditer(text):
             head = match["head"].lower()
             names = _names(match["names"]) - (frozenset() if head in KIN else _DAYS)
@@ -117,7 +116,10 @@ def _names(listed: str) -> frozenset[str]:
 
 def names_another(new: Statement, memory: Statement) -> bool:
     """Whether both name an individual of the same sort, and different ones: "my sister Ada" and "my sister Eva"."""
-    mine, theirs = individuals(new.text), individuals(memory.text)
+    return any(_are_apart(named(new.text), named(memory.text)) for named in (individuals, _companions))
+
+
+def _are_apart(mine: dict[str, frozenset[str]], theirs: dict[str, frozenset[str]]) -> bool:
     both = mine.keys() & theirs.keys()
     return bool(both) and all(not mine[sort] & theirs[sort] for sort in both)
 
@@ -125,41 +127,13 @@ def names_another(new: Statement, memory: Statement) -> bool:
 _WITH: Final = re.compile(
     rf"\b(?:[Mm]y|[Oo]ur|[Uu]ser's|[Tt]he|[Aa]n?) (?:[a-z-]+ ){{0,2}}?(?P<head>[a-z-]+) (?:with|to) (?P<names>{_NAME})"
 )
-"""Such as "a meeting with Anna", "the trip to Kenya"."""
 
 
-def is_of_others(new: Statement, memory: Statement) -> bool:
-    """Whether only others are spoken of, and a memory is about the speaker and not about these others."""
-    if new.subject in (SELF, "baby") or new.others or memory.subject != SELF or memory.others:
-        return False
-    if new.subject == "partner" and topics_of(memory.said) & _SHARED_LIFE:
-        return False
-    if _OF_SPEAKER.search(new.said.partition(" ")[2]) or new.names & memory.whole:
-        return False
-    return not people_in(new.said) & people_in(memory.said)
-
-
-_SHARED_LIFE: Final = frozenset("love wedding baby home household trip pet car money".split())
-"""Kinds of what two partners have together."""
-
-_OF_SPEAKER: Final = re.compile(r"\b(?:user|i|me|my|we|us|our|their)\b")
-
-
-_GOAL: Final = re.compile(
-    r"^(?:to (?P<to>[^,:]+)[,:]"
-    r"|(?:my|our|the) (?P<of>[\w -]+?) (?:process|procedure|workflow|steps|checklist|routine)\b)"
-)
-
-
-def has_another_goal(new: Statement, memory: Statement) -> bool:
-    """Whether both say how something is done, and it is something else: to deploy, and to release."""
-    mine, theirs = _goal(new), _goal(memory)
-    return bool(mine and theirs) and not mine & theirs
-
-
-def _goal(one: Statement) -> frozenset[str]:
-    found = _GOAL.match(one.said)
-    return content_tokens(found["to"] or found["of"]) if found else frozenset()
+@lru_cache(maxsize=4096)
+def _companions(text: str) -> dict[str, frozenset[str]]:
+    """With whom or where to something is: ``{"meeting": {"anna"}}`` for "a meeting with Anna"."""
+    found = ((match["head"], _names(match["names"]) - _DAYS) for match in _WITH.finditer(text))
+    return {token(head): names for head, names in found if names and head not in _NO_HEADS}
 
 
 # --- people -----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retain.core.changes.apart import has_another_goal, is_of_others, names_another, other_value
+from retain.core.changes.apart import names_another, other_value
 from retain.core.changes.measured import counts_something_else, is_of_another_sort
+from retain.core.changes.others import finished_another, has_another_goal, is_of_others
 from retain.core.changes.overlap import only_placed
 from retain.core.changes.pairing import Action, Decision, Known
 from retain.core.changes.passing import is_passing
@@ -88,13 +89,13 @@ class _Link:
     by_name: bool
     """Whether both name the same: what is said of it beside a change is one more fact about it."""
     of_another_sort: bool
+    """Whether only the memory names somebody, or they take different stances."""
     shares: bool
     """Whether a kind, a name or a word is shared, and not only a meaning."""
     unread: bool
     """Whether no model reads it as well, so that a meaning alone has to be nearer."""
     steps: bool
     """Whether a kind is shared in which one state follows the other."""
-    """Whether only the memory names somebody, or they take different stances."""
 
 
 def link(new: Statement, known: Sequence[Known]) -> Decision | None:
@@ -187,6 +188,8 @@ def is_about_another(new: Statement, memory: Statement) -> bool:
         return True
     if is_of_others(new, memory) or counts_something_else(new, memory) or has_another_goal(new, memory):
         return True
+    if finished_another(new, memory):
+        return True
     if new.ahead and not memory.ahead:
         return True
     kinds = topics_of(predicate(new))
@@ -215,13 +218,17 @@ def people_named(new: Statement, known: Sequence[Known]) -> frozenset[str]:
 
 def only_same_person(new: Statement, kinds: frozenset[str], memory: Statement) -> bool:
     """Whether two statements about one of the speaker's people have nothing in common but who it is."""
-    if memory.subject == SELF or _is_who(memory) or new.subject not in (SELF, memory.subject):
+    first = _NAMED_FIRST.match(memory.text)
+    named = frozenset({token(first[0].lower())} if first and kinds & _BETWEEN_TWO else ())
+    is_person = memory.subject != SELF or bool(named & new.tokens)
+    if not is_person or _is_who(memory) or new.subject not in (SELF, memory.subject):
         return False
-    alike = (new.tokens & memory.tokens) - new.about - memory.names - _WHO
+    alike = (new.tokens & memory.tokens) - new.about - memory.names - _WHO - named
     return not kinds & topics_of(predicate(memory)) and not any(not is_light(word) for word in alike)
 
 
 _WHO: Final = frozenset(map(token, KIN))
+_NAMED_FIRST: Final = re.compile(r"(?!User\b)[A-ZÀ-ÖØ-Þ][\w-]+(?= (?:is|was|has|\w+s)\b)")
 
 
 def _is_somebody_unnamed(new: Statement, memory: Statement) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from retain.core.changes.apart import has_another_goal, names_another, other_people
+from retain.core.changes.apart import names_another, other_people
 from retain.core.changes.measured import is_of_another_sort
+from retain.core.changes.others import has_another_goal
 from retain.core.changes.overlap import Overlap, overlap, weights_of
 from retain.core.changes.passing import is_passing
 from retain.core.changes.slots import same_value

@@ -36,8 +36,7 @@ _HINDERED: Final = re.compile(
 """What kept something from happening one day."""
 
 _THAT_DAY: Final = re.compile(
-    r"\b(?:(?:this|last) (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:week|weekend|time)|on (?:mon|tues|wednes"
-    r"|thurs|fri|satur|sun)day)\b(?!s)"
+    r"\b(?:(?:this|last|on) (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:this|last) (?:week|weekend|month|time))\b"
 )
 _PERIOD: Final = re.compile(
     r"\b(?:(?:so far )?this (?:year|month|week|season|semester|term|summer|winter|spring|autumn|quarter|trip)"

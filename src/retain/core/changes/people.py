@@ -10,7 +10,7 @@ from retain.core.text.lexicon import KIN
 
 _NAME: Final = r"[A-ZÀ-ÖØ-Þ][\w-]"
 _FIRST: Final = re.compile(
-    rf"(?P<name>{_NAME}+)(?P<rest> (?!(?:is|was) (?:now )?(?:User's|[a-z]+'s|my|our)\b).+)$", re.DOTALL
+    rf"(?P<name>{_NAME}+)(?P<rest> (?!and\b|&|(?:is|was) (?:now )?(?:User's|[a-z]+'s|my|our)\b).+)$", re.DOTALL
 )
 _RELATED: Final = rf"(?P<who>{_NAME}*'s (?:[a-z-]+ )?(?:{'|'.join(sorted(KIN))}))(?: is(?: called| named)?|,)? "
 

@@ -15,6 +15,7 @@ from retain.core.changes.apart import brings_news, is_closer
 from retain.core.changes.linking import link, replace_of_a_kind
 from retain.core.changes.measured import LOOSE, UNITS, Measured, digits_of_names, measured, measures_another
 from retain.core.changes.opposite import opposite
+from retain.core.changes.others import does_another
 from retain.core.changes.pairing import Action, Decision, Known, Pair, pairs_of
 from retain.core.changes.passing import speaker_verb
 from retain.core.changes.sameness import NEAR_COSINE, SAME_COVERED, SAME_COVERING, same
@@ -85,11 +86,11 @@ def _slot(pairs: list[Pair]) -> Decision | None:
 
 
 def _is_former(pair: Pair, slot: str, pairs: Sequence[Pair]) -> bool:
-    """Whether a memory tells what was so before, or another one is nearer to the step that was taken."""
+    """Whether one of both tells what was so before, or another memory is nearer to the step that was taken."""
     if slot in ENDS_ONLY:
         steps = (one for one in pairs if one.shared.telling and ONGOING.search(one.memory.said))
         return any(one.at != pair.at and one.cosine > pair.cosine for one in steps)
-    return slot in PRESENT and bool(FORMER.match(pair.memory.said))
+    return slot in PRESENT and any(FORMER.match(one.said) for one in (pair.memory, pair.new))
 
 
 def _same_slots(pair: Pair) -> list[str]:
@@ -234,7 +235,7 @@ def _class(pairs: list[Pair]) -> Decision | None:
 def _done(pairs: list[Pair]) -> Decision | None:
     """A plan that is no longer one: carried out or given up."""
     for pair in pairs:
-        if not pair.came_true:
+        if not pair.came_true or does_another(pair.new, pair.memory):
             continue
         shares = pair.anchored or pair.shared.covered >= PLAN_COVERED
         if shares and (pair.cosine >= PLAN_COSINE or (pair.anchored and pair.shared.segment.changes)):

@@ -31,7 +31,7 @@ def same(pairs: list[Pair]) -> Decision | None:
             return pair.ignore(f"{pair.left_behind} is known to be otherwise")
         if not pair.agrees or _names_differ(pair) or not pair.counts_the_same or _is_another(pair):
             continue
-        if _differs(pair) or _shares_only_names(pair):
+        if _differs(pair):
             continue
         close = shared.covered >= SAME_COVERED and shared.covering >= SAME_COVERING and not _tells_beside(pair)
         near = cosine >= NEAR_COSINE and shared.covered >= NEAR_COVERED and not _is_newly(pair)
@@ -46,7 +46,8 @@ def _differs(pair: Pair) -> bool:
     """Whether one is only a plan, or another word stands in the same place of both: news, however near they are."""
     if pair.new.confirms:
         return False
-    return pair.only_planned or pair.came_true or is_of_another(pair.new, pair.memory)
+    apart = is_of_another(pair.new, pair.memory) or _shares_only_names(pair)
+    return pair.only_planned or pair.came_true or apart
 
 
 def _alike(pairs: list[Pair]) -> Decision | None:
@@ -97,7 +98,7 @@ def _names_differ(pair: Pair) -> bool:
 def _shares_only_names(pair: Pair) -> bool:
     """Whether both speak of somebody by name, and each tells something else of them."""
     shared = pair.new.tokens & pair.memory.tokens
-    return bool(shared) and shared <= pair.memory.names and not pair.new.confirms and _tells_more(pair.memory)
+    return bool(shared) and shared <= pair.memory.names and _tells_more(pair.memory)
 
 
 def _tells_more(memory: Statement) -> bool:

@@ -43,6 +43,9 @@ _UNREAL: Final = re.compile(
 )
 _STOP: Final = re.compile(r"[!?\n]|\.(?!\w)")
 _AND: Final = re.compile(rf"(?:,? and| but)(?: I)? {_ADVERBS}?")
+_WORKS_ELSEWHERE: Final = re.compile(rf"{_AND.pattern}(?:works?|started|joined)\b")
+"""Whoever left something and works somewhere else now has left a job there, whatever it is called."""
+
 _LISTED: Final = re.compile(r"(?:, and|,| and) (?:the )?")
 _PAST: Final = re.compile(r"\b(?:used to|no longer|until|before|formerly|previously)\b", re.IGNORECASE)
 _JOB: Final = r"(?: as (?:an?|the) [\w -]{2,40}?| full[- ]time| part[- ]time| remotely){0,2}"
@@ -185,7 +188,9 @@ def _by_verbs(sentence: _Sentence) -> Iterator[Relation]:
 def _target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
     tail = rule.tail.match(sentence.text, at)
     target = sentence.starts.get(tail.end()) if tail else None
-    return target if target is not None and (not rule.targets or target.type in rule.targets) else None
+    if target is None or not rule.targets or target.type in rule.targets:
+        return target
+    return target if rule.ended and _WORKS_ELSEWHERE.match(sentence.text, target.end) else None
 
 
 def _listed(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotted]:

@@ -19,7 +19,7 @@ GUARDED: Final = re.compile(
 )
 _ENDED: Final = re.compile(
     r"\b(?:cured|healed|recovered|grew out of|outgr[eo]w\w*|remission|all[- ]clear|misdiagnos\w+|wrong|mistaken?|came back (?:clear|negative|normal)"
-    r"|discharged|gave birth|had (?:the|our|my|a) baby|(?:is|was) born|was never|turns? out|instead|finished|last (?:dose|session|pill|tablet|injection|course)|the course is"
+    r"|discharged|gave birth|had (?:the|our|my|a) baby|baby (?:\w+ )?(?:arrived|is here|came)|(?:is|was) born|was never|turns? out|instead|finished|last (?:dose|session|pill|tablet|injection|course)|the course is"
     r"|not (?:an?|on|need\w*|have|take|taking|allergic|pregnant)|without)\b"
 )
 FOR_ONCE: Final = re.compile(

@@ -73,7 +73,7 @@ FEELING: Final = clued(r"\b(?:likes?|loves?|enjoys?|hates?|dislikes?|fan of|fond
 
 _AMOUNT: Final = r"(?:about |around |almost |nearly |over |another )?(?:[$€£]\s?)?(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten)\b"
 DIFFERENCE: Final = re.compile(
-    rf"\b(?:lost|gained|shed|put on|sold(?: off)?|gave away|got rid of|bought|ordered|hired|adopted|added|picked up) {_AMOUNT}(?! (?:am|pm)\b|:\d)"
+    rf"\b(?:lost|gained|shed|put on|sold(?: off)?|gave away|got rid of|bought|ordered|hired|adopted|added|picked up|killed|ate|broke) {_AMOUNT}(?! (?:am|pm)\b|:\d)"
     rf"|\b(?:up|down|higher|lower|increased|decreased|raised|cut|reduced|grew|rose|fell|shrank|dropped|went up|went down) by {_AMOUNT}"
 )
 """A number that says by how much something has changed, and not how much it is: "lost 3 kg"."""

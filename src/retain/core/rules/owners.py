@@ -54,6 +54,9 @@ _MORE_PEOPLE: Final = frozenset(
         "intern",
         "assistant",
         "customer",
+        "supplier",
+        "vendor",
+        "agency",
     }
 )
 _ONE_OF_US: Final = frozenset({"team", "family"})

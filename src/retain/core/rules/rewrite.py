@@ -100,10 +100,15 @@ _WANTING: Final = frozenset("want need hope plan love like prefer enjoy".split()
 
 
 def _wanting(words: list[str]) -> list[str]:
-    """Such as "went to a class and want to go again": after what was done, what is wanted now."""
+    """Such as "went to a class and want to go again": after what was done, what is wanted or done now."""
     for at in range(len(words) - 2):
-        if words[at].lower() in ("and", "but") and words[at + 1].lower() in _WANTING and words[at + 2].lower() == "to":
-            words[at + 1] = third_person(words[at + 1].lower())
+        if words[at].lower() not in ("and", "but"):
+            continue
+        following, then = words[at + 1].lower(), words[at + 2].lower()
+        if following in _WANTING and then == "to":
+            words[at + 1] = third_person(following)
+        elif following == "now" and then in COMMON_VERBS:
+            words[at + 2] = third_person(then)
     return words
 
 
@@ -111,7 +116,7 @@ def _agree(verb: str, *, present_allowed: bool) -> tuple[str, bool]:
     lowered = verb.lower()
     if lowered in AUXILIARIES:
         return AUXILIARIES[lowered], lowered in ("am", "are", "do", "have")
-    if is_past(lowered) and not (lowered in SAME_IN_PAST and lowered != "quit" and present_allowed):
+    if is_past(lowered) and not (lowered in SAME_IN_PAST and lowered not in ("quit", "split") and present_allowed):
         return verb, False
     return third_person(lowered), True
 

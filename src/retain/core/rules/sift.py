@@ -146,7 +146,7 @@ _FEEDBACK: Final = re.compile(
 )
 _LET_US: Final = re.compile(r"^(?:let us|let me|lets|shall we|may we)\b", re.IGNORECASE)
 _UNFINISHED: Final = re.compile(
-    r"\b(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|asked|asks|told me|replied|texted|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
+    r"\b(?!(?-i:[A-Z]{2,})\W*$)(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|asked|asks|told me|replied|texted|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
     r"|^(?:i|we) (?:\w+ )?(?:did|do|have|had|was|am|can|could|will|would)(?: not)?$|^(?:i|we) \w+$|\b(?:i mean|if that makes sense)\b",
     re.IGNORECASE,
 )
