@@ -20,6 +20,7 @@ from retain.testing.clock import FakeClock
         ("I drive an old Volvo.", "I lost my car keys yesterday."),
         ("I adopted a kitten called Mochi.", "Mochi is asleep on my keyboard."),
         ("I sleep seven hours a night.", "I slept four hours last night."),
+        ("I adopted a kitten called Mochi.", "Mochi was sick, the vet Dr. Lunde gave her antibiotics."),
         ("I weigh 82 kg.", "I ran 12 km this morning."),
         ("I have 3 plants.", "I watered the 2 plants of my neighbour."),
         ("I pay 60 euros per vet visit.", "I pay 12 euros for Netflix."),
