@@ -76,6 +76,19 @@ def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
     assert sorted(done) == [0, 1, 2]
 
 
+def test_one_pause_is_soon_forgotten_and_a_habit_of_staying_away_is_not() -> None:
+    turn = Turn()
+    doubts = list[float]()
+    for now in (10.0, 10.1, 10.2, 30.0):
+        turn._stayed_away(now)
+        doubts.append(round(turn._doubt_until - now, 6))
+    first, longest = turns._DOUBT
+    assert doubts == [first, 2 * first, 4 * first, first]
+    for _ in range(20):
+        turn._stayed_away(turn._doubt_until)
+    assert turn._doubt == longest
+
+
 def _is_long(line: Sized, count: int) -> bool:
     return len(line) == count
 

@@ -61,7 +61,7 @@ async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, mo
         read.append(len(seqs))
         return await real(self, seqs, where)
 
-    async def kept(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], _rate: float) -> Relevance:
+    async def kept(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
         return Relevance(list(hits[:best]), "these")
 
     monkeypatch.setattr(MemoriesTable, "among", counted)
@@ -84,7 +84,7 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
             other.delete(deleted[0])
         return await read_up(parts, wanted, hits)
 
-    async def all_of_them(_parts: Parts, _scope: Any, _question: str, hits: Any, _rate: float) -> Relevance:
+    async def all_of_them(_parts: Parts, _scope: Any, _question: str, hits: Any, *_: object) -> Relevance:
         return Relevance(list(hits), "these")
 
     monkeypatch.setattr(module, "relevance", all_of_them)

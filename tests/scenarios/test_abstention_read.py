@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pytest
 
 from retain import Memory
+from retain.adapters.ledger.tables.vectors import VectorsTable
 from retain.drive import drive
 from retain.engine.asking import SearchRequest, check
 from retain.engine.recall import judge
@@ -53,6 +54,28 @@ def calls(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[tupl
 
     monkeypatch.setattr(embedder, "read", read)
     return noted
+
+
+def test_what_was_compared_word_by_word_is_judged_alike_without_reading_it_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, question, asked = memory._engine.parts, OPEN[0], list[set[int]]()
+    hits = drive(hits_of(parts, check(parts, SearchRequest(query=question, user_id="u", limit=10))))
+    scope, own = parts.scope({"user_id": "u"}), VectorsTable.words_of
+
+    async def counted(self: VectorsTable, tenant: str, signature: str, seqs: Iterable[int]) -> Any:
+        asked.append(set(seqs))
+        return await own(self, tenant, signature, asked[-1])
+
+    monkeypatch.setattr(VectorsTable, "words_of", counted)
+    anew = drive(relevance(parts, scope, question, hits.found))
+    known = drive(relevance(parts, scope, question, hits.found, words=hits.words))
+    all_of_them = {scored.seq for _, scored in hits.found}
+    assert asked == [all_of_them]
+    assert (known.chance, known.kept) == (anew.chance, anew.kept)
+    some = dict(list(hits.words.items())[:2])
+    drive(relevance(parts, scope, question, hits.found, words=some))
+    assert asked[1:] == [all_of_them - set(some)]
 
 
 def test_the_best_hits_are_read_with_a_question_that_is_open(

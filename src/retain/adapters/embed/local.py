@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -115,7 +116,7 @@ class LocalEmbedder:
 
     def reads(self, task: str) -> bool:
         """Whether the built-in model was fitted to read two texts together for this."""
-        return self._config.model_dir is None and file_of(task).is_file()
+        return self._config.model_dir is None and _was_fitted(file_of, task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> npt.NDArray[np.float32]:
         """A row of numbers for each pair of texts, as a 2-d float32 array."""
@@ -123,11 +124,16 @@ class LocalEmbedder:
 
     def reads_lists(self, task: str) -> bool:
         """Whether the built-in model was fitted to read a text together with several others for this."""
-        return self._config.model_dir is None and list_file_of(task).is_file()
+        return self._config.model_dir is None and _was_fitted(list_file_of, task)
 
     async def read_list(self, text: str, others: Sequence[str], task: str) -> npt.NDArray[np.float32]:
         """A row of numbers for each of the others, as a 2-d float32 array."""
         return await self._io.run(lambda: _shared_list_reader(task).read(text, others))
+
+
+@cache  # asked with every question, and what is installed does not change
+def _was_fitted(file: Callable[[str], Path], task: str) -> bool:
+    return file(task).is_file()
 
 
 def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_size: int) -> list[Vector]:

@@ -40,7 +40,8 @@ class Reading(NamedTuple):
     def vector(self) -> Floats:
         """The text as one unit vector; what was said before shows only in how its own words are understood."""
         alone = len(self.states) == self.own + 2 or not self.own
-        vector: Floats = _unit((self.states if alone else _unit(self.words)).mean(axis=0, keepdims=True))[0]
+        rows = self.states if alone else _unit(self.words)
+        vector: Floats = _unit(rows.sum(axis=0, keepdims=True) / rows.dtype.type(len(rows)))[0]
         return vector
 
 
@@ -198,7 +199,7 @@ def _mean(hidden: Floats, mask: Numbers) -> Floats:
 def _unit(vectors: Floats) -> Floats:
     import numpy as np
 
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     if not np.isfinite(lengths).all():
         raise EmbeddingError("the embedding model gave a vector that is not finite")
     units: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

@@ -15,10 +15,10 @@ from contextlib import AbstractAsyncContextManager
 from time import perf_counter, thread_time
 from typing import Final
 
-_SLICE: Final = 0.06
+_SLICE: Final = 0.1
 """How long a thread that comes back at once may keep the turn while others wait."""
 
-_AT_ONCE: Final = 0.0005
+_AT_ONCE: Final = 0.002
 """Who comes back within this time comes back at once; of its own time, where another had the turn meanwhile."""
 
 _MEANWHILE: Final = 1.0
@@ -27,14 +27,17 @@ _MEANWHILE: Final = 1.0
 _HABIT: Final = 4
 """Who came back at once so many times in a row is expected back."""
 
-_PATIENCE: Final = 0.015
+_PATIENCE: Final = 0.005
 """After this time the last in line looks whether whoever was expected back has stayed away."""
+
+_AWAY: Final = 0.004
+"""Who was expected back at once and has not come for so long has stayed away."""
 
 _OVERTAKEN: Final = 0.25
 """So long guests are let in before somebody who waits."""
 
-_DOUBT: Final = 0.25
-"""Once somebody has stayed away, nobody is expected back for so long."""
+_DOUBT: Final = (0.02, 0.64)
+"""Once somebody has stayed away, nobody is expected back for so long; twice as long each time that soon repeats."""
 
 
 class _Mine(threading.local):
@@ -85,6 +88,7 @@ class Turn(AbstractAsyncContextManager[None]):
         self._since = 0.0
         self._expected_until = 0.0
         self._doubt_until = 0.0
+        self._doubt = 0.0
 
     async def __aenter__(self) -> None:
         self.take()
@@ -124,7 +128,7 @@ class Turn(AbstractAsyncContextManager[None]):
             self._mine.spent = thread_time()
             return
         self._mine.spent = -1.0
-        self._expected_until = now + _AT_ONCE if keeps else 0.0
+        self._expected_until = now + _AWAY if keeps else 0.0
         self._taken.release()
         if not keeps and self._line:  # somebody came while it was given up
             self._wake_last()
@@ -174,13 +178,20 @@ class Turn(AbstractAsyncContextManager[None]):
             now = perf_counter()
             if not mine.granted and now >= self._expected_until and self._taken.acquire(blocking=False):
                 if self._expected_until:
-                    self._doubt_until = now + _DOUBT
+                    self._stayed_away(now)
                 self._grant()
             if mine.granted:
                 return 0
             if self._line[-1] is not mine:
                 return -1
             return self._expected_until - now if now < self._expected_until else _PATIENCE
+
+    def _stayed_away(self, now: float) -> None:
+        """Expect nobody for a while: a pause of the machine is soon forgotten, a habit is not."""
+        first, longest = _DOUBT
+        repeats = now < self._doubt_until + longest
+        self._doubt = min(longest, 2 * self._doubt) if repeats else first
+        self._doubt_until = now + self._doubt
 
     def _grant(self) -> None:
         """Give the turn to the first in line."""

@@ -33,6 +33,7 @@ MAX_CHARS: Final = 64
 QUERY_LIMIT: Final = 64
 
 _CACHED_CHARS: Final = 40  # longer chunks are rarely seen twice and would make the cache big
+_CACHED_QUERY: Final = 300  # a longer question costs more to hold than to read again
 _MONTHS: Final = (
     "january",
     "february",
@@ -111,9 +112,18 @@ def query_terms(text: str, limit: int = QUERY_LIMIT) -> list[str]:
     Of a question of more than ``limit`` words the first and the last half of ``limit`` are asked for,
     because a long message says what it wants at its start or at its end.
     """
+    return list(_short_query(text, limit)) if len(text) <= _CACHED_QUERY else _query_terms(text, limit)
+
+
+def _query_terms(text: str, limit: int) -> list[str]:
     pieces = [piece for chunk in _chunks(text) for piece in _query_pieces(chunk)]
     asked = [piece for piece in pieces if piece not in STOP_WORDS] or pieces
     return _ends(list(dict.fromkeys(map(_term, asked))), limit)
+
+
+@lru_cache(maxsize=16)  # the steps of a search ask for the words of one question
+def _short_query(text: str, limit: int) -> tuple[str, ...]:
+    return tuple(_query_terms(text, limit))
 
 
 @lru_cache(maxsize=4096)

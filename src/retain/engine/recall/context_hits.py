@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -59,7 +60,7 @@ async def find(parts: Parts, asked: Asked) -> None:
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
-        await _abstain(parts, asked)
+        await _abstain(parts, asked, hits.words)
     asked.hits = await read_up(parts, wanted, asked.hits)
 
 
@@ -68,10 +69,10 @@ def _is_judged(parts: Parts, asked: Asked) -> bool:
     return bool(parts.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
 
 
-async def _abstain(parts: Parts, asked: Asked) -> None:
+async def _abstain(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> None:
     """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
     rate = parts.policy.retrieval.false_injection
-    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate)
+    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
     kept = {found.record.id for found, _ in judged.kept}
     reason = judged.reason if judged.nothing else "an unrelated question comes as close"
     asked.left_out = [Dropped(found.record.id, reason) for found, _ in asked.hits if found.record.id not in kept]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
@@ -30,10 +30,11 @@ _SPARE: Final = 20
 
 @dataclass(slots=True)
 class Hits:
-    """What a search found, best first, and what could not serve."""
+    """What a search found, best first, what could not serve, and the vectors of words that were read on the way."""
 
     found: list[Hit]
     degraded: list[dict[str, object]]
+    words: Mapping[int, bytes] = field(default_factory=dict)
 
 
 class _Glimpse(NamedTuple):
@@ -103,7 +104,8 @@ def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
-    return Hits(both[:limit], [*own.degraded, *(one for one in theirs.degraded if one not in own.degraded)])
+    degraded = [*own.degraded, *(one for one in theirs.degraded if one not in own.degraded)]
+    return Hits(both[:limit], degraded, {**own.words, **theirs.words})
 
 
 async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
@@ -120,7 +122,7 @@ async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) ->
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
         hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
-    return Hits(hits, [*question.degraded, *([note] if note else [])])
+    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read)
 
 
 async def _retrieved(parts: Parts, wanted: Search, known: Understood, read: int | None) -> tuple[Question, list[Hit]]:

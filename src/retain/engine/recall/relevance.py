@@ -7,8 +7,9 @@ any, by what unrelated questions reach in the same store (``retain.engine.recall
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from retain.core.ranking.abstain import (
@@ -37,6 +38,7 @@ from retain.model.vector import Vector
 
 _DEPTH = 4
 _NAMELESS = frozenset({"", *Origin})
+_UNREAD: Mapping[int, bytes] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +60,39 @@ class Relevance:
         return not self.kept
 
 
-async def relevance(parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float = RATE) -> Relevance:
-    """The hits worth showing, such that of unrelated questions only the share ``rate`` is shown anything."""
+async def relevance(
+    parts: Parts,
+    scope: Scope,
+    question: str,
+    hits: Sequence[Hit],
+    rate: float = RATE,
+    words: Mapping[int, bytes] = _UNREAD,
+) -> Relevance:
+    """The hits worth showing, such that of unrelated questions only the share ``rate`` is shown anything.
+
+    ``words`` are vectors of words, by number, that the search has read already.
+    """
     checked_rate(rate)
     if not hits:
         return Relevance([], "nothing was found")
     if not any(scored.parts.semantic is not None or scored.parts.keyword is not None for _, scored in hits):
         return Relevance(list(hits), "these were not chosen by what they say")
     try:
-        return await _judged(parts, scope, question, hits, rate)
+        return await _judged(parts, scope, question, hits, rate, words)
     except RetainError as error:
         note = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 
-async def _judged(parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float) -> Relevance:
+async def _judged(
+    parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, words: Mapping[int, bytes]
+) -> Relevance:
     has_vectors = any(scored.parts.semantic is not None for _, scored in hits)
     signature = await parts.embedding.signature() if has_vectors else TEXT
     if scope.user_id and signature == judge.SIGNATURE and is_judged(question) and not _spoken(hits):
-        return await _by_weights(parts, scope, question, hits, rate)
+        asked = await asked_of(parts, scope, question)
+        told = await told_of(parts, judge.SIGNATURE, hits[: judge.LOOKED_AT], words)
+        return await _by_weights(parts, asked, told, hits, rate)
     return await _by_comparison(parts, scope, question, hits, rate, signature)
 
 
@@ -89,9 +105,10 @@ def _spoken(hits: Sequence[Hit]) -> bool:
 # --- by fitted weights ------------------------------------------------------------------------------------------------
 
 
-async def _by_weights(parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float) -> Relevance:
+async def _by_weights(
+    parts: Parts, asked: judge.Asked, told: Mapping[int, judge.Told], hits: Sequence[Hit], rate: float
+) -> Relevance:
     """The best hits say whether there is anything; one farther down stays when it is as near as one that stays."""
-    asked, told = await asked_of(parts, scope, question), await told_of(parts, judge.SIGNATURE, hits[: judge.LOOKED_AT])
     if not told:
         return Relevance(list(hits), "these have not been compared by meaning yet")
     found, levels = await _with_read(parts, asked, list(told.values()))
@@ -135,15 +152,15 @@ async def asked_of(parts: Parts, scope: Scope, question: str) -> judge.Asked:
     return judge.Asked(question, vector, words, vector.words, around.rarity)
 
 
-async def told_of(parts: Parts, signature: str, hits: Sequence[Hit]) -> dict[int, judge.Told]:
+async def told_of(
+    parts: Parts, signature: str, hits: Sequence[Hit], known: Mapping[int, bytes] = _UNREAD
+) -> dict[int, judge.Told]:
     """Hits as the weights want them, by number; without those whose words have no vectors."""
-    seqs = [scored.seq for _, scored in hits]
-    rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, seqs))
-    words = {seq: given for seq, given in rows if given}
+    words = {scored.seq: known.get(scored.seq, b"") for _, scored in hits}
+    if missing := [seq for seq, given in words.items() if not given]:
+        words.update(await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, missing)))
     return {
-        hit[1].seq: judge.Told(hit[0].record.text, _cosine(hit), words[hit[1].seq])
-        for hit in hits
-        if hit[1].seq in words
+        hit[1].seq: judge.Told(hit[0].record.text, _cosine(hit), words[hit[1].seq]) for hit in hits if words[hit[1].seq]
     }
 
 

@@ -57,6 +57,8 @@ class Question:
     signature: str = ""
     asked: dict[bool, Asked] = field(default_factory=dict)
     degraded: list[dict[str, object]] = field(default_factory=list)
+    words_read: dict[int, bytes] = field(default_factory=dict)
+    """The vectors of the words of what was compared word by word."""
 
 
 @dataclass(slots=True)
@@ -264,5 +266,5 @@ async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found:
     if not question.asked or not question.vectors or not question.words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
-    alike = await similarities(parts, question.scope, question.signature, question.asked, best)
+    alike, question.words_read = await similarities(parts, question.scope, question.signature, question.asked, best)
     return with_words(ranked, alike)

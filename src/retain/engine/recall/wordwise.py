@@ -34,8 +34,8 @@ class Asked:
 
 async def similarities(
     parts: Parts, scope: Scope, signature: str, asked: Mapping[bool, Asked], seqs: Mapping[int, bool]
-) -> dict[int, float]:
-    """How alike each of ``seqs`` is to the question, between 0 and 1.
+) -> tuple[dict[int, float], dict[int, bytes]]:
+    """How alike each of ``seqs`` is to the question, between 0 and 1, and the vectors of the words that were read.
 
     What is held in a speaker's own words (True) may be asked for in other words than what is told about one (False).
     """
@@ -48,7 +48,7 @@ async def similarities(
         mine = [seq for seq, is_own in seqs.items() if is_own == own]
         if mine and rows:
             found |= await parts.io.run(lambda q=question, s=mine: _alike(q, s, around, rows))  # type: ignore[misc]
-    return found
+    return found, dict(rows)
 
 
 def _alike(asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tuple[int, bytes]]) -> dict[int, float]:
