@@ -50,7 +50,9 @@ def gateway(config: dict[str, Any]) -> FastAPI:
     app = create_app(config)
 
     @app.post("/bare/chat/completions")
-    async def bare(request: Request) -> Response:
+    async def bare(request: Request, pause: float = 0.0) -> Response:
+        if pause:  # to see what any wait costs those who have nothing to do meanwhile
+            await asyncio.sleep(pause)
         state, body = request.app.state.retain, json.loads(await request.body())
         targets = state.upstreams.targets(body["model"])
         async with state.upstreams.asked(targets, "/chat/completions", lambda _: body, request.headers) as answer:

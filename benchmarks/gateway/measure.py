@@ -23,6 +23,8 @@ from benchmarks.speed.measure import percentile
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _IN_A_BLOCK: Final = 25
+WARM_UP: Final = 20
+"""So many requests come first and do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +104,22 @@ class Cost:
     p95: float
 
 
-def in_turn(gateway: Process, ways: Mapping[str, Way]) -> dict[str, Cost]:
-    """Ask in each of several ways, over and over in turn, so that whatever else the machine does meets all of them."""
+def in_turn(gateway: Process, ways: Mapping[str, Way], every: float = 0.0) -> dict[str, Cost]:
+    """Ask in each of several ways, over and over in turn, so that whatever else the machine does meets all of them.
+
+    With ``every`` a request begins so many seconds after the one before it, whichever way it goes. Back to back a way
+    that answers at once keeps every processor awake and every cache warm, and one that takes longer does not: whoever
+    asks second then waits for more than the work that is done for them.
+    """
     walls = {name: list[float]() for name in ways}
     used = dict.fromkeys(ways, 0.0)
     with httpx2.Client(timeout=30) as client:
-        for way in ways.values():  # the first few do not count
-            _block(client, way, range(len(way.bodies) // 10 + 2))
-        for start in range(0, max(len(way.bodies) for way in ways.values()), _IN_A_BLOCK):
+        for way in ways.values():
+            _block(client, way, range(WARM_UP))
+        for start in range(WARM_UP, max(len(way.bodies) for way in ways.values()), _IN_A_BLOCK):
             for name, way in ways.items():
                 before = gateway.cpu()
-                walls[name] += _block(client, way, range(start, min(start + _IN_A_BLOCK, len(way.bodies))))
+                walls[name] += _block(client, way, range(start, min(start + _IN_A_BLOCK, len(way.bodies))), every)
                 used[name] += gateway.cpu() - before
     return {
         name: Cost(used[name] * 1e3 / len(found), median(found), percentile(found, 0.95))
@@ -120,10 +127,11 @@ def in_turn(gateway: Process, ways: Mapping[str, Way]) -> dict[str, Cost]:
     }
 
 
-def _block(client: httpx2.Client, way: Way, numbers: range) -> list[float]:
+def _block(client: httpx2.Client, way: Way, numbers: range, every: float = 0.0) -> list[float]:
     """How long each of some requests takes, one after the other over one connection."""
-    walls = list[float]()
+    walls, began = list[float](), 0.0
     for number in numbers:
+        time.sleep(max(0.0, began + every - time.perf_counter()))
         began = time.perf_counter()
         client.post(way.url, json=way.bodies[number], headers=dict(way.headers)).raise_for_status()
         walls.append((time.perf_counter() - began) * 1e3)
