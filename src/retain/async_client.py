@@ -27,7 +27,7 @@ class AsyncClient(Verbs):
         return f"<retain.AsyncClient of {self._link.host}>"
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back. A closed client cannot be used again."""
         await self._link.close()
 
     async def __aenter__(self) -> Self:

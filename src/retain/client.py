@@ -29,7 +29,7 @@ class Client(Verbs):
         return f"<retain.Client of {self._link.host}>"
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back. A closed client cannot be used again."""
         drive(self._link.close())
 
     def __enter__(self) -> Self:

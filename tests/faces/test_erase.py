@@ -15,6 +15,7 @@ ERASED_TABLES: Final = {
     "accounts",
     "calibration",
     "changes",
+    "continuations",
     "counters",
     "entities",
     "events",

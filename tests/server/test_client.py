@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from retain import AsyncClient, AsyncMemory, Client, Memory, errors
-from retain.errors import ConfigError, Forbidden, InvalidInput, RetainError, ScopeError, Unauthenticated
+from retain.errors import ConfigError, Forbidden, InvalidInput, RetainError, ScopeError, StorageError, Unauthenticated
 from retain.model.query import Condition, Op
 from retain.remote import link
 from retain.remote.verbs import LEFT_OUT, NOT_OVER_HTTP, VERBS
@@ -77,6 +77,63 @@ def test_a_client_has_the_signatures_and_docstrings_of_memory(name: str) -> None
 def test_what_makes_no_sense_over_http_is_not_there(name: str) -> None:
     assert not hasattr(Client, name)
     assert not hasattr(AsyncClient, name)
+
+
+def values(method: Any) -> dict[str, Any]:
+    """Something for every argument that must be given."""
+    given: dict[str, Any] = {"records": [], "items": [], "updates": [], "ids": []}
+    needed = [one for one in inspect.signature(method).parameters.values() if one.default is inspect.Parameter.empty]
+    return {one.name: given.get(one.name, "x") for one in needed}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_closed_client_raises_what_a_closed_memory_raises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retain.adapters.io.blocking.BlockingIo.http", _unreachable)
+    monkeypatch.setattr("retain.adapters.io.aio.AsyncIo.http", _unreachable)
+    with Client("http://127.0.0.1:1", "key") as client:
+        client.close()
+    with pytest.raises(StorageError, match="this client is closed") as caught:
+        list(getattr(client, name)(**values(getattr(client, name))))  # an export begins when it is read
+    assert caught.value.hint == "make a new one"
+
+    async def steps() -> None:
+        async with AsyncClient("http://127.0.0.1:1", "key") as other:
+            await other.close()
+        await other.close()
+        answer = getattr(other, name)(**values(getattr(other, name)))
+        with pytest.raises(StorageError, match="this client is closed"):
+            await (answer if inspect.isawaitable(answer) else anext(answer))
+
+    asyncio.run(steps())
+
+
+async def _unreachable(*_: Any) -> Any:
+    raise AssertionError("a closed client asks nobody")
+
+
+def test_a_closed_client_says_the_same_as_a_closed_memory() -> None:
+    memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
+    memory.close()
+    client = Client("http://127.0.0.1:1", "key")
+    client.close()
+    told = list[RetainError]()
+    for one in (memory, client):
+        with pytest.raises(RetainError) as caught:
+            one.get_all(user_id="alice")
+        told.append(caught.value)
+    assert type(told[0]) is type(told[1])
+    assert (told[0].code, told[0].hint) == (told[1].code, told[1].hint)
+
+
+def test_a_client_that_is_closed_while_it_waits_to_try_again_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client("http://127.0.0.1:1", "key")
+
+    async def closing(*_: Any) -> None:
+        client.close()
+
+    monkeypatch.setattr(client._link._io, "sleep", closing)
+    with pytest.raises(StorageError, match="this client is closed"):
+        client.get_all(user_id="alice")
 
 
 @pytest.mark.req("C-51")

@@ -8,14 +8,15 @@ import shlex
 import socket
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 
 from retain import AsyncMemory, Client, Memory
-from retain.cli.serve import _greet
+from retain.cli.run import run
+from retain.cli.serve import _greet, _Shown
 from retain.config import Settings
 from retain.errors import LLMError
 from retain.server.app import create_app
@@ -137,7 +138,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
         port = int(url.rsplit(":", 1)[1])
         printed = io.StringIO()
         with redirect_stdout(printed):
-            _greet(Settings.of({**config, "server": {"port": port}}), key)
+            _greet(Settings.of({**config, "server": {"port": port}}), key, _Shown())
         shell, *scripts = [line for line in printed.getvalue().splitlines() if line.startswith(("curl ", "python "))]
 
         added = httpx2.request(**_request(shlex.split(shell)), timeout=LONG)
@@ -162,7 +163,9 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
 def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], address: str) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _greet(Settings.of({"store": {"url": "postgresql://me:secret@db/retain"}, "server": server}), "rt_1_2")
+        _greet(
+            Settings.of({"store": {"url": "postgresql://me:secret@db/retain"}, "server": server}), "rt_1_2", _Shown()
+        )
     assert printed.getvalue().startswith(f"Retain listens on {address} and keeps everything in postgresql://db/retain")
     assert f"curl {address}/v1/memories" in printed.getvalue()
     assert f"Client('{address}'" in printed.getvalue()
@@ -185,10 +188,50 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
         service.terminate()
 
 
+@pytest.mark.parametrize("listens", [True, False])
+@pytest.mark.parametrize("ends", [OSError("no room"), SystemExit(3), KeyboardInterrupt(), None])
+def test_the_first_key_is_shown_once_however_a_start_ends(
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ends: BaseException | None,
+    *,
+    listens: bool,
+) -> None:
+    def served_so(_: Any, __: Any, listening: Any) -> None:
+        if listens:
+            listening(8420)
+        if ends is not None:
+            raise ends
+
+    monkeypatch.setattr("retain.server.serving.serve", served_so)
+    monkeypatch.setattr("retain.server.app.create_app", lambda _: None)
+    monkeypatch.setattr("retain.server.observe.configure", lambda _: None)
+    monkeypatch.setenv("RETAIN_EMBEDDER__PROVIDER", "hash")
+    shown = list[int]()
+    for _ in range(2):
+        with suppress(SystemExit):
+            run(["--db", f"{tmp_path}/m.db", "serve"])
+        shown.append(capsys.readouterr().out.count("shown this once"))
+    assert shown == [1, 0]
+
+
+def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuses(_: Any) -> None:
+        raise OSError("no log")
+
+    monkeypatch.setattr("retain.server.observe.configure", refuses)
+    monkeypatch.setenv("RETAIN_EMBEDDER__PROVIDER", "hash")
+    run(["--db", f"{tmp_path}/m.db", "serve"])
+    assert capsys.readouterr().out.count("shown this once") == 1
+
+
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _greet(Settings.of({"store": {"url": "memory:"}}), None)
+        _greet(Settings.of({"store": {"url": "memory:"}}), None, _Shown())
     (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
     shown = subprocess.run(  # noqa: S603 - what our own command line prints
         ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],

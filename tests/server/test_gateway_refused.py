@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from prometheus_client import REGISTRY
 from starlette.responses import JSONResponse
 
+from retain.server.gateway import outages
 from tests.server.gate import Gate, ask, gated, said
 from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, post, whole
 
@@ -65,6 +68,56 @@ def test_what_is_refused_without_memory_too_is_the_answer_and_not_memorys_fault(
         ask(gate.openai(user_id="alice"), WHERE)
     assert len(gate.upstream.seen) == 2
     assert skipped() == before
+
+
+def asked(gate: Gate, user: str, *failing: int | None) -> int:
+    """How often a service is asked for one chat that it answers in these ways, where None is an answer."""
+    before = len(gate.upstream.seen)
+    answers(gate, CHAT, in_turn(*(answered("Hello.") if one is None else refused(one) for one in failing)))
+    with suppress(openai.APIStatusError):
+        ask(gate.openai(user_id=user), WHERE)
+    return len(gate.upstream.seen) - before
+
+
+def test_a_service_that_fails_without_memory_too_is_asked_once_for_a_while(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(gate, "alice", 500, 500) == 2
+    assert [asked(gate, user, 500) for user in ("alice", "bob", "carol", "alice")] == [1, 1, 1, 1]
+    assert asked(gate, "alice", 400, None) == 2, "what it refuses is another matter"
+    assert asked(gate, "alice", 500, 500) == 2, "it has answered"
+    assert asked(gate, "alice", 500) == 1
+    assert asked(gate, "carol", None) == 1
+    assert asked(gate, "alice", 500, 503) == 2, "it has answered"
+    monkeypatch.setattr(gate.app.state.retain.upstreams._outages, "_now", lambda: time.monotonic() + 31)
+    assert asked(gate, "alice", 500, None) == 2, "that was long ago"
+
+
+def test_an_outage_is_of_one_model_and_of_whoever_runs_it(gate: Gate) -> None:
+    assert asked(gate, "alice", 500, 500) == 2
+    answers(gate, CHAT, in_turn(refused(500), answered("Hello.")))
+    other = {"model": "n", "messages": [{"role": "user", "content": WHERE}]}
+    assert post(gate, other).status_code == 200
+    assert asked(gate, "alice", 500) == 1
+
+
+@pytest.mark.parametrize("second", [400, 429])
+def test_what_fails_in_another_way_without_memory_is_no_outage(gate: Gate, second: int) -> None:
+    assert asked(gate, "alice", 500, second) == 2
+    assert asked(gate, "alice", 500, None) == 2
+
+
+def test_as_many_outages_are_kept_as_there_is_room_for() -> None:
+    now = [0.0]
+    known = outages.Outages(lambda: now[0])
+    for number in range(2_000):
+        known.begins(number)
+    assert (known.has(0), known.has(1_000), known.has(1_999)) == (False, True, True)
+    assert len(known._until) == 1_000
+    now[0] += outages.SECONDS
+    known.begins("fresh")
+    assert list(known._until) == ["fresh"]
+    assert (known.of("fresh").is_on, known.has(1_999)) == (True, False)
 
 
 def test_what_memory_adds_nothing_to_is_not_asked_twice(gate: Gate) -> None:

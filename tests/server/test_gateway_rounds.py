@@ -91,6 +91,21 @@ def test_a_response_is_continued_where_the_service_has_ended_it(gate: Gate) -> N
         assert gate.upstream.seen[-1]["previous_response_id"] == continued
 
 
+def test_a_response_is_continued_by_whose_it_is_whoever_else_is_erased(gate: Gate) -> None:
+    gate.memory.add("I live in Rome", user_id="bob")
+    client = gate.openai(user_id="alice")
+    gate.upstream.turns = [Turn(LONG, [CALL]), Turn("You live in Oslo.")]
+    raw: Any = list(client.responses.create(model="m", input=ASKED, stream=True))
+    assert raw[-1].response.id == "r2"
+    gate.memory.erase(user_id="bob")
+    for asks, continued in ((client, "r1"), (gate.openai(user_id="bob"), "r2"), (gate.openai(user_id="alice"), "r1")):
+        asks.responses.create(model="m", input="And now?", previous_response_id="r2")
+        assert gate.upstream.seen[-1]["previous_response_id"] == continued
+    gate.memory.erase(user_id="alice")
+    client.responses.create(model="m", input="And now?", previous_response_id="r2")
+    assert gate.upstream.seen[-1]["previous_response_id"] == "r2"
+
+
 @pytest.mark.parametrize("names", [("weather", "memory_search"), ("weather", "memory_search", "weather")])
 def test_a_call_of_ours_behind_a_callers_is_taken_out_of_one_chunk(gate: Gate, names: tuple[str, ...]) -> None:
     calls = [call(index, name) for index, name in enumerate(names)]

@@ -25,6 +25,7 @@ _PURGED: Final = (
     ("receipts", "old receipts"),
     ("idempotency", "old answers to batches"),
     ("llm_cache", "old answers of a model"),
+    ("continuations", "where old answers of a model ended"),
     ("deleted", "deleted memories, their words"),
     ("changes", "entries that indexes no longer need"),
 )

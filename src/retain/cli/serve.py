@@ -35,14 +35,13 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'retain[server]'") from error
     settings = _placed(given.settings(), host, port)
-    token = _first_key(settings)
-    configure(settings.server.log)
+    token, shown = _first_key(settings), _Shown()
     try:
+        configure(settings.server.log)
         app = create_app(with_stored(settings))
-        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token))
-    except (Exception, SystemExit):
-        _show(token)  # it is good for the next start
-        raise
+        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown))
+    finally:
+        shown(token)  # a start that failed or was interrupted: it is good for the next one
     return OK
 
 
@@ -62,7 +61,21 @@ def _first_key(settings: Settings) -> str | None:
         return made
 
 
-def _greet(settings: Settings, token: str | None) -> None:
+class _Shown:
+    """Shows a key: once, however often it is asked to."""
+
+    def __init__(self) -> None:
+        self._done = False
+
+    def __call__(self, token: str | None) -> None:
+        if token is None or self._done:
+            return
+        self._done = True
+        say(f"API key, shown this once: {token}")
+        sys.stdout.flush()
+
+
+def _greet(settings: Settings, token: str | None, shown: _Shown) -> None:
     """Where it listens, and three lines to paste."""
     from retain.config import store_place
 
@@ -71,7 +84,7 @@ def _greet(settings: Settings, token: str | None) -> None:
     say(f"What it can do is described at {address}/openapi.json")
     if token is None:
         note("there is a key already; `retain keys create` makes another")
-    _show(token)
+    shown(token)
     key = token or "$RETAIN_KEY"
     say("")
     say(
@@ -96,12 +109,6 @@ def _named(settings: Settings) -> str:
     if path is None or path == DEFAULT_PATH.expanduser():
         return ""
     return f"{{'store': {{'url': 'sqlite:///{path.absolute()}'}}}}"
-
-
-def _show(token: str | None) -> None:
-    if token is not None:
-        say(f"API key, shown this once: {token}")
-        sys.stdout.flush()
 
 
 def _reachable(host: str) -> str:

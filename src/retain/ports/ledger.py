@@ -15,6 +15,7 @@ from retain.ports.admin import Admin
 from retain.ports.agents import Agents
 from retain.ports.bulk import Bulk
 from retain.ports.calibration import Calibration
+from retain.ports.continuations import Continuations
 from retain.ports.entities import Entities
 from retain.ports.erasure import Erasure, Vault
 from retain.ports.inbox import Idempotency, LlmCache, Signals, Suppressed
@@ -38,6 +39,7 @@ __all__ = [
     "ApiKeys",
     "Bulk",
     "Calibration",
+    "Continuations",
     "Entities",
     "Erasure",
     "Events",
@@ -114,6 +116,9 @@ class Tx(Protocol):
 
     @property
     def llm_cache(self) -> LlmCache: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def continuations(self) -> Continuations: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def receipts(self) -> Receipts: ...  # noqa: D102 - the protocol it names is the contract

@@ -10,7 +10,7 @@ from retain.model.instant import Instant
 from retain.model.memory import Link, Record
 from retain.model.scope import Scope
 
-LOGS: Final = ("jobs", "signals", "receipts", "idempotency", "llm_cache")
+LOGS: Final = ("jobs", "signals", "receipts", "idempotency", "llm_cache", "continuations")
 """What is kept for a while only; of signals, those that are processed."""
 
 

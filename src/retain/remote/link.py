@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from retain.engine.requests import ExportLines
-from retain.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, RetainError
+from retain.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, RetainError, StorageError
 from retain.model.context import Citation, ContextPack, Section
 from retain.model.context_gate import GateDecision, Route
 from retain.ports.io import HttpRequest, HttpResponse, Io
@@ -37,12 +37,14 @@ class Link:
         self._base, self.host = _checked_address(base_url)
         self._key, self._timeout, self._retries = _checked_key(key), timeout, max_retries
         self._io: Io = adapter("io", io_name)()
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"<{self._base}>"
 
     async def call(self, verb: str, given: Mapping[str, Any]) -> Any:
         """What a method of ``Memory`` answers."""
+        self._check_open()
         body = sent(verb, given)
         if verb in _BATCHES:  # so that a batch that is sent twice is carried out once
             body.setdefault("idempotency_key", secrets.token_hex(16))
@@ -59,6 +61,7 @@ class Link:
 
     async def load(self, records: ExportLines) -> dict[str, int]:
         """Put an export back, piece by piece: each is a request of its own, with the header of the whole."""
+        self._check_open()
         lines = _each(records)
         header, counts = await anext(lines, None), dict[str, int]()
         async for page in _pages(lines):
@@ -69,6 +72,7 @@ class Link:
 
     async def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """The lines of an export, as they come."""
+        self._check_open()
         request = self._request("/v1/verbs/export", sent("export", given), LONG_SECONDS)
         began = False
         try:
@@ -76,7 +80,7 @@ class Link:
                 began = True
                 yield json.loads(line)
         except RetainError:
-            if began:
+            if began or self._closed:
                 raise
             response = await self._io.http(request)  # again, to read what is wrong in full
             if response.status != _SUCCESS:
@@ -84,8 +88,13 @@ class Link:
             raise
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Give the connections back; whoever asks afterwards is told, as by a memory that is closed."""
+        self._closed = True
         await self._io.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageError("this client is closed", hint="make a new one")
 
     async def _answer(self, path: str, body: Any, verb: str) -> Any:
         call = VERBS[verb]
@@ -106,6 +115,7 @@ class Link:
     async def _sent(self, request: HttpRequest, *, repeatable: bool) -> HttpResponse:
         """An answer, after as many tries as are safe and allowed."""
         for attempt in range(self._retries + 1):
+            self._check_open()  # it may have been closed during a pause
             pause, is_last = _FIRST_WAIT * 2**attempt, attempt == self._retries
             try:
                 response = await self._io.http(request)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends, Request
@@ -22,6 +24,7 @@ from retain.engine.access import accounts_tokens, keys
 from retain.engine.access.accounts_tokens import Recognised
 from retain.errors import Forbidden, Unauthenticated
 from retain.model.access import ALL_VERBS, ApiKey, Subjects, Verb
+from retain.server.errors import discreet
 
 if TYPE_CHECKING:
     from retain.engine.parts import Parts
@@ -180,7 +183,13 @@ def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
 
 
 class Keyed(APIRoute):
-    """A route that knows who asks before it reads what is sent: who has no key costs no more than that."""
+    """A route that knows who asks before it reads what is sent: who has no key costs no more than that.
+
+    What its answer tells of a store that failed is what a caller may know.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **rest: Any) -> None:
+        super().__init__(path, _discreetly(endpoint), **rest)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Admit the caller first, where the route is not for everybody."""
@@ -193,6 +202,19 @@ class Keyed(APIRoute):
             return await handle(request)
 
         return admit_first
+
+
+def _discreetly(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    if not inspect.iscoroutinefunction(endpoint) or hasattr(endpoint, "__wrapped__"):
+        return endpoint  # one that hands its answer over piece by piece, or a route that is made anew from this one
+
+    @wraps(endpoint)
+    async def answered(*args: Any, **kwargs: Any) -> Any:
+        return discreet(await endpoint(*args, **kwargs))
+
+    # With what its names mean: whoever reads a signature elsewhere may look for them here.
+    vars(answered)["__signature__"] = inspect.signature(endpoint, eval_str=True)
+    return answered
 
 
 def asks_who(dependant: Dependant) -> bool:

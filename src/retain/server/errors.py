@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -39,6 +39,9 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
 # What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
 _UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
 _STORE: Final = "the store cannot do this now"
+_TELLING: Final = frozenset({"checks", "data", "degraded", "details", "error", "resolution", "result", "results"})
+"""Where an answer tells of failures that did not prevent it."""
+
 _TYPE_HINT: Final = "send it with Content-Type: application/json"
 
 
@@ -78,6 +81,28 @@ def shown(error: errors.RetainError) -> dict[str, Any]:
     """An error as callers see it: where the store is does not concern everybody who has a key."""
     told = error.as_dict()
     return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told
+
+
+def _codes(kind: type[errors.RetainError]) -> Iterator[str]:
+    yield kind.code
+    for narrower in kind.__subclasses__():
+        yield from _codes(narrower)
+
+
+_OF_STORES: Final = frozenset((*_codes(errors.StorageError), *_codes(errors.VectorStoreError)))
+
+
+def discreet(answer: Any) -> Any:
+    """An answer whose notes of failures name code and kind, and leave what a store said about itself to the log."""
+    if isinstance(answer, (list, tuple)):
+        return [discreet(one) for one in answer]
+    if not isinstance(answer, Mapping):
+        return answer
+    notes = {name: discreet(answer[name]) for name in _TELLING & answer.keys()}
+    if "message" in answer and isinstance(answer.get("code"), str) and answer["code"] in _OF_STORES:
+        log.warning("answer.degraded", code=answer["code"], reason=str(answer["message"]))
+        notes["message"] = _STORE
+    return {**answer, **notes} if notes else answer
 
 
 def note(error: errors.RetainError) -> None:

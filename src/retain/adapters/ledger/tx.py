@@ -8,6 +8,7 @@ from retain.adapters.ledger.tables.admin import AdminTable
 from retain.adapters.ledger.tables.agents import AgentsTable
 from retain.adapters.ledger.tables.bulk import BulkTables
 from retain.adapters.ledger.tables.calibration import CalibrationTable
+from retain.adapters.ledger.tables.continuations import ContinuationsTable
 from retain.adapters.ledger.tables.entities import EntitiesTable
 from retain.adapters.ledger.tables.erasure import ErasureTable
 from retain.adapters.ledger.tables.events import EventsTable
@@ -46,6 +47,7 @@ class SqlTx:
         self.suppressed = SuppressedTable(sql)
         self.idempotency = IdempotencyTable(sql)
         self.llm_cache = LlmCacheTable(sql)
+        self.continuations = ContinuationsTable(sql)
         self.receipts = ReceiptsTable(sql)
         self.calibration = CalibrationTable(sql)
         self.provenance = ProvenanceTable(sql)

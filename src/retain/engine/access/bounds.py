@@ -31,6 +31,7 @@ _SAFE: Final = frozenset(
     {
         "agents",
         "calibration",
+        "continuations",
         "entities",
         "idempotency",
         "indexes",

@@ -102,6 +102,7 @@ async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]
     whole_user = move.old.user_id and not (move.old.agent_id or move.old.run_id)
     if whole_user and move.new.user_id:
         await tx.metrics.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
+        await tx.continuations.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
     await _keep_deleted(tx, move, now)
     scopes = {"from": _shown(move.old), "to": _shown(move.new)}
     await tx.jobs.put(Job(move.job_id, TASK, move.new, "success", now, details={**scopes, **owned}))

@@ -185,13 +185,13 @@ class Exchange:
         named = body.get(_CONTINUES)
         if not isinstance(named, str) or not named:
             return body
-        ended = await self._in_time(self._engine.ask(end_of, named))
+        ended = await self._in_time(self._engine.ask(end_of, named, self.who.user_id))
         return {**body, _CONTINUES: ended or named}
 
     async def ends(self, began: str, ended: str) -> None:
         """An answer that began under one number ends under another."""
         if began != ended:
-            await self._in_time(self._engine.ask(note_end, began, ended))
+            await self._in_time(self._engine.ask(note_end, began, ended, self.who.user_id))
 
     async def _in_time(self, work: Awaitable[T]) -> T | None:
         """What comes of something, if it comes soon."""

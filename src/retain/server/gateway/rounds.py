@@ -15,14 +15,17 @@ import httpx2
 
 from retain.core.dialects.base import Body, Heard
 from retain.core.dialects.tooling import Begun, Call, Ours, Tooling, added
+from retain.errors import BackendError
 from retain.server.gateway.hook import Exchange
+from retain.server.gateway.outages import Outage
 from retain.server.gateway.search import searched
 from retain.server.gateway.sse import SIGN_OF_LIFE, Event, Events, written
 from retain.server.gateway.upstream import returned
 
 _OK: Final = 200
-# What a service says to a request it does not take: too long, tools or a role that it does not know. Some fail at it.
-_NOT_TAKEN: Final = frozenset({400, 404, 413, 422, 500})
+# What a service says to a request it does not take: too long, tools or a role that it does not know.
+_NOT_TAKEN: Final = frozenset({400, 404, 413, 422})
+_FAILED: Final = 500
 _REFUSED: Final = "refused"
 _PREAMBLE: Final = 240
 _FEWEST: Final = 2
@@ -72,6 +75,7 @@ class Rounds:
     ask: Ask
     most: int
     body: Body
+    outage: Outage
     number: int = 0
     spent: dict[str, Any] = field(default_factory=dict)
     begun: Begun | None = None
@@ -107,14 +111,32 @@ class Rounds:
         self.number += 1
         tool = self.exchange.tool
         response = await self.ask(self.body if tool is None else self.tooling.offered(self.body, tool, last=self.last))
-        if response.status_code not in _NOT_TAKEN or self.begun is not None or not self.exchange.adds:
+        if response.is_success:
+            self.outage.ends()
+        if self.begun is not None or not self.exchange.adds or not self._is_refusal(response):
             return response
         await response.aclose()
         self.exchange.step_back(_REFUSED)
         self.body = self.plain
-        response = await self.ask(self.body)
+        return await self._without_memory(failed=response.status_code == _FAILED)
+
+    def _is_refusal(self, response: httpx2.Response) -> bool:
+        """Whether it may be what memory has added that is not taken. Some services fail at it, others at everything."""
+        return response.status_code in _NOT_TAKEN or (response.status_code == _FAILED and not self.outage.is_on)
+
+    async def _without_memory(self, *, failed: bool) -> httpx2.Response:
+        """The answer to what the caller sent; whoever failed before and fails at that too is down."""
+        try:
+            response = await self.ask(self.body)
+        except BackendError:
+            if failed:
+                self.outage.begins()
+            raise
         if response.is_success:
+            self.outage.ends()
             self.exchange.give_up(_REFUSED)
+        elif failed and response.is_server_error:
+            self.outage.begins()
         return response
 
     async def answer(self, reply: Body, calls: list[Call]) -> None:

@@ -114,7 +114,8 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
         )
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
-    rounds = Rounds(exchange, ask, state.settings.gateway.tool_rounds, await exchange.continuing(sent))
+    most, outage = state.settings.gateway.tool_rounds, state.upstreams.outage(targets)
+    rounds = Rounds(exchange, ask, most, await exchange.continuing(sent), outage)
     state.tasks.start(exchange.tell())
     response = await rounds.next()
     back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole

@@ -15,6 +15,7 @@ import httpx2
 from retain.errors import BackendError, BackendTimeout, BackendUnavailable, InvalidInput
 from retain.sections_service import GatewaySettings, UpstreamSettings
 from retain.server.gateway.counts import UPSTREAM
+from retain.server.gateway.outages import Outage, Outages
 from retain.server.observe import log
 
 # Whatever else a caller sends stays here: above all its own key.
@@ -58,6 +59,7 @@ class Upstreams:
 
     def __init__(self, settings: GatewaySettings) -> None:
         self._upstreams = settings.upstreams
+        self._outages = Outages()
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0)
         self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits, trust_env=False)
 
@@ -79,6 +81,10 @@ class Upstreams:
         longest = max(len(beginning) for beginning, _ in fits)
         best = [(beginning, one) for beginning, one in fits if len(beginning) == longest]
         return [Target(one, model[len(beginning) :] if one.strip else model) for beginning, one in best]
+
+    def outage(self, targets: list[Target]) -> Outage:
+        """Whether these fail at whatever they are asked."""
+        return self._outages.of(tuple((one.upstream.name, one.model) for one in targets))
 
     @asynccontextmanager
     async def asked(

@@ -25,6 +25,7 @@ _MEMORY_TABLES: Final = (
     "receipts",
     "suppressed",
     "llm_cache",
+    "continuations",
     "calibration",
     "idempotency",
     "counters",

@@ -21,8 +21,9 @@ _SCOPED: Final = ("signals", "jobs", "receipts", "entities")
 _BY_USER: Final = ("counters",)
 """Tables that count by user: they go with the user, and say nothing of a single agent, run or memory."""
 
-_BOUND: Final = ("accounts",)
-"""Tables whose rows stand for a user: the login and the name of whoever goes, and with them their sessions."""
+_BOUND: Final = ("accounts", "continuations")
+"""Tables whose rows stand for a user: the login and the name of whoever goes, and with them their sessions; and where
+answers in their chats ended."""
 
 _OF_EVENTS: Final = ("old_text", "new_text", "reason", "before", "after")
 _TEXTS: Final[dict[str, tuple[str, ...]]] = {
@@ -34,7 +35,10 @@ _TEXTS: Final[dict[str, tuple[str, ...]]] = {
 }
 _OF_VERSIONS: Final = ("text", "key", "data", "metadata")
 _NAMING: Final = {
-    "user_id": ("links", "events", "signals", "jobs", "receipts", "entities", "changes", "counters", "accounts"),
+    "user_id": (
+        *("links", "events", "signals", "jobs", "receipts", "entities"),
+        *("changes", "counters", "accounts", "continuations"),
+    ),
     "agent_id": ("links", "events", "signals", "jobs", "receipts", "entities"),
     "run_id": ("links", "events", "signals", "jobs", "receipts", "entities"),
     "memory_id": ("events", "suppressed"),

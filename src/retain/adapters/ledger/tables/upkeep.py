@@ -37,6 +37,7 @@ _OLD_ROWS: Final = {
     "receipts": "receipts WHERE tenant_id = ? AND created_at < ?",
     "idempotency": "idempotency WHERE tenant_id = ? AND created_at < ?",
     "llm_cache": "llm_cache WHERE tenant_id = ? AND created_at < ?",
+    "continuations": "continuations WHERE tenant_id = ? AND created_at < ?",
 }
 # A memory whose words are gone has no hash, and has left the index this begins with. What was deleted, brought back and
 # deleted again is as old as its last version.

@@ -1,0 +1,61 @@
+"""Services that fail at whatever they are asked: for a while nobody asks them twice to find out why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+SECONDS: Final = 30.0
+_MOST: Final = 1_000
+
+
+class Outages:
+    """Who failed at a request with memory and at the same one without it, and until when that is held against them."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._until: dict[Hashable, float] = {}
+
+    def of(self, whom: Hashable) -> Outage:
+        """What is known about somebody."""
+        return Outage(self, whom)
+
+    def begins(self, whom: Hashable) -> None:
+        """Somebody fails, and not because of memory. Callers name models as they like, so not all are kept."""
+        now = self._now()
+        self._until.pop(whom, None)
+        kept = {one: until for one, until in self._until.items() if until > now}
+        while len(kept) >= _MOST:
+            del kept[next(iter(kept))]
+        self._until = {**kept, whom: now + SECONDS}
+
+    def ends(self, whom: Hashable) -> None:
+        """Somebody has answered."""
+        self._until.pop(whom, None)
+
+    def has(self, whom: Hashable) -> bool:
+        """Whether somebody failed so a moment ago, and has not answered since."""
+        return self._until.get(whom, 0.0) > self._now()
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The same for those who run one model."""
+
+    known: Outages
+    whom: Hashable
+
+    @property
+    def is_on(self) -> bool:
+        """Whether they fail at everything."""
+        return self.known.has(self.whom)
+
+    def begins(self) -> None:
+        """They fail, and not because of memory."""
+        self.known.begins(self.whom)
+
+    def ends(self) -> None:
+        """They have answered."""
+        self.known.ends(self.whom)

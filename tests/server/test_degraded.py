@@ -1,0 +1,113 @@
+"""What an answer tells of a store that failed beside it: that it did, and nothing of its insides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from retain import Memory
+from retain.errors import BackendError, Corrupted, RetainError, StorageBusy, StorageError, VectorStoreError
+from retain.server.errors import discreet
+from tests.server.gate import Gate, gated
+from tests.server.world import World
+
+INSIDE = "/srv/secret/retain.db: no such column: SELECT text FROM memories"
+WHERE = {"query": "Where do I live?", "user_id": "alice"}
+HIDDEN = "the store cannot do this now"
+
+
+@pytest.fixture(params=[StorageError, Corrupted])
+def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> type[StorageError]:
+    """A text index that fails and says where and at what."""
+    kind: type[StorageError] = request.param
+
+    async def fails(*_: Any) -> Any:
+        raise kind(INSIDE)
+
+    monkeypatch.setattr("retain.adapters.text.local.LocalText.search", fails)
+    return kind
+
+
+CALLS = [
+    ("/v1/context", {**WHERE, "gate": "always"}),
+    ("/v1/verbs/context", {**WHERE, "gate": "always"}),
+    ("/v1/memories/search", WHERE),
+    ("/v1/verbs/search", WHERE),
+    ("/v1/verbs/retrieve_preview", WHERE),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), CALLS)
+def test_an_answer_names_the_code_of_a_failure_and_not_what_the_store_said(
+    world: World, broken: type[StorageError], path: str, body: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    world.client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice", "infer": False})
+    with caplog.at_level(logging.WARNING, "retain"):
+        answer = world.client.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    assert "secret" not in answer.text
+    assert "SELECT" not in answer.text
+    told = answer.json().get("resolution", answer.json())
+    (note,) = [one for one in told["degraded"] if one.get("channel") == "text"]
+    assert (note["code"], note["message"]) == (broken.code, HIDDEN)
+    assert note["hint"] == broken.default_hint
+    assert INSIDE in caplog.text or any(INSIDE in str(vars(one)) for one in caplog.records), "the log has it"
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with gated(tmp_path) as made:
+        made.memory.add("I live in Oslo", user_id="alice")
+        yield made
+
+
+def test_the_receipt_of_a_chat_tells_callers_no_more_and_the_library_all(
+    gate: Gate, broken: type[StorageError]
+) -> None:
+    shown = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
+        model="m", messages=[{"role": "user", "content": "Where do I live?"}]
+    )
+    number = shown.headers["x-retain-receipt"]
+    headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+    for told in (
+        httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
+        httpx2.post(f"{gate.url}/v1/verbs/receipt", json={"receipt_id": number}, headers=headers, timeout=120),
+    ):
+        assert told.status_code == 200, told.text
+        assert [one["code"] for one in told.json()["degraded"]] == [broken.code]
+        assert "secret" not in told.text
+    kept = gate.memory.receipt(number)
+    assert kept is not None
+    assert [one["message"] for one in kept["degraded"]] == [INSIDE]
+
+
+def test_the_library_tells_what_the_store_said(broken: type[StorageError]) -> None:
+    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as memory:
+        memory.add("I live in Oslo", user_id="alice", infer=False)
+        (note,) = memory.search("Oslo", user_id="alice")["degraded"]
+    assert (note["code"], note["message"]) == (broken.code, INSIDE)
+
+
+@pytest.mark.parametrize("kind", [StorageError, StorageBusy, Corrupted])
+@pytest.mark.parametrize("place", ["degraded", "checks", "results"])
+def test_failures_are_found_where_answers_tell_of_them(kind: type[RetainError], place: str) -> None:
+    told = kind(INSIDE).as_dict()
+    for note in ({"step": "x", **told}, {"check": "x", "error": told}):
+        shown = discreet({"job": {"result": 1}, "result": {place: (note, "other")}})
+        assert INSIDE not in str(shown)
+        assert kind.code in str(shown)
+        assert shown["result"][place][1] == "other"
+
+
+def test_what_is_no_failure_of_a_store_stays_as_it_is() -> None:
+    outside = BackendError("the reranker says no", kind="rerank", name="x").as_dict()
+    item = {"id": "1", "memory": "storage", "metadata": {"code": "storage", "message": "mine"}, "code": ["storage"]}
+    for answer in ({"degraded": [outside]}, {"results": [item]}, item, [1, None], None, "text"):
+        assert discreet(answer) == answer
+    theirs = VectorStoreError("10.0.0.3: relation does not exist", kind="vectors", name="pgvector").as_dict()
+    assert discreet({"degraded": [theirs]})["degraded"][0]["message"] == HIDDEN
