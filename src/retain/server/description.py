@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -26,6 +26,10 @@ _KEYS: Final = {
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same in a header of its own"},
 }
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
+_REF: Final = "#/components/schemas/"
+_OLD: Final = "v1.0"
+_BARED: Final = ("add", "get_all", "search")
+"""Methods that answer the bare list of their results where callers are used to that."""
 
 
 class Description:
@@ -41,8 +45,12 @@ class Description:
         if self._made is None:
             app = self._app
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            self._made = _completed(made)
+            _completed(made)
             _keyed(made, [route for route in app.routes if isinstance(route, APIRoute)])
+            if app.state.retain.settings.version == _OLD:
+                _bared(made)
+            _tidied(made)
+            self._made = made
         return self._made
 
     async def answer(self, _: Request) -> Response:
@@ -59,7 +67,7 @@ def install(app: FastAPI) -> None:
     app.router.routes.append(Route("/openapi.json", description.answer, include_in_schema=False))
 
 
-def _completed(made: dict[str, Any]) -> dict[str, Any]:
+def _completed(made: dict[str, Any]) -> None:
     """With every problem that a route may answer: described once, and referred to."""
     parts = made["components"]
     for name in _UNUSED:
@@ -69,7 +77,6 @@ def _completed(made: dict[str, Any]) -> dict[str, Any]:
     for operations in made["paths"].values():
         for operation in operations.values():
             operation["responses"] = _answers(operation["responses"])
-    return made
 
 
 def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
@@ -80,6 +87,34 @@ def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
         if route.include_in_schema and not asks_who(route.dependant):
             for method in route.methods or ():
                 made["paths"][route.path_format][method.lower()]["security"] = []
+
+
+def _bared(made: dict[str, Any]) -> None:
+    """With the bare lists that such a service answers."""
+    for verb in _BARED:
+        answer = made["paths"][f"/v1/verbs/{verb}"]["post"]["responses"]["200"]["content"][_JSON]
+        whole = made["components"]["schemas"][answer["schema"]["$ref"].removeprefix(_REF)]
+        answer["schema"] = whole["properties"]["results"]
+
+
+def _tidied(made: dict[str, Any]) -> None:
+    """Without the forms that only others were made of."""
+    schemas = made["components"]["schemas"]
+    while unused := set(schemas) - set(_referred(made)):
+        for name in unused:
+            del schemas[name]
+
+
+def _referred(value: Any) -> Iterator[str]:
+    """The names of the forms that something refers to."""
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].removeprefix(_REF)
+        for one in value.values():
+            yield from _referred(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _referred(one)
 
 
 def _answers(given: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from retain.server.access import Admin, Keyed
 from retain.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
-from retain.server.schemas.base import PROBLEMS, Given
+from retain.server.schemas.base import PROBLEMS, Given, told
 
 router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 
@@ -39,7 +39,7 @@ async def change(request: Request, caller: Admin, account_id: AccountId, wanted:
     return answer
 
 
-@router.delete("/{account_id}", response_model=AccountShown)
+@router.delete("/{account_id}", response_model=told("answers.console.AccountRemoved"))
 async def remove(request: Request, caller: Admin, account_id: AccountId) -> Any:
     """Remove an account; its sessions end at once."""
     caller.needs_tenant()

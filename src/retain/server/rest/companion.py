@@ -9,17 +9,15 @@ from fastapi import APIRouter, Query
 from retain.errors import InvalidInput, ScopeError
 from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import reaching
-from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.base import PROBLEMS, told
 from retain.server.schemas.companion import (
     Consolidated,
     Conversation,
-    Episodes,
     Identity,
     Ingested,
     Override,
     Overrides,
     Synced,
-    TranscriptPage,
 )
 from retain.server.schemas.console import Tidying
 from retain.server.schemas.memories import Confirmed
@@ -86,7 +84,7 @@ async def remove_override(caller: Writer, position: int, user_id: ScopeId = None
     return await caller.memory.remove_override(position, user_id=_user(caller, user_id))
 
 
-@router.get("/episodes", response_model=Episodes)
+@router.get("/episodes", response_model=told("answers.layers.Episodes"))
 async def episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
@@ -94,7 +92,7 @@ async def episodes(
     return await caller.memory.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
-@router.get("/transcript", response_model=TranscriptPage)
+@router.get("/transcript", response_model=told("answers.layers.TranscriptPage"))
 async def transcript(
     caller: Reader,
     user_id: ScopeId = None,
@@ -108,8 +106,8 @@ async def transcript(
     return await caller.memory.transcript(**named, limit=limit, offset=offset)
 
 
-@router.post("/clear")
-async def clear(caller: Admin, confirmed: Confirmed) -> dict[str, str]:
+@router.post("/clear", response_model=told("answers.console.Emptied"))
+async def clear(caller: Admin, confirmed: Confirmed) -> Any:
     """Remove all layers of this tenant's memory, for good."""
     caller.needs_tenant()
     if confirmed.confirm != caller.key.tenant_id:

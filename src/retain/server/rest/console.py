@@ -10,9 +10,8 @@ from fastapi import APIRouter, Body, Query, Request
 
 from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import needs_operator, reaching
-from retain.server.schemas.base import PROBLEMS, Json
+from retain.server.schemas.base import PROBLEMS, Json, told
 from retain.server.schemas.console import (
-    Acted,
     AnswerGiven,
     Because,
     Configuration,
@@ -24,18 +23,15 @@ from retain.server.schemas.console import (
     Metrics,
     Moved,
     Previewed,
-    Previews,
     Reassignment,
-    RequestLog,
     Rollback,
     Scopes,
     SharedWith,
-    TakenBack,
     Undone,
     UseFound,
     Version,
 )
-from retain.server.schemas.memories import History
+from retain.server.schemas.memories import Deleted, History
 from retain.server.scoping import NamedScope, ScopeId
 from retain.server.shown_settings import shown
 
@@ -48,6 +44,9 @@ _REPORT: Final = {
     "sha256": "0" * 64,
     "hmac": "0" * 64,
 }
+_PREVIEWS: Final = told("answers.console.Previews")
+_SHARED: Final = told("answers.memories.Shared")
+_STATUS: Final = told("answers.memories.StatusSet")
 router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
@@ -60,14 +59,14 @@ async def dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any
     return await caller.memory.dashboard(**reaching(caller, named.as_dict()), limit=limit)
 
 
-@router.post("/search", response_model=Previews)
+@router.post("/search", response_model=_PREVIEWS)
 async def search(caller: Reader, question: ConsoleQuestion) -> Any:
     """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
     asked = question.model_dump()
     return await caller.memory.inspect(asked.pop("q"), **asked | reaching(caller, asked))
 
 
-@router.get("/quarantine", response_model=Previews)
+@router.get("/quarantine", response_model=_PREVIEWS)
 async def quarantined(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
     """What waits for somebody's approval."""
     scope = reaching(caller, named.as_dict())
@@ -80,43 +79,43 @@ async def history(caller: Reader, memory_id: str) -> Any:
     return {"results": await caller.memory.history(memory_id)}
 
 
-@router.post("/memories/{memory_id}/forget", response_model=Acted)
+@router.post("/memories/{memory_id}/forget", response_model=Deleted)
 async def forget(caller: Writer, memory_id: str) -> Any:
     """Delete a memory; its history stays, and it can be restored."""
     return await caller.memory.delete(memory_id)
 
 
-@router.post("/memories/{memory_id}/restore")
-async def restore(caller: Writer, memory_id: str, wanted: Version | None = None) -> Json:
+@router.post("/memories/{memory_id}/restore", response_model=told("answers.memories.RestoredMemory"))
+async def restore(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
     """Bring back a memory, or what an earlier version said."""
     return await caller.memory.restore(memory_id, (wanted or Version()).version)
 
 
-@router.post("/memories/{memory_id}/approve", response_model=Acted)
+@router.post("/memories/{memory_id}/approve", response_model=_STATUS)
 async def approve(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
     """Let a memory out of quarantine."""
     return await caller.memory.approve(memory_id, (why or Because()).reason)
 
 
-@router.post("/memories/{memory_id}/reject", response_model=Acted)
+@router.post("/memories/{memory_id}/reject", response_model=_STATUS)
 async def reject(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
     """Delete a memory that is in quarantine."""
     return await caller.memory.reject(memory_id, (why or Because()).reason)
 
 
-@router.post("/memories/{memory_id}/share", response_model=Acted)
+@router.post("/memories/{memory_id}/share", response_model=_SHARED)
 async def share(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
     """Let somebody else hold a memory, too."""
     return await caller.memory.share(memory_id, **whom.model_dump())
 
 
-@router.post("/memories/{memory_id}/unshare", response_model=Acted)
+@router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
 async def unshare(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
     """Take a memory from somebody; the others keep it."""
     return await caller.memory.unshare(memory_id, **whom.model_dump())
 
 
-@router.post("/memories/{memory_id}/{act}", response_model=Acted)
+@router.post("/memories/{memory_id}/{act}", response_model=_STATUS)
 async def put_aside(
     caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: Because | None = None
 ) -> Any:
@@ -125,13 +124,13 @@ async def put_aside(
     return await verbs[act](memory_id, (why or Because()).reason)
 
 
-@router.post("/undo", response_model=TakenBack)
+@router.post("/undo", response_model=told("answers.memories.TakenBack"))
 async def undo(caller: Writer, wanted: Undone) -> Any:
     """Take back one change, or everything a job did; all of it or nothing."""
     return await caller.memory.undo(wanted.event_id, job_id=wanted.job_id)
 
 
-@router.post("/rollback", response_model=TakenBack)
+@router.post("/rollback", response_model=told("answers.memories.RolledBack"))
 async def rollback(caller: Admin, wanted: Rollback) -> Any:
     """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
     return await caller.memory.rollback(**wanted.model_dump())
@@ -179,7 +178,7 @@ async def scopes(
     return await caller.memory.scopes(kind, limit=limit, offset=offset)
 
 
-@router.get("/requests", response_model=RequestLog)
+@router.get("/requests", response_model=told("answers.console.RequestLog"))
 async def requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
     """The last requests by this tenant's keys; never what was said in them."""
     caller.needs_tenant()
@@ -194,22 +193,22 @@ async def configuration(request: Request, caller: Admin) -> Any:
     return {"configuration": shown(request.app.state.retain.settings)}
 
 
-@router.get("/database")
-async def database(request: Request, caller: Admin) -> Json:
+@router.get("/database", response_model=told("answers.store.StoreState"))
+async def database(request: Request, caller: Admin) -> Any:
     """The state of the whole store: its size, schema and integrity. It reads all of it."""
     needs_operator(request, caller)
     return await caller.memory.check()
 
 
-@router.get("/health")
-async def health(caller: Admin) -> Json:
+@router.get("/health", response_model=told("answers.store.Health"))
+async def health(caller: Admin) -> Any:
     """Whether memory works, and if not, where it fails."""
     caller.needs_tenant()
     return await caller.memory.health()
 
 
-@router.post("/erasures/verify")
-async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Json:
+@router.post("/erasures/verify", response_model=told("answers.moving.ErasureVerified"))
+async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
     """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
     caller.needs_tenant()
     return await caller.memory.verify_erasure(report)

@@ -15,8 +15,7 @@ from retain.errors import AccessError, InvalidInput, RetainError, Unauthenticate
 from retain.server.access import Caller, Keyed, Reader
 from retain.server.errors import note
 from retain.server.reach import reaching
-from retain.server.schemas.base import PROBLEMS
-from retain.server.schemas.console import Events
+from retain.server.schemas.base import PROBLEMS, told
 from retain.server.scoping import Named, NamedScope
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
@@ -36,7 +35,7 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.get("", response_model=Events)
+@router.get("", response_model=told("answers.memories.Events"))
 async def events(
     caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:

@@ -10,8 +10,8 @@ from retain.errors import ConfigError, InvalidInput
 from retain.server.access import Admin, Keyed, Reader
 from retain.server.reach import needs_operator, reaching
 from retain.server.running import Job, Progress, Work, works_of
-from retain.server.schemas.base import PROBLEMS
-from retain.server.schemas.console import Erasure, JobLog, JobState, JobStates, Tidying
+from retain.server.schemas.base import PROBLEMS, told
+from retain.server.schemas.console import Erasure, JobState, JobStates, Tidying
 from retain.server.scoping import NamedScope
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
@@ -21,7 +21,7 @@ UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octe
 Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
-@router.get("/v1/jobs", response_model=JobLog)
+@router.get("/v1/jobs", response_model=told("answers.console.JobLog"))
 async def log(
     caller: Reader,
     named: NamedScope,

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Header, Query
 from retain.errors import InvalidInput, NotFoundError
 from retain.server.access import Admin, Keyed, Reader, Writer
 from retain.server.reach import reaching
-from retain.server.schemas.base import PROBLEMS
+from retain.server.schemas.base import PROBLEMS, Told, told
+from retain.server.schemas.companion import Synced
 from retain.server.schemas.memories import (
     Added,
-    Batched,
     Changes,
     ChangesBatch,
     Confirmed,
@@ -22,7 +22,6 @@ from retain.server.schemas.memories import (
     FoundMemories,
     History,
     Ids,
-    Listed,
     MemoryItem,
     NewMemories,
     NewMemoriesBatch,
@@ -45,19 +44,19 @@ async def add(caller: Writer, said: NewMemories) -> Any:
     return _listed(await caller.memory.add(**said.model_dump()))
 
 
-@router.post("/memories/batch", response_model=Batched)
+@router.post("/memories/batch", response_model=told("answers.memories.AddedMany"))
 async def add_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
     """Learn from up to 1,000 calls at once; each has its own result."""
     return await caller.memory.add_many(batch.items, idempotency_key=idempotency_key)
 
 
-@router.put("/memories/batch", response_model=Batched)
+@router.put("/memories/batch", response_model=told("answers.memories.ChangedMany"))
 async def update_many(caller: Writer, batch: ChangesBatch, idempotency_key: IdempotencyKey = None) -> Any:
     """Change up to 1,000 memories at once."""
     return await caller.memory.update_many(batch.items, idempotency_key=idempotency_key)
 
 
-@router.delete("/memories/batch", response_model=Batched)
+@router.delete("/memories/batch", response_model=told("answers.memories.DeletedByIds"))
 async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyKey = None) -> Any:
     """Delete up to 1,000 memories at once."""
     return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key)
@@ -124,7 +123,7 @@ async def get(caller: Reader, memory_id: str) -> Any:
     return found
 
 
-@router.put("/memories/{memory_id}", response_model=MemoryItem)
+@router.put("/memories/{memory_id}", response_model=Annotated[MemoryItem, Told("answers.memories.ChangedMemory")])
 async def update(caller: Writer, memory_id: str, changes: Changes) -> Any:
     """Change a memory; the old version stays in the history."""
     given = changes.model_dump(exclude_unset=True)
@@ -150,8 +149,8 @@ async def context(caller: Reader, question: ContextQuestion) -> Any:
     return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
 
 
-@router.get("/receipts/{receipt_id}", tags=["context"])
-async def receipt(caller: Reader, receipt_id: str) -> dict[str, Any]:
+@router.get("/receipts/{receipt_id}", response_model=told("answers.context.Receipt"), tags=["context"])
+async def receipt(caller: Reader, receipt_id: str) -> Any:
     """The account of a context: what was considered, chosen and dropped, and why."""
     found = await caller.memory.receipt(receipt_id)
     if found is None:
@@ -159,26 +158,26 @@ async def receipt(caller: Reader, receipt_id: str) -> dict[str, Any]:
     return found
 
 
-@router.post("/ingest")
-async def ingest(caller: Writer, transcript: Transcript) -> dict[str, Any]:
+@router.post("/ingest", response_model=told("answers.layers.TranscriptKept"))
+async def ingest(caller: Writer, transcript: Transcript) -> Any:
     """Keep a transcript as it is, turn by turn."""
     given = transcript.model_dump()
     return await caller.memory.ingest(given.pop("turns"), **given)
 
 
-@router.post("/flush")
-async def flush(caller: Writer, named: NamedScope) -> dict[str, Any]:
+@router.post("/flush", response_model=told(Synced))
+async def flush(caller: Writer, named: NamedScope) -> Any:
     """Try again what could not be stored when it was said; of everybody for administrators."""
     return await caller.memory.flush(**reaching(caller, named.as_dict()))
 
 
-@router.post("/entities", response_model=Listed)
+@router.post("/entities", response_model=told("answers.layers.Entities"))
 async def entities(caller: Reader, named: NamedScope, limit: Limit = 100, offset: Offset = 0) -> Any:
     """People, places and things that memories of a scope speak of."""
     return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
 
 
-@router.get("/entities/{name:path}/relations", response_model=Listed)
+@router.get("/entities/{name:path}/relations", response_model=told("answers.layers.Relations"))
 async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
     """How somebody or something is related to others."""
     found = await caller.memory.relations(**named.as_dict(), limit=10_000)
@@ -187,14 +186,14 @@ async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit =
     return {"results": about[:limit]}
 
 
-@router.get("/stats")
-async def stats(caller: Admin) -> dict[str, Any]:
+@router.get("/stats", response_model=told("answers.store.Stats"))
+async def stats(caller: Admin) -> Any:
     """Counts of everything."""
     return await caller.memory.stats()
 
 
-@router.post("/reset")
-async def reset(caller: Admin, confirmed: Confirmed) -> dict[str, str]:
+@router.post("/reset", response_model=told("answers.console.Emptied"))
+async def reset(caller: Admin, confirmed: Confirmed) -> Any:
     """Remove everything of this tenant, for good."""
     caller.needs_tenant()
     if confirmed.confirm != caller.key.tenant_id:

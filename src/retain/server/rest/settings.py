@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from retain.model.access import Verb
 from retain.server.access import Caller, Keyed, Reader, Writer
 from retain.server.reach import reaching, setting
-from retain.server.schemas.base import PROBLEMS
-from retain.server.schemas.console import Pause, Paused, Resumed, SettingsSet, SettingsUnset, Settled, SetTo
+from retain.server.schemas.base import PROBLEMS, told
+from retain.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
 from retain.server.scoping import NamedScope, ScopeId
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
@@ -47,19 +47,19 @@ async def unset_settings(
     return await caller.memory.unset_settings(names, user_id=user_id or None, agent_id=agent_id or None)
 
 
-@router.get("/pause", response_model=Paused)
+@router.get("/pause", response_model=told("answers.console.Pauses"))
 async def paused(caller: Reader, named: NamedScope) -> Any:
     """Who is paused, and until when."""
     return await caller.memory.paused(**reaching(caller, named.as_dict()))
 
 
-@router.post("/pause", response_model=Paused)
+@router.post("/pause", response_model=told("answers.console.Paused"))
 async def pause(caller: Writer, wanted: Pause) -> Any:
     """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
     return await caller.memory.pause(**wanted.model_dump())
 
 
-@router.delete("/pause", response_model=Resumed)
+@router.delete("/pause", response_model=told("answers.console.Resumed"))
 async def resume(caller: Writer, named: NamedScope) -> Any:
     """End a pause of exactly those that are named."""
     return await caller.memory.resume(**named.as_dict())

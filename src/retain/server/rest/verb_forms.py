@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from retain.remote.verbs import LEFT_OUT
 from retain.server.schemas.base import Given, Json
-from retain.server.schemas.memories import Messages, Pack
+from retain.server.schemas.memories import Messages
 
 _Items = list[Json]
 _Turns = str | Json | list[str | Json]
@@ -36,16 +36,6 @@ TYPES: Final[dict[str, Any]] = {
     "str | int": str | int,
 }
 """What an annotation of a method means in JSON; a date is text there."""
-
-ANSWERS: Final[dict[str, Any]] = {
-    "ContextPack": Pack,
-    "dict[str, Any]": Json,
-    "dict[str, Any] | None": Json | None,
-    "dict[str, int]": dict[str, int],
-    "int": int,
-    "list[dict[str, Any]]": list[Json],
-    "None": None,
-}
 
 _ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
 _SAMPLES: Final[dict[str, Any]] = {
@@ -93,11 +83,6 @@ def form_of(name: str, method: Callable[..., Any]) -> type[BaseModel]:
     }
     base = type("Strict", (Given,), {"model_config": _config(name, method), "__doc__": f"What ``{name}`` takes."})
     return create_model(f"{_camel(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
-
-
-def answer_of(method: Callable[..., Any]) -> Any:
-    """The form of what a method answers."""
-    return ANSWERS[str(inspect.signature(method).return_annotation)]
 
 
 def _config(name: str, method: Callable[..., Any]) -> ConfigDict:

@@ -21,12 +21,15 @@ from retain.model.context import ContextPack
 from retain.remote.verbs import VERBS, Call
 from retain.server.access import Admin, Caller, Keyed, Reader, Writer, admitted
 from retain.server.reach import needs_operator, reaching, setting
-from retain.server.rest.verb_forms import answer_of, form_of, parameters
-from retain.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as
+from retain.server.rest.verb_forms import form_of, parameters
+from retain.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as, told
 
 router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS, route_class=Keyed)
 
 NDJSON: Final = "application/x-ndjson"
+_LINES: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"description": "one JSON object a line", "content": {NDJSON: {"schema": {"type": "string"}}}}
+}
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 _OWN_ROUTE: Final = frozenset({"export", "reset"})
 _CHANGES_KEYS: Final = frozenset({"remove_account", "revoke_key", "rotate_key", "rotate_token_key", "set_account"})
@@ -86,7 +89,7 @@ def _add(name: str, call: Call) -> None:
     method = getattr(AsyncMemory, name)
     body_needed = any(one.default is one.empty for one in parameters(method))
     endpoint = _endpoint(name, call, form_of(name, method), body_needed=body_needed)
-    router.add_api_route(f"/verbs/{name}", endpoint, methods=["POST"], response_model=answer_of(method))
+    router.add_api_route(f"/verbs/{name}", endpoint, methods=["POST"], response_model=told("answers.verbs.VERBS", name))
 
 
 for _name, _call in VERBS.items():
@@ -100,7 +103,7 @@ class ExportCall(Scoped):
     model_config = shown_as(user_id="alice")
 
 
-@router.post("/verbs/export", response_class=StreamingResponse, responses={200: {"content": {NDJSON: {}}}})
+@router.post("/verbs/export", response_class=StreamingResponse, responses=_LINES)
 async def verb_export(caller: Reader, given: Annotated[ExportCall | None, Body()] = None) -> StreamingResponse:
     """Every version, link and event, one JSON object a line; of everybody when nobody is named."""
     lines = caller.memory.export(**reaching(caller, (given or ExportCall()).model_dump()))

@@ -171,6 +171,8 @@ class UseCase(Given):
 class Suggestion(Answer):
     """Instructions and settings for a use case; nothing was changed."""
 
+    besides = "answers.console.SuggestionBesides"
+
     use_case: str
     source: Literal["llm", "rules"]
     domains: list[str]

@@ -93,6 +93,8 @@ class Figures(ApiAnswer):
 class EntryPage(ApiAnswer):
     """A page, newest first."""
 
+    besides = "answers.api.EntryPageBesides"
+
     data: list[Entry]
     total: int
     page: int
@@ -168,6 +170,8 @@ class PreviewItem(Entry):
 class Resolution(ApiAnswer):
     """How it was looked for in the end."""
 
+    besides = "answers.api.ResolutionBesides"
+
     strategy: str
     embedding: str | None
     vectors: bool
@@ -202,6 +206,8 @@ class Part(ApiAnswer):
 class EngineStatus(ApiAnswer):
     """What the engine is made of."""
 
+    besides = "answers.api.EngineBesides"
+
     keyword: Part
     embedding: Part
     vector_store: Part
@@ -211,6 +217,8 @@ class EngineStatus(ApiAnswer):
 
 class EmbeddingProvider(ApiAnswer):
     """Somebody who turns text into vectors."""
+
+    besides = "answers.api.ModelsBesides"
 
     id: str
     available: bool
@@ -238,6 +246,8 @@ class SummarizeOld(ApiGiven):
 
 class Summarized(ApiAnswer):
     """What was shortened, or would be."""
+
+    besides = "answers.api.SummarizedBesides"
 
     original_count: int
     summarized_count: int

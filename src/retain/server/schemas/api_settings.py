@@ -102,6 +102,8 @@ class QdrantQuestion(ApiGiven):
 class QdrantHits(ApiAnswer):
     """What it finds."""
 
+    besides = "answers.api.QdrantHitsBesides"
+
     ok: bool
     status: Literal["ok", "not_configured"]
     reason: str | None = None
@@ -118,5 +120,7 @@ class QdrantCleaned(ApiAnswer):
 
 class EmbeddingModels(ApiAnswer):
     """Models whose vectors Qdrant could hold."""
+
+    besides = "answers.api.ModelsBesides"
 
     models: list[Json]

@@ -47,6 +47,8 @@ class Conversation(Given):
 class Ingested(Answer):
     """What became of a conversation; ``distillation`` says whether an episode came of it, or why not."""
 
+    besides = "answers.layers.IngestedBesides"
+
     status: str
     turns_ingested: int
     distillation: str
@@ -55,6 +57,8 @@ class Ingested(Answer):
 
 class Consolidated(Answer):
     """What a pass has changed."""
+
+    besides = "answers.store.ConsolidatedBesides"
 
     status: str
 
@@ -89,23 +93,12 @@ class Overrides(Given):
 class Identity(Answer):
     """Who a user is."""
 
+    besides = "answers.layers.IdentityBesides"
+
     user_id: str
     overrides: list[Json]
     derived: list[Json]
     narrative: Json | None = None
-
-
-class Episodes(Answer):
-    """What sessions were about, newest first."""
-
-    results: list[Json]
-
-
-class TranscriptPage(Answer):
-    """What was said, in order."""
-
-    results: list[Json]
-    total: int
 
 
 class AgentChanges(Given):
@@ -132,6 +125,8 @@ class NewAgent(AgentChanges):
 
 class Agent(Answer):
     """An agent, its settings, and how many memories it has."""
+
+    besides = "answers.layers.AgentBesides"
 
     id: str
     name: str

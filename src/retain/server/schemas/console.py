@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
@@ -27,27 +27,12 @@ class ConsoleQuestion(Scoped):
     as_of: str | None = None
 
 
-class Previews(Answer):
-    """Memories without their secrets, and why each is there."""
-
-    results: list[Json]
-    limit: int
-    more: bool
-
-
 class Because(Given):
     """Why something is done, if anybody wants to say."""
 
     model_config = shown_as(reason="it is not true any more")
 
     reason: Reason = None
-
-
-class Acted(Answer):
-    """What became of a memory."""
-
-    id: str
-    event: str
 
 
 class Version(Given):
@@ -65,12 +50,6 @@ class Undone(Given):
 
     event_id: Id | None = None
     job_id: Id | None = None
-
-
-class TakenBack(Answer):
-    """What was taken back."""
-
-    undone: int
 
 
 class Rollback(Scoped):
@@ -98,6 +77,8 @@ class ContextPreview(Scoped):
 class Previewed(Answer):
     """What a model would be shown, redacted."""
 
+    besides = "answers.context.PreviewedBesides"
+
     text: str
     tokens: int
     budget: int
@@ -122,6 +103,8 @@ class Judgement(Scoped):
 class Judged(Answer):
     """What was judged."""
 
+    besides = "answers.context.JudgedBesides"
+
     useful: bool
     ids: list[str]
 
@@ -138,12 +121,16 @@ class AnswerGiven(Given):
 class UseFound(Answer):
     """Which memories the answer used."""
 
+    besides = "answers.context.UseBesides"
+
     used: list[str]
     unused: list[str]
 
 
 class Metrics(Answer):
     """Figures of a user, or of everybody."""
+
+    besides = "answers.console.MetricsBesides"
 
     memory_total_count: int
     memory_replacement_rate: float | None
@@ -175,12 +162,16 @@ class Reassignment(Given):
 class Moved(Answer):
     """How much was handed over, and the job by which it can be taken back."""
 
+    besides = "answers.console.MovedBesides"
+
     job_id: str | None = None
     moved: int
 
 
 class Dashboard(Answer):
     """What a management view begins with."""
+
+    besides = "answers.console.DashboardBesides"
 
     counts: dict[str, int]
     last_consolidation: Json | None = None
@@ -201,12 +192,6 @@ class Scopes(Answer):
     results: list[ScopeCount]
 
 
-class RequestLog(Answer):
-    """The last requests of this tenant's keys, newest first."""
-
-    results: list[Json]
-
-
 class Configuration(Answer):
     """How the service is configured, without secrets."""
 
@@ -215,6 +200,8 @@ class Configuration(Answer):
 
 class Settled(Answer):
     """Settings as they hold, and where each value comes from."""
+
+    besides = "answers.console.SettledBesides"
 
     settings: Json
     sources: dict[str, str]
@@ -251,27 +238,10 @@ class Pause(Scoped):
     until: str | None = None
 
 
-class Paused(Answer):
-    """Who is paused."""
-
-    paused: Any
-
-
-class Resumed(Answer):
-    """Whose pause has ended; null when there was none."""
-
-    resumed: Json | None
-
-
-class Events(Answer):
-    """What happened, oldest first; ``cursor`` is where the next call goes on."""
-
-    results: list[Json]
-    cursor: int
-
-
 class JobState(Answer):
     """Work that goes on: ``state`` is ``running``, ``done``, ``failed`` or ``cancelled``."""
+
+    besides = "answers.console.JobBesides"
 
     id: str
     task: str
@@ -288,12 +258,6 @@ class JobStates(Answer):
     """Work that this process does or has done, newest first."""
 
     results: list[JobState]
-
-
-class JobLog(Answer):
-    """What was done in the background, newest first."""
-
-    results: list[Json]
 
 
 class Tidying(Scoped):

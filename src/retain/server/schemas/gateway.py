@@ -10,6 +10,8 @@ from retain.server.schemas.base import Answer, Json
 class Models(Answer):
     """The models of every upstream."""
 
+    besides = "answers.api.ModelsListed"
+
     object: str = "list"
     data: list[Json]
 

@@ -121,6 +121,8 @@ class Confirmed(Given):
 class MemoryItem(Answer):
     """One memory."""
 
+    besides = "answers.memories.MemoryBesides"
+
     id: str
     memory: str
     hash: str
@@ -143,6 +145,8 @@ class MemoryItem(Answer):
 class Change(Answer):
     """What became of one thing that was said."""
 
+    besides = "answers.memories.ChangeBesides"
+
     id: str | None = None
     event: str
     memory: str | None = None
@@ -158,18 +162,16 @@ class Added(Answer):
     ``left_out``, where it is there, counts what was left as it is: deleted by the user, or changed since it was said.
     """
 
+    besides = "answers.memories.AddedBesides"
+
     results: list[Change]
     status: str
 
 
-class Batched(Answer):
-    """What became of each item."""
-
-    results: list[Json]
-
-
 class FoundMemories(Answer):
     """Memories, best or newest first."""
+
+    besides = "answers.memories.FoundBesides"
 
     results: list[MemoryItem]
 
@@ -190,6 +192,8 @@ class DeletedMany(Answer):
 class HistoryLine(Answer):
     """One thing that happened to a memory."""
 
+    besides = "answers.memories.HistoryBesides"
+
     id: str
     memory_id: str
     event: str
@@ -207,14 +211,10 @@ class History(Answer):
     results: list[HistoryLine]
 
 
-class Listed(Answer):
-    """A list."""
-
-    results: list[Json]
-
-
 class Pack(Answer):
     """What to put into a prompt."""
+
+    besides = "answers.context.PackBesides"
 
     text: str
     stable: str

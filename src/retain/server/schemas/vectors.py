@@ -77,12 +77,16 @@ class VectorIds(Given):
 class Counted(Answer):
     """How many, and which."""
 
+    besides = "answers.api.CountedBesides"
+
     count: int
     ids: list[str]
 
 
 class Match(Answer):
     """A vector that was found; ``score`` is 1 minus the cosine distance."""
+
+    besides = "answers.api.MatchBesides"
 
     id: str
     score: float
@@ -96,6 +100,8 @@ class Matches(Answer):
 
 class Unlinked(Answer):
     """What became of it: ``UNLINK``, or ``DELETE`` with the last who held it."""
+
+    besides = "answers.api.UnlinkedBesides"
 
     id: str
     event: str
