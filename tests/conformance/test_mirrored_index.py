@@ -43,7 +43,7 @@ def test_random_changes_and_questions_agree_with_the_definition(mode: str, seed:
             await world.step()
             await world.agrees(index, world.query())
             if number % 10 == 0:
-                await index.catch_up(world.tenant, SPACE.signature)
+                await index.holds(world.tenant, SPACE.signature, [])
                 await holds_what_the_ledger_says(store, world)
 
     run(mode, scenario)
@@ -109,10 +109,10 @@ def test_what_left_while_nobody_followed_is_removed_at_the_first_use() -> None:
         store = empty_store(io)
         for _ in range(60):
             await world.step()
-        await mirrored(world, io, store).catch_up(world.tenant, SPACE.signature)
+        await mirrored(world, io, store).holds(world.tenant, SPACE.signature, [])
         for _ in range(60):
             await world.step()
-        await mirrored(world, io, store).catch_up(world.tenant, SPACE.signature)
+        await mirrored(world, io, store).holds(world.tenant, SPACE.signature, [])
         await holds_what_the_ledger_says(store, world)
 
     run("blocking", scenario)
@@ -130,7 +130,7 @@ def test_two_processes_that_fill_one_store_do_not_disturb_each_other(tmp_path: P
             await world.step()
             await world.agrees(world.chance.choice(indexes), world.query())
         for index in indexes:
-            await index.catch_up(world.tenant, SPACE.signature)
+            await index.holds(world.tenant, SPACE.signature, [])
         await holds_what_the_ledger_says(store, world)
         await other.close()
 
@@ -194,7 +194,7 @@ def test_collections_have_safe_names_that_keep_names_and_tenants_apart() -> None
             world.tenant = tenant
             await world.add(ALICE)
             for name in names:
-                await mirrored(world, io, store, name).catch_up(tenant, SPACE.signature)
+                await mirrored(world, io, store, name).holds(tenant, SPACE.signature, [])
         made = [info.name for info in await store.collections()]
         assert len(made) == len(set(made)) == 2 * len(names)
         assert all(name.isascii() and name.replace("_", "").isalnum() and len(name) < 64 for name in made)

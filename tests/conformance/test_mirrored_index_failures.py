@@ -48,7 +48,7 @@ def test_many_threads_that_meet_a_dropped_collection_all_get_whole_answers(tmp_p
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(ask, range(40)))
-    drive(index.catch_up(world.tenant, SPACE.signature))
+    drive(index.holds(world.tenant, SPACE.signature, []))
     drive(world.agrees(index, near(world)))
     drive(holds_what_the_ledger_says(store, world))
 
@@ -145,7 +145,7 @@ def test_who_writes_something_old_over_something_newer_repeats_it() -> None:
 
         async def meanwhile() -> None:
             await world.end(doomed)
-            await index.catch_up(world.tenant, SPACE.signature)
+            await index.holds(world.tenant, SPACE.signature, [])
 
         store.before_upsert = meanwhile
         await index.search(near(world))  # has read the memory before it was deleted, writes it after

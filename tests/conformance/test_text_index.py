@@ -12,7 +12,8 @@ import pytest
 from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
 from retain.adapters.text.local import LocalText, LocalTextConfig
 from retain.core.text.analyze import query_terms
-from retain.engine.storing.store import enter, leave
+from retain.engine.storing.status import next_status
+from retain.engine.storing.store import enter, leave, supersede
 from retain.model.ids import new_id
 from retain.model.memory import Layer, Link, Record, Status
 from retain.model.query import WordsQuery
@@ -69,6 +70,17 @@ class Talk:
 
         await self.ledger.write(work)
 
+    async def become(self, text: str, status: str) -> None:
+        """Put a turn aside, or bring it back: as its next version."""
+
+        async def work(tx: Tx) -> Record:
+            old = self.records[text]
+            new = next_status(old, status, NOW)
+            await supersede(tx, old, new, await tx.links.of(old.tenant_id, old.seq), [])
+            return new
+
+        self.records[text] = await self.ledger.write(work)
+
     async def find(self, words: str, scope: Scope = ALICE, **more: Any) -> list[str]:
         """The texts that are found, best first."""
         hits = await self.index.search(WordsQuery(query_terms(words), more.pop("limit", 10), scope, **more))
@@ -91,6 +103,27 @@ def test_what_is_said_around_a_turn_helps_to_find_it(mode: str) -> None:
         assert set(found) == {"Where did you go in summer?", "To Lofoten, by boat.", "Was it cold?", "Quite."}
         near = (await talk.index.around(ALICE, [2], ["lofoten", "quit", "nowher"])).near
         assert sorted(near[2]) == [(1, 1), (3, 1), (4, 2)]
+
+    run(mode, scenario)
+
+
+@both_modes
+def test_what_is_put_aside_lends_its_words_to_nobody_and_keeps_its_place(mode: str) -> None:
+    async def scenario(io: Io) -> None:
+        talk = await Talk.begin(io)
+        said = ["To Lofoten, by boat.", "Was it cold?", "Quite.", "And then?"]
+        for text in said:
+            await talk.say(text, created_at=NOW)
+        lent = await talk.find("boat")
+        assert lent == said[:3]
+        await talk.become(said[0], Status.DISABLED)
+        await talk.become(said[2], Status.DISABLED)
+        assert await talk.find("boat") == said[:1], "itself, for those who may see it"
+        near = (await talk.index.around(ALICE, [talk.records[said[1]].seq], [])).near
+        assert list(near.values()) == [[(talk.records[said[3]].seq, 1)]]
+        for text in (said[2], said[0]):
+            await talk.become(text, Status.ACTIVE)
+        assert await talk.find("boat") == lent
 
     run(mode, scenario)
 
@@ -214,6 +247,9 @@ def test_brought_up_to_date_it_says_what_a_fresh_one_says(seed: int) -> None:
                 gone = chance.choice(list(talk.records))
                 await talk.forget(gone)
                 del talk.records[gone]
+            if talk.records and chance.random() < 0.2:
+                changed = chance.choice(list(talk.records))
+                await talk.become(changed, chance.choice([Status.DISABLED, Status.ACTIVE]))
             if step % 7 == 0:
                 fresh = LocalText(LocalTextConfig(), io, talk.ledger)
                 asked = WordsQuery(query_terms(" ".join(chance.choices(words, k=3))), 1000, ALICE, named="maya")

@@ -133,6 +133,32 @@ async def test_the_turn_of_what_was_put_aside_is_not_shown_to_a_model(face: Face
     assert "superseded_by" not in turn, "nothing has changed, it is only put aside"
 
 
+@pytest.mark.parametrize("place", [0, 1, 2, 3], ids=["first", "second", "third", "last"])
+async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(face: Face, place: int) -> None:
+    said = ["The harbour crane is blue.", "We ate soup.", "It rained all day.", "The bakery was closed."]
+    words = ["harbour crane", "soup", "rained", "bakery"]
+    await face.ingest(said, user_id="alice", run_id="r1")
+    turns = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice", layers=["turn"]))["results"]}
+
+    async def found(query: str) -> list[str]:
+        hits = await face.search(query, user_id="alice", layers=["turn"], strategy="text")
+        return [one["memory"] for one in hits["results"]]
+
+    before = await found(words[place])
+    assert before[0] == said[place]
+    assert len(before) > 1, "those beside it are found by its words as well"
+    for put_aside, bring_back in ((face.disable, face.enable), (face.quarantine, face.approve)):
+        await put_aside(turns[said[place]])
+        assert await found(words[place]) == []
+        others = [one for at, one in enumerate(said) if at != place]
+        for query, text in zip([one for at, one in enumerate(words) if at != place], others, strict=True):
+            assert (await found(query))[0] == text
+        assert set(await found(words[(place + 1) % 4])) <= set(others)
+
+        await bring_back(turns[said[place]])
+        assert await found(words[place]) == before
+
+
 @pytest.mark.req("N-25")
 async def test_what_is_put_aside_is_neither_pinned_nor_part_of_who_somebody_is(face: Face) -> None:
     for put_aside, bring_back in ((face.quarantine, face.approve), (face.disable, face.enable)):

@@ -18,7 +18,7 @@ from retain.core.upkeep.consolidation import (
     promotions,
     times_of,
 )
-from retain.core.upkeep.shingles import jaccard, pieces, twins
+from retain.core.upkeep.shingles import Pieces, alike, pieces, twins
 from retain.core.upkeep.summary import over_budget, shortened
 from retain.model.ageing import Aged
 from retain.model.instant import Instant
@@ -53,10 +53,17 @@ def test_a_text_is_the_four_character_runs_of_its_words() -> None:
     assert pieces("") == frozenset()
 
 
+def jaccard(one: Pieces, other: Pieces) -> float:
+    """The share of common pieces, as it is defined."""
+    return len(one & other) / len(one | other) if one & other else 0.0
+
+
 def test_likeness_is_the_share_of_common_pieces() -> None:
-    assert jaccard(pieces("abcd efgh"), pieces("abcd ijkl")) == pytest.approx(1 / 3)
-    assert jaccard(pieces("tea"), pieces("tea")) == 1.0
-    assert jaccard(frozenset(), frozenset()) == 0.0
+    one, other = pieces("abcd efgh"), pieces("abcd ijkl")
+    assert alike(one, other, 1 / 3)
+    assert not alike(one, other, 0.34)
+    assert alike(pieces("tea"), pieces("tea"), 1.0)
+    assert not alike(pieces("tea"), frozenset(), 0.1)
 
 
 @given(

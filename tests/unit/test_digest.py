@@ -189,6 +189,19 @@ def test_a_text_about_the_user_is_made_of_the_sentences_of_facts() -> None:
     assert composed(lines[::-1], 100) == composed(lines, 100)
 
 
+def test_the_same_facts_make_the_same_text_whatever_their_ids_are() -> None:
+    said = [("User sings.", "2026-03-02"), ("User paints.", "2026-03-01"), ("User dances.", "2026-03-02")]
+
+    def lines(ids: str) -> list[Line]:
+        told = zip(ids, said, strict=True)
+        return [Line(one, text, one, "skill", 0.7, said_at=day) for one, (text, day) in told]
+
+    for ids in ("abc", "bca", "cba"):
+        assert composed(lines(ids), 100) == "User paints. User dances. User sings."
+        assert composed(lines(ids)[::-1], 100) == "User paints. User dances. User sings."
+        assert composed(lines(ids), 7) == "User dances. User sings.", "what was said last is taken first"
+
+
 def test_only_other_facts_make_other_inputs() -> None:
     one, other = Line("1", "x", "a"), Line("2", "y", "b")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.text.keyword import by_keywords, keyword_points
+from retain.core.text.keyword import by_keywords
 from retain.model.memory import Found, Link, Record
 from retain.model.scope import Scope
 
@@ -15,6 +15,11 @@ def row(seq: int, text: str, key: str | None = None, day: int = 1, **metadata: A
     when = f"2026-05-{day:02}T00:00:00.000000Z"
     record = Record(str(seq), text, "", when, when, when, when, when, seq=seq, key=key, metadata=metadata)
     return Found(record, Link(Scope("default", "mia"), when))
+
+
+def keyword_points(query: str, text: str, key: str | None = None, metadata: dict[str, Any] | None = None) -> int:
+    """The points of a single row."""
+    return sum(points for _, points in by_keywords(query, [row(1, text, key, **(metadata or {}))]))
 
 
 def ranked(query: str, *rows: Found) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ import pytest
 
 from retain.config import Settings
 from retain.core.settings.companion import EMBEDDING, companion_normal, read_companion
-from retain.core.settings.lenient import COMPANION, GATEWAY, gateway_effective, gateway_normal
+from retain.core.settings.lenient import COMPANION, GATEWAY, gateway_effective
 from retain.core.settings.translate import native
 from retain.errors import InvalidInput
 from retain.model.policy import Policy, RetrievalPolicy
@@ -53,12 +53,13 @@ WRONG: tuple[Any, ...] = (None, "12", [], {}, "")
     ],
 )
 def test_what_a_gateway_is_given_is_brought_into_form(name: str, given: Any, normal: Any) -> None:
-    assert gateway_normal({name: given})[name] == normal
+    assert GATEWAY[name].normal(given) == normal
 
 
 @pytest.mark.req("O-65", "O-66", "O-67", "O-68", "O-69", "X-2")
 def test_a_gateway_has_five_settings_with_defaults() -> None:
-    assert gateway_normal({"nonsense": 1}) == {
+    shown = ("memoryEnabled", "memoryMaxTokens", "memoryRetentionDays", "memoryStrategy", "skillsEnabled")
+    assert {name: GATEWAY[name].normal(None) for name in shown} == {
         "memoryEnabled": True,
         "memoryMaxTokens": 2_000,
         "memoryRetentionDays": 30,

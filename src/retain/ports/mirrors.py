@@ -39,8 +39,9 @@ class FullText(Protocol):
 class TextRow(NamedTuple):
     """The words of one memory as one link sees it; ``body`` is None when it is gone.
 
-    ``own_words`` tells what was said as it was said from what was derived from it; ``body``, ``key``,
-    ``speaker_terms`` and ``day_terms`` are analysed. ``text`` is there only where it asks something.
+    ``own_words`` tells what was said as it was said from what was derived from it; what is not ``active`` was put
+    aside. ``first`` is the ``seq`` of its first version where it has a place in a conversation, which later ones keep.
+    ``body``, ``key``, ``speaker_terms`` and ``day_terms`` are analysed. ``text`` is there only where it asks something.
     """
 
     seq: int
@@ -50,6 +51,8 @@ class TextRow(NamedTuple):
     created_at: Instant
     occurred_at: Instant
     own_words: bool
+    active: bool
+    first: int
     speaker: str
     text: str
     body: str | None

@@ -94,6 +94,7 @@ class End(NamedTuple):
 
     at: int
     created_at: Instant
+    first: int
     occurred_at: Instant
 
 
@@ -118,6 +119,8 @@ class TextPartition:
     rows: int
     shared: Shared
     alive: Any = None
+    ready: Any = None
+    """What every search in this state computes alike (``retain.adapters.text.rank``)."""
 
     @classmethod
     def of(cls, rows: list[TextRow], stamp: int) -> TextPartition:
@@ -127,7 +130,7 @@ class TextPartition:
         bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
         made = cls(stamp, 0, Shared(Columns.of(room), Postings(bodies)))
         made._place(live, bodies)
-        for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].seq)):
+        for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].first)):
             made._chain(at, live[at])
         return made
 
@@ -148,7 +151,7 @@ class TextPartition:
         added = [row for row in rows if row.body is not None]
         if any(row.seq <= last for row in added) or self.rows + len(added) > len(columns.seqs):
             return None
-        if any(self._comes_before(row) for row in added):
+        if not self._goes_on(added):
             return None
         gone = np.nonzero(np.isin(columns.seqs[: self.rows], [row.seq for row in rows if row.seq <= last]))[0]
         alive = self._without(gone)
@@ -212,20 +215,38 @@ class TextPartition:
 
     def _chain(self, at: int, row: TextRow) -> None:
         """Tie a row to the one that was said before it in the same conversation."""
-        name = conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
+        name = _conversation(row)
         if name is None:
             return
         before = self.shared.last.get(name)
         if before is not None and goes_on(row.run_id, before.occurred_at, row.occurred_at):
             self.shared.columns.before[at] = before.at
             self.shared.columns.after[before.at] = at
-        self.shared.last[name] = End(at, row.created_at, row.occurred_at)
+        self.shared.last[name] = End(at, row.created_at, row.first, row.occurred_at)
 
-    def _comes_before(self, row: TextRow) -> bool:
-        """Whether a new row belongs earlier in its conversation than what is there: a revised turn keeps its place."""
-        name = conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
-        before = self.shared.last.get(name) if name is not None else None
-        return before is not None and row.created_at < before.created_at
+    def _goes_on(self, added: Sequence[TextRow]) -> bool:
+        """Whether new rows stand in their conversations behind what is there and behind each other.
+
+        A turn that was revised or brought back keeps the place it had.
+        """
+        ends: dict[Conversation, tuple[Instant, int]] = {}
+        for row in added:
+            name, place = _conversation(row), (row.created_at, row.first)
+            if name is None:
+                continue
+            there = self.shared.last.get(name)
+            end = ends.get(name, (there.created_at, there.first) if there is not None else place)
+            if place < end:
+                return False
+            ends[name] = place
+        return True
+
+
+def _conversation(row: TextRow) -> Conversation | None:
+    """What a row is a part of; what was put aside stands alone, so that nobody is found by its words in its place."""
+    if not row.active:
+        return None
+    return conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
 
 
 def question_share(text: str) -> float:

@@ -59,8 +59,7 @@ def _scores(partition: TextPartition, words: Sequence[str]) -> Any:
     scores = np.zeros(partition.rows, dtype=np.float32)
     if not words:
         return scores
-    neighbours = _neighbours(partition)
-    norm = _norm(partition, neighbours)
+    neighbours, norm = partition.ready = partition.ready or _ready(partition)
     rows = partition.count
     for word in words:
         weight = _weights(partition, word, neighbours)
@@ -71,10 +70,16 @@ def _scores(partition: TextPartition, words: Sequence[str]) -> Any:
     return scores
 
 
+def _ready(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any]:
+    """What depends on no word. A state is searched many times, and who comes second finds this."""
+    neighbours = _neighbours(partition)
+    return neighbours, _norm(partition, neighbours)
+
+
 def _neighbours(partition: TextPartition) -> list[tuple[Any, float]]:
     """Columns that name for each row another one beside it (-1: none), and how much that one's words count for it."""
     rows, columns = partition.rows, partition.shared.columns
-    before, after = columns.before[:rows], np.where(columns.after[:rows] < rows, columns.after[:rows], -1)
+    before, after = columns.before[:rows].copy(), np.where(columns.after[:rows] < rows, columns.after[:rows], -1)
     if before.max() < 0:
         return []
     second = [np.where(column >= 0, column[column], -1) for column in (before, after)]

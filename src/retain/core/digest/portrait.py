@@ -29,6 +29,7 @@ class Line:
     category: str = ""
     salience: float = 0.5
     updated_at: str = ""
+    said_at: str = ""
 
 
 def is_identity_grade(category: str, salience: float, subject: str, polarity: int) -> bool:
@@ -44,15 +45,24 @@ def inputs_of(lines: Iterable[Line]) -> str:
 
 
 def composed(lines: Sequence[Line], tokens: int) -> str:
-    """The sentences of facts one after the other, as far as they fit; the most salient are taken first."""
+    """The sentences of facts one after the other, as far as they fit; the most salient are taken first.
+
+    Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
+    """
     room, kept, seen = tokens * CHARS_PER_TOKEN, list[Line](), set[str]()
-    for line in sorted(lines, key=lambda one: (-one.salience, _place(one), one.id)):
+    latest = sorted(lines, key=_told, reverse=True)
+    for line in sorted(latest, key=lambda one: (-one.salience, _place(one))):
         said = normal_text(line.text)
         if said not in seen and len(_sentence(line.text)) + 1 <= room:
             seen.add(said)
             kept.append(line)
             room -= len(_sentence(line.text)) + 1
-    return " ".join(_sentence(line.text) for line in sorted(kept, key=lambda one: (_place(one), -one.salience, one.id)))
+    kept.sort(key=lambda one: (_place(one), -one.salience, _told(one)))
+    return " ".join(_sentence(line.text) for line in kept)
+
+
+def _told(line: Line) -> tuple[str, str]:
+    return line.said_at, line.text
 
 
 def _place(line: Line) -> int:

@@ -7,7 +7,7 @@ a number is rounded and moved into its range, an unknown word becomes the defaul
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -107,12 +107,6 @@ AGENT: Final[dict[str, Foreign]] = {
 """What an agent of a companion is switched by; either may be on without the other."""
 
 FOREIGN: Final[dict[str, Foreign]] = {**GATEWAY, **COMPANION, **AGENT}
-
-
-def gateway_normal(given: Mapping[str, object]) -> dict[str, Any]:
-    """The five settings of a gateway in normal form, whatever was given."""
-    shown = ("memoryEnabled", "memoryMaxTokens", "memoryRetentionDays", "memoryStrategy", "skillsEnabled")
-    return {name: GATEWAY[name].normal(given.get(name)) for name in shown}
 
 
 def gateway_effective(policy: Policy) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from retain.core.text.analyze import terms
@@ -14,7 +14,10 @@ from retain.core.text.words import UNSPACED
 EXCERPT_CHARS: Final = 220
 _BEFORE_MATCH: Final = 60
 _START: Final = 2  # so many letters of an English word are those of its stem
-_SPACED: Final = re.compile(r"\S+")
+_LOOKED: Final = 100_000
+"""So many characters of a text are looked through; what it says behind them is found all the same, and not shown."""
+
+_BLANKS: Final = {ord(blank): " " for blank in "\t\n\r\v\f\x1c\x1d\x1e\x1f"}
 
 
 def excerpt(text: str, match: int = 0) -> str:
@@ -37,38 +40,78 @@ def one_line(text: str) -> str:
 
 def place_of(text: str, words: Collection[str]) -> int:
     """Where most of these analysed words stand close together, so that an excerpt shows them; 0 when none is there."""
-    if len(text) <= EXCERPT_CHARS:
+    if len(text) <= EXCERPT_CHARS or not words:
         return 0
-    found = list(_found(text, frozenset(words)))
-    near: Counter[str] = Counter()
-    best = most = end = different = 0
-    for start, word in found:
-        while end < len(found) and found[end][0] < start + EXCERPT_CHARS - _BEFORE_MATCH:
-            different += not near[found[end][1]]
-            near[found[end][1]] += 1
-            end += 1
-        if different > most:
-            best, most = start, different
-        near[word] -= 1
-        different -= not near[word]
+    wanted, near, close = frozenset(words), Counter[str](), deque[tuple[int, str]]()
+    best = most = 0
+    for at, word in _found(text[:_LOOKED], wanted):
+        while close and close[0][0] <= at - (EXCERPT_CHARS - _BEFORE_MATCH):
+            left = close.popleft()[1]
+            near[left] -= 1
+            if not near[left]:
+                del near[left]
+        close.append((at, word))
+        near[word] += 1
+        if len(near) > most:
+            best, most = close[0][0], len(near)
+            if most == len(wanted):
+                break
     return best
 
 
 def _found(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Each place where one of the words stands; of a script without blanks, where one or two characters are one."""
-    letters, starts = frozenset("".join(words)), {word[:_START] for word in words}
-    for piece in (_SPACED if text.isascii() else _pieces()).finditer(text):
+    known: dict[str, list[str]] = {}  # a long text says most of its words many times
+    for at, said in (_plain if text.isascii() else _mixed)(text, words):
+        here = known.get(said)
+        if here is None:  # of something endless an excerpt shows the beginning
+            here = known[said] = [term for term in dict.fromkeys(terms(said[:EXCERPT_CHARS])) if term in words]
+        for term in here:
+            yield at, term
+
+
+def _plain(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """What stands between blanks and may be one of the words, because it holds how one begins."""
+    low, end = text.lower().translate(_BLANKS), 0
+    for start in _starts(words).finditer(low):
+        if start.start() >= end:
+            begin, end = low.rfind(" ", end, start.start()) + 1 or end, low.find(" ", start.start())
+            end = len(text) if end < 0 else end
+            yield begin, text[begin:end]
+
+
+def _mixed(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """The same of a text beyond ASCII, with all that has an accent; and the pairs of scripts without blanks."""
+    letters, starts = frozenset("".join(words)), _starts(words)
+    for piece in _pieces(letters).finditer(text):
         at, said = piece.start(), piece[0]
         if said.isascii():
-            low = said.lower()
-            if not any(start in low for start in starts):  # spares most words the analysis
-                continue
-        elif len(said) == 1:
-            said = text[at : at + 2] if said in letters else ""
-        yield from ((at, term) for term in terms(said) if term in words)
+            if starts.search(said.lower()):
+                yield at, said
+        elif len(said) > 1:
+            yield at, said
+        elif said in letters:
+            yield at, text[at : at + 2]
+
+
+@lru_cache(maxsize=8)  # one question is looked for in many texts
+def _starts(words: frozenset[str]) -> re.Pattern[str]:
+    """Finds how one of the words begins."""
+    return re.compile("|".join(sorted({re.escape(word[:_START]) for word in words})))
+
+
+@lru_cache(maxsize=8)
+def _pieces(letters: frozenset[str]) -> re.Pattern[str]:
+    """For texts beyond ASCII: what stands between blanks and, of the scripts without any, the characters asked for."""
+    single = "".join(sorted(letter for letter in letters if not letter.isascii() and _unspaced().match(letter)))
+    return re.compile(rf"[{single}]|{_between()}" if single else _between())
 
 
 @cache
-def _pieces() -> re.Pattern[str]:
-    """For texts beyond ASCII; compiled when the first one comes, because that takes a while."""
-    return re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+def _unspaced() -> re.Pattern[str]:
+    """Compiled when the first text beyond ASCII comes, because that takes a while."""
+    return re.compile(f"[{UNSPACED}]")
+
+
+def _between() -> str:
+    return rf"[^\s{UNSPACED}]+"

@@ -28,17 +28,13 @@ def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     return kept
 
 
-def keyword_points(query: str, text: str, key: str | None = None, metadata: dict[str, Any] | None = None) -> int:
-    """The points of one row: 20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
-    return _Query(query).points(text, key, metadata)
-
-
 class _Query:
     def __init__(self, query: str) -> None:
         self.text = query.strip().lower()
         self._words = _words(self.text)
 
     def points(self, text: str, key: str | None, metadata: dict[str, Any] | None) -> int:
+        """20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
         if not self.text:
             return 0
         name = (key or "").lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final
 from unicodedata import normalize
@@ -22,11 +21,6 @@ def normal_text(text: str) -> str:
     """
     collapsed = " ".join((text.casefold() if text.isascii() else _fold(text)).split())
     return collapsed.rstrip(_FINAL) or collapsed
-
-
-def dedupe_hash(text: str) -> str:
-    """SHA-256 of the normal form, as hexadecimal text."""
-    return hashlib.sha256(normal_text(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _fold(text: str) -> str:

@@ -32,12 +32,6 @@ def pieces(text: str) -> Pieces:
     )
 
 
-def jaccard(one: Pieces, other: Pieces) -> float:
-    """The share of common pieces: 1 for the same, 0 for none in common or nothing at all."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
-
-
 def twins(
     sets: Sequence[Pieces], threshold: float, may: Callable[[int, int], bool] | None = None
 ) -> Iterator[tuple[int, int]]:

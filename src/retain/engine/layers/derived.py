@@ -147,13 +147,13 @@ async def sources_of(tx: Tx, owner: Scope, rows: Sequence[Found], now: Instant) 
 async def holding(
     tx: Tx, owner: Scope, ids: Sequence[str], now: Instant, as_of: Instant | None = None
 ) -> dict[str, Record]:
-    """Which of these facts the owner sees, in the version that holds."""
+    """Which of these facts the owner sees, in the version that holds; in the order in which they were stored."""
     wanted = tuple({one for one in ids if one})
     if not wanted:
         return {}
     where = visible(owner, now, as_of=as_of, extra=Condition("id", Op.IN, wanted))
     rows = await tx.memories.among(await tx.memories.seqs(where), where)
-    return {found.record.id: found.record for found in rows}
+    return {found.record.id: found.record for found in sorted(rows, key=lambda found: found.record.seq)}
 
 
 def is_true(mirror: Record, fact: Record | None) -> bool:

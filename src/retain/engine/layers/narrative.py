@@ -27,6 +27,7 @@ from retain.engine.layers.derived import (
     true_derived,
 )
 from retain.engine.layers.identity import embedded, identity, owner_for
+from retain.engine.layers.portrayed import line_of
 from retain.engine.learning.ask import ask
 from retain.engine.learning.metered import metered
 from retain.engine.parts import Parts
@@ -154,12 +155,7 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     facts = {record.id: record for record in [*behind.values(), *(found.record for found in pinned)]}
     kept = [one for one in facts.values() if may_be_identity(one) and normal_text(one.text) not in overrides]
-    return [_line(record) for record in kept[: policy.portrait_facts]]
-
-
-def _line(record: Record) -> Line:
-    category = str(record.data.get("category", ""))
-    return Line(record.id, record.text, record.hash, category, record.salience, record.updated_at)
+    return [line_of(record) for record in kept[: policy.portrait_facts]]
 
 
 async def _worded(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:

@@ -54,5 +54,10 @@ def _text(told: Record, facts: dict[str, Record]) -> str:
     if all(one in facts and facts[one].hash == version for one, version in made_of.items()):
         return told.text
     live = [fact for one in made_of if (fact := facts.get(one)) is not None and may_be_identity(fact)]
-    lines = [Line(one.id, one.text, one.hash, str(one.data.get("category", "")), one.salience) for one in live]
-    return composed(lines, told.tokens + _SPARE)
+    return composed(list(map(line_of, live)), told.tokens + _SPARE)
+
+
+def line_of(fact: Record) -> Line:
+    """A fact as a text about the user may tell it."""
+    category = str(fact.data.get("category", ""))
+    return Line(fact.id, fact.text, fact.hash, category, fact.salience, fact.updated_at, fact.occurred_at)

@@ -90,10 +90,6 @@ class MirroredIndex:
             for name in await self._collections(tenant_id):
                 await self._store.drop(name)
 
-    async def catch_up(self, tenant_id: str, signature: str) -> None:
-        """Apply everything the ledger has noted."""
-        await self._current((tenant_id, signature))
-
     async def holds(self, tenant_id: str, signature: str, seqs: Sequence[int]) -> int:
         """How many points of these versions the store has, when it has followed."""
         mirror = await self._current((tenant_id, signature))

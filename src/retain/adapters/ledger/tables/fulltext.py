@@ -40,7 +40,10 @@ _RARE: Final = 2.0
 _ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''),
        CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.created_at ELSE '' END,
        CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.occurred_at ELSE '' END,
-       coalesce(m.layer = 'turn' OR m.source = 'manual', 0),
+       coalesce(m.layer = 'turn' OR m.source = 'manual', 0), coalesce(m.status = 'active', 0),
+       CASE WHEN m.version > 1 AND (l.run_id <> '' OR m.layer = 'turn')
+            THEN (SELECT min(v.seq) FROM memories v WHERE v.tenant_id = m.tenant_id AND v.id = m.id)
+            ELSE coalesce(l.memory_seq, 0) END,
        coalesce(json_extract(m.data, '$.speaker'), ''), iif(instr(m.text, '?'), m.text, ''), f.body,
        coalesce(f.key, ''), coalesce(f.speaker, ''), coalesce(f.day, '')"""
 _ALL: Final = f"""
