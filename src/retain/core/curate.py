@@ -63,6 +63,8 @@ class Candidate:
     """A message as a whole, which counts only where none of its parts has changed anything."""
     bare: bool = False
     """Too little to be kept by itself, such as a reaction or half a sentence; it may still change what is known."""
+    asked: str = ""
+    """The statement a short answer makes of the question before it; '' where the words of the message say it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,16 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
     # What only tells that something changed comes after the facts that tell into what.
     found = sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
     return _distinct(found, len(message) - len(text))
+
+
+def answer(question: str, message: str, *, speaker: str = "", rules: Rules | None = None) -> list[Candidate]:
+    """The facts a short message states as an answer to the question that the assistant's words before it end with."""
+    from retain.core.rules.answers import answered  # its patterns are only needed where something was asked
+
+    statement = answered(question, message)
+    found = candidates(statement, speaker=speaker, rules=rules) if statement else []
+    start = len(message) - len(message.lstrip())
+    return [replace(one, start=start, end=start + len(message.strip()), asked=statement) for one in found]
 
 
 def whole_message(message: str, *, speaker: str = "", skipped: int = 0) -> Candidate | None:

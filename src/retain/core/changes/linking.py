@@ -14,6 +14,7 @@ from typing import Final
 
 from retain.core.changes.apart import names_another, other_value
 from retain.core.changes.measured import counts_something_else, is_of_another_sort
+from retain.core.changes.moved import is_moved_to_another
 from retain.core.changes.others import finished_another, has_another_goal, is_of_others
 from retain.core.changes.overlap import only_placed
 from retain.core.changes.pairing import Action, Decision, Known
@@ -131,7 +132,9 @@ def _linked(new: Statement, known: Sequence[Known], signals: frozenset[str]) -> 
     if apart < MARGIN or not any(_is_near(first, signal, eased) for signal in signals):
         return None
     firm = any(_is_near(first, signal, eased) for signal in signals if signal not in (BEGUN, PLAIN))
-    return Decision(Action.REVISE, first.at, "a change of what is known", firm, linked=True, loose=not first.shares)
+    plain = is_moved_to_another(new, first.memory, [one.memory for one in links if one.at != first.at])
+    why = "a change of what is known"
+    return Decision(Action.REVISE, first.at, why, firm, linked=True, loose=not first.shares, plain=plain)
 
 
 def _is_near(found: _Link, signal: str, eased: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from retain.core.changes.linking import only_same_person, predicate
@@ -10,7 +11,7 @@ from retain.core.changes.pairing import Decision, Pair
 from retain.core.changes.sameness import NEARLY_EQUAL
 from retain.core.changes.statement import Segment, Statement
 from retain.core.rules.signals import NAMING
-from retain.core.rules.stance import is_negated
+from retain.core.rules.stance import is_light, is_negated
 from retain.core.rules.topics import topics_of
 
 ANCHOR_COSINE, ANCHOR_COVERED = 0.3, 0.2
@@ -32,13 +33,31 @@ def opposite(pairs: list[Pair]) -> Decision | None:
         ):
             continue
         if _denies_name(pair):
-            return pair.revise("what it names is over")
+            return pair.revise("what it names is over", plain=_is_that_alone(pair))
         if NAMING.search(pair.memory.said) and not pair.shared.segment.ends:
             continue
         anchored = bool(pair.memory.names & pair.shared.segment.tokens)
         if not pair.agrees and _contradicts(pair, anchored=anchored):
-            return pair.revise("the opposite of what was known", firm=anchored or pair.shared.segment.ends)
+            firm = anchored or pair.shared.segment.ends
+            return pair.revise("the opposite of what was known", firm=firm, plain=_is_that_alone(pair))
     return None
+
+
+def _is_that_alone(pair: Pair) -> bool:
+    """Whether both say one and the same thing, the one that it is so and the other that it is not: "I quit smoking"."""
+    both = (pair.new, pair.memory)
+    if any(len(one.segments) != 1 or one.ahead or one.wished or one.feeling for one in both):
+        return False
+    telling = any(not is_light(word) for word in pair.new.tokens)
+    same = pair.new.tokens == pair.memory.tokens and pair.new.numbers == pair.memory.numbers
+    return telling and same and [one.polarity > 0 for one in both] == [not _DENIED.match(one.said) for one in both]
+
+
+_DENIED: Final = re.compile(
+    r"(?:user|i|we|my [\w-]+)(?: (?:has|have|just|finally|also|now))* "
+    r"(?:(?:do|does|am|is|are|can) (?:not|no longer)|no longer|quit|stopped|gave up)\b"
+)
+"""How somebody says of themselves that something is not so, and that alone."""
 
 
 def _denies_name(pair: Pair) -> bool:

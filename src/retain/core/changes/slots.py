@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from retain.core.rules import slot_patterns as said
+from retain.core.rules.definite import VAGUE
 from retain.core.rules.own import MANY
 from retain.core.rules.stance import token
 from retain.core.text.clues import Clued, clued, clues_of_all, is_possible
@@ -34,6 +35,7 @@ _STATUS_CLUES: Final = clues_of_all(pattern for rows in _STATUSES.values() for _
 _FAVOURITES: Final = tuple((re.compile(pattern), what, value) for pattern, what, value in said.FAVOURITES)
 _AGES: Final = tuple(clued(pattern) for pattern in said.AGES)
 _AGES_OF_OTHERS: Final = tuple(clued(pattern) for pattern in said.AGES_OF_OTHERS)
+_TOOLS: Final = tuple(clued(pattern) for pattern in said.TOOLS)
 _WANTED: Final = tuple(clued(pattern) for pattern in said.WANTED)
 _ADDRESS: Final = clued(said.ADDRESS)
 _PERSON: Final = re.compile(
@@ -83,6 +85,7 @@ def _filled(text: str, *, own: bool) -> Iterator[tuple[str, str]]:
             yield slot, _value(match[1])
     yield from _favourites(text)
     yield from _people(text)
+    yield from _tools(text)
     yield from _wanted(text)
     yield "age", _age(text, _AGES if own else _AGES_OF_OTHERS)
     yield "job", _occupation(text)
@@ -150,6 +153,16 @@ def _people(text: str) -> Iterator[tuple[str, str]]:
         yield f"person:{SYNONYMS.get(match[1], match[1])}", match[2]
     for match in _MADE_PERSON.finditer(text):
         yield f"person:{SYNONYMS.get(match[3], match[3])}", match[1] or match[2]
+
+
+def _tools(text: str) -> Iterator[tuple[str, str]]:
+    for pattern in _TOOLS:
+        match = pattern.search(text)
+        if match and match["name"].split()[0] not in VAGUE:
+            yield f"tool:{_SAME_TOOL.get(match['tool'], match['tool'])}", _value(match["name"])
+
+
+_SAME_TOOL: Final = {"os": "operating system", "ide": "editor", "phone carrier": "carrier"}
 
 
 def _address(match: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from retain.core.rules.shape import opening_behind, without_asides, without_comm
 from retain.core.rules.sift import leaves_open, not_a_fact, points
 from retain.core.rules.theirs import owned, paired, person, thing
 from retain.core.rules.told import Context, Told
-from retain.core.rules.verbs import is_verb, lemma
+from retain.core.rules.verbs import BY_ITSELF, is_verb, lemma
 
 
 def read(said: str, context: Context) -> Told | None:
@@ -135,7 +135,7 @@ def _is_enough(said: str, family: Family, context: Context) -> bool:
 _GOING_ON: Final = re.compile(r"^(?:i|we) (?:am|are) (?:\w+ly |also |still |now )*\w+ing\b", re.IGNORECASE)
 _PARTICULAR: Final = _SELF_EVIDENT | {"preference", "event", "possession", "pattern"}
 _COMPLETE: Final = re.compile(
-    r"^(?:i|we)(?: \w+)? (?:graduated|retired|resigned|divorced|got married)\b|^(?:i|we) (?:(?:can|do) not|never|used to|no longer) \w+$",
+    rf"^(?:i|we)(?: \w+)? (?:graduated|retired|resigned|divorced|got married)\b|^(?:i|we) (?:{'|'.join(sorted(BY_ITSELF))})$|^(?:i|we) (?:(?:can|do) not|never|used to|no longer) \w+$",
     re.IGNORECASE,
 )
 _MUST: Final = re.compile(r"^(?:i|we) (?:had|have|got|get) to\b", re.IGNORECASE)

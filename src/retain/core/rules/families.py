@@ -58,12 +58,12 @@ _VERBS: Final = {
         "skill": "speak learn study play code program major graduate practice practise weld train instruct",
         "preference": "prefer like love enjoy adore hate dislike despise detest loathe favor favour avoid fancy",
         "decision": "decide choose pick select opt commit agree enroll enrol register switch change swap replace trade cancel book order decline refuse",
-        "pattern": "stop quit start begin resume drop go run walk swim exercise meditate cycle bike jog volunteer cook bake garden hike sleep wake attend watch listen drink eat smoke skip tend read collect keep grow knit sew paint draw write sing dance camp fish surf ski climb help coach mentor host",
+        "pattern": "stop quit start begin resume drop go run walk swim exercise meditate cycle bike jog volunteer cook bake garden hike sleep wake attend watch listen drink eat smoke vape skip tend read collect keep grow knit sew paint draw write sing dance camp fish surf ski climb help coach mentor host",
         "possession": "drive own buy use ride wear purchase sell lose inherit subscribe adopt have get lease",
         "project": "build deploy host ship migrate rewrite develop maintain launch release track test store support design",
         "plan": "plan intend aim hope want dream",
-        "health": "suffer injure sprain tear recover diagnose",
-        "family": "marry name date",
+        "health": "suffer injure sprain tear recover diagnose relapse",
+        "family": "marry name date divorce remarry",
     }.items()
     for verb in listed.split()
 }
@@ -86,6 +86,10 @@ _STANDING: Final = frozenset("home work preference decision health family projec
 """Categories that stay what they are when told in the past."""
 
 _FIXED: Final = (
+    (
+        "home",
+        r"(?:have )?(?:bought|purchased|sold|built|inherited|got|closed on|own) (?:the|an?|our|my)(?: new| first| own| old| little| small| big| dream)* (?:house|home|flat|apartment|condo|cottage|bungalow|place)(?:$|,| (?:in|on|near|at|by|outside|last|yesterday|today|this|we|i|that)\b)",
+    ),
     (
         "preference",
         r"(?:can|could) not stand\b|do not (?:really )?care for|would (?:rather|sooner)|got into|getting into|(?:have )?(?:gone|went) off|fell in love with|am all about|will take \S+ over|have (?:never|always) been into",

@@ -71,6 +71,14 @@ _FOREIGN: Final = frozenset(
 )
 """Small words of other languages that are none in English."""
 
+_BORROWED: Final = frozenset(
+    """fiancé fiancée café cafés naïve résumé résumés cliché clichés jalapeño jalapeños crème brûlée façade décor entrée entrées purée
+    sauté sautéed déjà touché piñata über señor papier-mâché matinée soufflé soufflés açaí protégé protégée exposé rosé née doppelgänger
+    voilà pâté crêpe crêpes gruyère première émigré divorcé divorcée blasé risqué passé attaché communiqué smörgåsbord éclair
+    éclairs canapé canapés consommé flambé macramé élan naïveté appliqué plié""".split()
+)
+"""Words of English that are written with marks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -129,7 +137,7 @@ def is_english(text: str) -> bool:
     is_plain = all(map(str.isascii, words))
     # Names are written in any letters, so only other words tell a language; beside them no foreign word is overlooked.
     counted = words if is_plain else [word for word in written if not (_is_latin(word) and word[0].isupper())]
-    latin = sum(map(str.isascii, counted))
+    latin = sum(word.isascii() or word.lower() in _BORROWED for word in counted)
     return (
         latin >= 0.8 * len(counted)
         and enough

@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from retain.core.rules.plain import is_question
+from retain.core.rules.verbs import BY_ITSELF
 from retain.core.text.clues import clued
 
 _INTERJECTIONS: Final = (
@@ -145,9 +146,10 @@ _FEEDBACK: Final = re.compile(
     re.IGNORECASE,
 )
 _LET_US: Final = re.compile(r"^(?:let us|let me|lets|shall we|may we)\b", re.IGNORECASE)
+_BY_ITSELF: Final = "|".join(sorted(BY_ITSELF))
 _UNFINISHED: Final = re.compile(
     r"\b(?!(?-i:[A-Z]{2,})\W*$)(?:to|the|a|an|and|or|my|our|is|are|was|am|be|if|that|than|so|very|really|like|called|titled|said|says|wrote|asked|asks|told me|replied|texted|named|goes|because|when|while|but|as|your|not|(?:and|or|but) (?:me|i|we))$|^(?:i|we) (?:want|need|love|like|hope|plan|used) to$"
-    r"|^(?:i|we) (?:\w+ )?(?:did|do|have|had|was|am|can|could|will|would)(?: not)?$|^(?:i|we) \w+$|\b(?:i mean|if that makes sense)\b",
+    rf"|^(?:i|we) (?:\w+ )?(?:did|do|have|had|was|am|can|could|will|would)(?: not)?$|^(?:i|we) (?!(?:{_BY_ITSELF})$)\w+$|\b(?:i mean|if that makes sense)\b",
     re.IGNORECASE,
 )
 _VAGUE: Final = re.compile(

@@ -137,6 +137,14 @@ WANTED: Final = (
 SINGLE_PEOPLE: Final = r"(?:manager|boss|supervisor|landlord|landlady|therapist|dentist|gp|doctor|mother|mom|mum|father|dad|wife|husband|partner|girlfriend|boyfriend|fiance|fiancee|fiancé|fiancée|trainer|coach|tutor|mentor|accountant|vet|hairdresser|team lead|teacher)"
 """People of whom one has one at a time; a new name is a new person."""
 
+_TOOL: Final = r"(?:(?:code|text|main|default|primary|current|preferred|usual) )*(?P<tool>editor|ide|browser|bank|operating system|os|shell|search engine|(?:e-?)?mail client|password manager|(?:phone )?carrier|distro|terminal|window manager|keyboard layout|note-?taking app|notes app|to-?do app|calendar app|task manager|issue tracker|crm|music service|streaming service|messenger|chat app)"
+_TOOL_NAME: Final = r"(?P<name>(?!(?:not|the|an?|in|on|at|so|very|too|really|still|always|no|like|from|near|down|up|out|my|our|being|slow|broken|open|closed|full|empty|outdated|corrupt|local|dead|cheap|expensive|blocked|strict|rude|useless|\w{3,}(?:ing|ed|ly))\b)[^\W_][\w.+#&'-]*(?: [\w.+#&'-]+){0,2}?)"
+TOOLS: Final = (
+    rf"(?:^|[.,;!] )(?:and |but |so )?(?:my|our|user's) {_TOOL} is (?:now )?{_TOOL_NAME}(?= now$|$|[.,;!])",
+    rf"\b(?:use|uses) {_TOOL_NAME} as (?:my|our|their|the) {_TOOL}(?= now$|$|[.,;!])",
+)
+"""How somebody names the one tool that they have for something."""
+
 STATUSES: Final = {
     "marital": (
         ("divorced", r"\bdivorc|\bex-(?:wife|husband)\b|\bsplit from my (?:wife|husband)\b"),

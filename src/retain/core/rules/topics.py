@@ -95,11 +95,13 @@ _WORDS: Final = {
     "editor": "vim, neovim, nvim, emacs, vs code, vscode, intellij, pycharm, sublime, zed, cursor, webstorm, editor, ide, helix, eclipse, xcode",
     "notes": """notion, obsidian, evernote, onenote, apple notes, roam, logseq, notes, note-taking, to-do, to-dos, todoist, things 3, trello, asana, jira, linear,
         ticktick, planner, bullet journal, journal, google keep, task manager, google calendar, calendar""",
+    "tracker": "jira, linear, asana, trello, clickup, youtrack, basecamp, redmine, bugzilla, wrike, issue tracker, ticket system, track issues, tracks issues",
     "browser": "chrome, firefox, safari, brave, edge, vivaldi, opera, browser, arc browser",
     "mail": "gmail, outlook, protonmail, proton, fastmail, thunderbird, e-mail, email, inbox, mailbox, mail",
     "system": "windows, linux, ubuntu, macos, mac, fedora, debian, operating system, dual boot",
     "design": "figma, photoshop, lightroom, penpot, affinity, adobe, illustrator, canva, gimp, darktable, capture one, davinci, premiere, final cut",
     "chat": "slack, microsoft teams, discord, whatsapp, telegram, messenger, zoom, google meet",
+    "work chat": "slack, microsoft teams, to teams, on teams, uses teams, use teams, mattermost, rocket.chat, google chat, zulip",
     "social": "facebook, instagram, twitter, tiktok, linkedin, mastodon, bluesky, reddit, snapchat",
     "wake": """wakes up, wake up, waking up, lights out, hours of sleep, gets up, get up, getting up, woke, alarm, up at, early riser, night owl, morning person, bed at, bed by, bedtime,
         sleep, sleeps, sleeping, wakes, up early, early bird""",
@@ -127,10 +129,13 @@ _WORDS: Final = {
 }
 ONE_AT_A_TIME: Final = frozenset(
     """home household work team boss car phone computer watch diet alcohol smoking love wedding weight age name timezone gym dentist doctor
-    therapist school provider hosting pipeline frontend backend database editor notes browser mail system wake commute baby hair glasses
+    therapist school provider hosting pipeline frontend backend database editor notes tracker browser mail system wake commute baby hair glasses
     visa camera seat bank caffeine""".split()
 ) | {"music service"}
 """Kinds of which somebody has one, so that a new one takes the place of the old."""
+
+TOOLS: Final = frozenset("editor tracker browser mail system bank database".split()) | {"work chat", "music service"}
+"""Kinds whose names all stand for the same sort of thing: who moves to one of them has left the other."""
 
 _WORD: Final = re.compile(r"[a-zà-ÿ0-9.][\w'&+#.-]*")
 _MOST_WORDS: Final = 3

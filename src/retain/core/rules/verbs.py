@@ -110,10 +110,18 @@ VERBS: Final = (
     assemble audition backpack babysit barbecue bike blend bond box brainstorm caretake cater coordinate curate deploy digest
     discontinue draft embroider experiment forage fundraise ghostwrite golf groom harvest homeschool illustrate install
     journal kickstart mediate moderate network outgrow oversee partner podcast proofread recite refinish refurbish reread
-    row sculpt shop stargaze swap tinker toast tweet unsubscribe vacation vote whittle""".split()
+    row sculpt shop stargaze vape stutter stammer snore sleepwalk crochet vlog relapse remarry freelance swap tinker toast tweet unsubscribe vacation vote whittle""".split()
     )
 )
 """Verbs that are known by their plain form."""
+
+BY_ITSELF: Final = frozenset(
+    """smoke vape drink drive meditate garden knit sew crochet paint draw sculpt surf ski snowboard skate climb swim dance sing
+    juggle freelance commute stutter stammer snore sleepwalk code program blog vlog homeschool bake hunt fish sail row dive
+    kayak volunteer tutor journal jog hike camp fast fence box cycle teach retired graduated divorced resigned
+    remarried relapsed emigrated""".split()
+)
+"""Verbs that tell something of somebody without any further word: "I smoke"."""
 
 _NOT_PAST: Final = frozenset(
     "need feed speed breed exceed succeed proceed bed red wed seed weed shed hundred embed bleed greed indeed".split()

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from retain.core.changes.statement import subject_of
 from retain.core.checks.visible import within
-from retain.core.curate import EFFECT, Candidate, Rules, candidates, fact_key, whole_message
+from retain.core.curate import EFFECT, Candidate, Rules, answer, candidates, fact_key, whole_message
 from retain.core.llm.facts import LlmFact, Side, extraction_prompt, parse_extraction
 from retain.core.privacy.poison import disarmed
 from retain.core.rules.assistant import restated
@@ -18,6 +18,7 @@ from retain.core.rules.named import speaker_name, without_prefix
 from retain.core.rules.speakers import speakers_from
 from retain.core.settings.categories import asked_for, sorted_into
 from retain.core.temporal.dates import ground
+from retain.engine.learning.answering import asked_before
 from retain.engine.learning.ask import ask
 from retain.engine.learning.drafting import drafted
 from retain.engine.learning.reading import reader_of
@@ -63,7 +64,7 @@ async def extract(
         except RetainError as error:
             found = Extracted([], error)
     if PATTERN in wanted or found.without is not None:
-        found.facts = _together(found.facts, _by_rules(parts, scope, turns, metadata), turns)
+        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata), turns)
     for fact in found.facts:
         shown = {"key": fact.draft.key, "category": fact.candidate.category}
         log.debug("memory.extraction.fact_found", extra={"event": "memory.extraction.fact_found", **shown})
@@ -80,14 +81,16 @@ def _together(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequenc
     return sorted(both, key=lambda fact: place[id(fact.turn)])
 
 
-def _by_rules(parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any]) -> list[Fact]:
+async def _by_rules(parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any]) -> list[Fact]:
     found: list[Fact] = []
     topic = ""
-    for turn, speaker in zip(turns, _users(turns), strict=True):
+    for at, (turn, speaker) in enumerate(zip(turns, _users(turns), strict=True)):
         is_user = turn.message.role == "user"
         if turn.message.role not in parts.policy.curation.roles:
             continue
         told = _of_user(parts, turn, topic) if is_user else _of_assistant(parts, turn, speaker)
+        if is_user and all(one.category == EFFECT for one in told):
+            told = _in_place(turn, _answered(parts, turn, await asked_before(parts, turns, at))) or told
         found += [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
         if is_user and reader_of(parts) is not None and (whole := _as_a_whole(turn, told)) is not None:
             found.append(replace(_fact(parts, scope, turn, whole, metadata, PATTERN, speaker), only_read=True))
@@ -106,9 +109,18 @@ def _users(turns: Sequence[Turn]) -> Iterator[str]:
 
 def _of_user(parts: Parts, turn: Turn, topic: str) -> list[Candidate]:
     rules = Rules(patterns=parts.policy.curation.own.patterns)
-    said = _own_words(turn)
-    skipped = len(turn.text) - len(said)
-    found = candidates(said, speaker=turn.message.name, rules=rules, topic=topic)
+    return _in_place(turn, candidates(_own_words(turn), speaker=turn.message.name, rules=rules, topic=topic))
+
+
+def _answered(parts: Parts, turn: Turn, question: str) -> list[Candidate]:
+    """What a word or two say to a question; '' is none."""
+    rules = Rules(patterns=parts.policy.curation.own.patterns)
+    return answer(question, _own_words(turn), speaker=turn.message.name, rules=rules) if question else []
+
+
+def _in_place(turn: Turn, found: list[Candidate]) -> list[Candidate]:
+    """Candidates in a turn's own words, with their places counted from where the turn begins."""
+    skipped = len(turn.text) - len(_own_words(turn))
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
 
 

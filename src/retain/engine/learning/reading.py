@@ -71,7 +71,7 @@ def _by_message(facts: Sequence[Fact], around: Around) -> Iterator[tuple[str, li
     for fact in facts:
         turns.setdefault(id(fact.turn), []).append(fact)
     for told in turns.values():
-        text = told[0].turn.text
+        text = told[0].message
         if len(text.split()) <= FEW_WORDS:
             yield text, told
             continue

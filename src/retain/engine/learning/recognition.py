@@ -25,12 +25,17 @@ async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool, before: Seq
         turn.deleted = is_old and await tx.suppressed.has(scope.tenant_id, turn.draft.dedupe)
         turn.said_before = turn.said_before or turn.deleted
         return turn.deleted
-    if newest and await _is_said_anew(tx, turn, scope, known):
+    if newest and (_goes_on(before) or await _is_said_anew(tx, turn, scope, known)):
         return False
     turn.id, turn.place, turn.said_before, turn.draft.occurred_at = known.id, known.seq, True, known.occurred_at
     if known.trust < turn.draft.trust:  # it was stored as somebody else's words
         turn.draft.origin, turn.draft.trust = known.origin, known.trust
     return True
+
+
+def _goes_on(before: Sequence[Turn]) -> bool:
+    """Whether the last of what was said before a turn is new: then so is what follows, in whatever words."""
+    return bool(before) and not before[-1].place and not before[-1].deleted
 
 
 def _goes_on_as_it_did(turn: Turn, before: Sequence[Turn]) -> bool:

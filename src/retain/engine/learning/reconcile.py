@@ -90,7 +90,7 @@ def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
         takes = None if fact.takes in others else fact.takes
         decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
     elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
-        decision = judge(Said(statement, fact.turn.text.lower(), decision, fact.adds), known)
+        decision = judge(Said(statement, fact.message.lower(), decision, fact.adds), known)
     if fact.only_read:
         return of_a_message(decision, fact.read, fact.takes, keeps=not fact.candidate.bare)
     if fact.candidate.forget:
@@ -117,7 +117,7 @@ def as_said(fact: Fact, near: Sequence[Neighbour]) -> Statement:
     """What a fact says, of whom it is, and whether only for once: that may stand in its words and not in its text."""
     text = in_full(fact.draft.text, (one.found.record.text for one in near))
     statement = understand(text, fact.own, fact.who)
-    said = plain(fact.turn.text[fact.candidate.start : fact.candidate.end]).lower()
+    said = plain(fact.words).lower()
     return replace(statement, temporary=statement.temporary or bool(TEMPORARY.search(SO_FAR.sub(" ", said))))
 
 

@@ -70,6 +70,19 @@ class Fact:
     only_read: bool = False
     """A message in which no rule sees a fact: it counts where it surely takes the place of a memory, and else not."""
 
+    kept_as: str | None = None
+    """The memory that says it since it was settled, and so what took the place of those that it ended."""
+
+    @property
+    def message(self) -> str:
+        """What was said, as it is understood: an answer of a word or two together with what was asked."""
+        return self.candidate.asked or self.turn.text
+
+    @property
+    def words(self) -> str:
+        """The words that state it, understood in the same way."""
+        return self.candidate.asked or self.turn.text[self.candidate.start : self.candidate.end]
+
     @property
     def puts_right(self) -> bool:
         """Whether somebody puts right what they have just said: "no wait, I meant ..."."""
