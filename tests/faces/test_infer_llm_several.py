@@ -21,6 +21,7 @@ _OLD: Final = {
 }
 _MOVED: Final = "User lives in Rome, no longer in Oslo."
 _NOW: Final = "User lives in Rome, before in Oslo."
+_ENDED: Final = ("lives in Oslo", "works in", "a boat")
 _REVISED: Final = {"operation": "UPDATE", "target": "lives in", "text": _NOW}
 
 
@@ -76,6 +77,49 @@ async def test_what_is_added_while_another_memory_is_deleted_is_added(face: Face
     assert sorted(found) == [("ADD", _MOVED), ("DELETE", "User lives in Oslo.")]
     assert _MOVED in await face.listed()
     assert "User lives in Oslo." not in await face.listed()
+
+
+@pytest.mark.req("C-23", "X-14")
+@pytest.mark.parametrize("kept", [{"operation": "ADD"}, _REVISED], ids=["added", "revised"])
+async def test_what_ended_names_what_took_its_place(
+    face: Face, model: Model, opens: Opens, kept: dict[str, Any]
+) -> None:
+    gone = [deleted("works in"), deleted("a boat")] if kept is _REVISED else [deleted(one) for one in _ENDED]
+
+    found = await moved(face, model, opens, *gone, kept)
+
+    ended = {text for event, text in found if event == "DELETE"}
+    assert len(ended) == len(gone)
+    ((new_event, new_text),) = [one for one in found if one[0] != "DELETE"]
+    (now,) = [one for one in (await face.get_all(user_id="alice"))["results"] if one["memory"] == new_text]
+    feed = (await face.events(user_id="alice"))["results"]
+    for one in (line for line in feed if line["event"] == "DELETE"):
+        last = (await face.history(one["memory_id"]))[-1]
+        assert (last["is_deleted"], last["new_id"], one["new_id"]) == (True, now["id"], now["id"])
+        assert await face.get(one["memory_id"]) is None
+    told = (await face.memory_updates(user_id="alice"))["results"]
+    assert {one["old_memory"]: (one["new_id"], one["new_memory"]) for one in told if one["event"] == "DELETE"} == (
+        dict.fromkeys(ended, (now["id"], new_text))
+    )
+    turns = (await face.search("Oslo", user_id="alice", layers=["turn"]))["results"]
+    overtaken = [one["superseded_by"] for one in turns if "superseded_by" in one]
+    assert overtaken == [[{"id": now["id"], "memory": new_text}]] * 3
+    assert new_event == ("UPDATE" if kept is _REVISED else "ADD")
+
+
+@pytest.mark.req("X-14")
+async def test_an_answer_tells_all_that_a_statement_replaced(face: Face, model: Model, opens: Opens) -> None:
+    model.knows = dict(list(_OLD.items())[:3])
+    await face.add([f"I {words}." for words in model.knows], user_id="alice", infer=True)
+    model.knows = {"live in Lima": "User lives in Lima."}
+    model.decides = {"User lives in Lima.": [*map(deleted, _ENDED), {"operation": "ADD"}]}
+    opens.clock.advance(days=1)
+
+    results = (await face.add("I live in Lima.", user_id="alice", infer=True))["results"]
+
+    (added,) = [one for one in results if one["event"] == "ADD"]
+    ended = [(one["old_memory"], one["new_id"]) for one in results if one["event"] == "DELETE"]
+    assert sorted(ended) == sorted((_OLD[said], added["id"]) for said in list(_OLD)[:3])
 
 
 @pytest.mark.req("X-14")

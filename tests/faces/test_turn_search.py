@@ -32,7 +32,7 @@ async def test_a_turn_whose_fact_was_superseded_says_by_what(opens: Opens) -> No
     found = (await face.search("work", user_id="alice", layers=["turn"]))["results"]
 
     by_text = {turn["memory"]: turn for turn in found}
-    assert by_text["I work at Acme Corp."]["superseded_by"] == {"id": fact["id"], "memory": fact["memory"]}
+    assert by_text["I work at Acme Corp."]["superseded_by"] == [{"id": fact["id"], "memory": fact["memory"]}]
     assert "superseded_by" not in by_text["I'm now at BigTech Inc."]
 
 
@@ -46,7 +46,7 @@ async def test_a_fact_that_was_edited_overtakes_its_turn_and_other_metadata_does
     await face.update(fact["id"], "User lives in Rome.")
 
     (turn,) = (await face.search("Oslo", user_id="alice", layers=["turn"]))["results"]
-    assert turn["superseded_by"] == {"id": fact["id"], "memory": "User lives in Rome."}
+    assert turn["superseded_by"] == [{"id": fact["id"], "memory": "User lives in Rome."}]
 
 
 async def test_what_overtook_a_turn_is_shown_only_to_those_who_may_see_it(face: Face, opens: Opens) -> None:
@@ -57,7 +57,24 @@ async def test_what_overtook_a_turn_is_shown_only_to_those_who_may_see_it(face: 
 
     (turn,) = (await face.search("Oslo", user_id="alice", layers=["turn"]))["results"]
 
-    assert turn["superseded_by"] == {"id": fact["id"], "memory": None}
+    assert turn["superseded_by"] == [{"id": fact["id"], "memory": None}]
+
+
+async def test_a_turn_that_says_several_things_names_everything_that_changed(opens: Opens) -> None:
+    face = opens(LOCAL)
+    await told(face, "I work at Acme Corp and I live in Oslo.", opens)
+    for said in ("I moved to Rome.", "I'm now at BigTech Inc.", "I moved to Lima."):
+        ((event, _),) = await told(face, said, opens)
+        assert event == "UPDATE"
+    facts = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice"))["results"]}
+
+    found = (await face.search("Acme Oslo", user_id="alice", layers=["turn"]))["results"]
+
+    (turn,) = [one for one in found if "Acme" in one["memory"]]
+    assert sorted(turn["superseded_by"], key=lambda one: str(one["memory"])) == [
+        {"id": facts[text], "memory": text} for text in sorted(facts)
+    ]
+    assert len(facts) == 2
 
 
 @pytest.mark.req("S-8")

@@ -109,7 +109,8 @@ def _as_of_now(hit: dict[str, Any]) -> str:
     later = hit.get("superseded_by")
     if later is None:
         return str(hit["memory"])
-    return f"{hit['memory']} (this has changed since{': ' + later['memory'] if later['memory'] else ''})"
+    holds = " ".join(one["memory"] for one in later if one["memory"])
+    return f"{hit['memory']} (this has changed since{': ' + holds if holds else ''})"
 
 
 def _parts_of(hits: Sequence[dict[str, Any]]) -> list[str]:
@@ -270,6 +271,8 @@ def history(given: Given, memory_id: str) -> int:
 
 def _before_and_after(event: dict[str, Any]) -> tuple[str | None, str | None]:
     """What a change was about: the text, or the fields that changed where the text did not."""
+    if event["is_deleted"] and event.get("new_id"):
+        return event["old_value"], f"(replaced by {event['new_id']})"
     texts, states = (event["old_value"], event["new_value"]), (event["before"], event["after"])
     changed = [name for name in _FIELDS if None not in states and states[0].get(name) != states[1].get(name)]
     if texts[0] != texts[1] or not changed:

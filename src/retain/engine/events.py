@@ -26,8 +26,7 @@ async def events(parts: Parts, given: Mapping[str, Any], after: int, limit: int)
 
 def line(event: Event) -> dict[str, Any]:
     """One event as the feed tells it."""
-    links = {"old_id": event.old_id, "new_id": event.new_id, "job_id": event.job_id, "undoes": event.undoes}
-    return {"seq": event.seq, **history_line(event), **links}
+    return {"seq": event.seq, **history_line(event), "job_id": event.job_id, "undoes": event.undoes}
 
 
 def history_line(event: Event) -> dict[str, Any]:

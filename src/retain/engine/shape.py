@@ -67,6 +67,8 @@ def change(outcome: Outcome) -> dict[str, Any]:
     }
     if outcome.old_id:
         shown["old_id"] = outcome.old_id
+    if outcome.new_id:
+        shown["new_id"] = outcome.new_id
     if outcome.reason:
         shown["reason"] = outcome.reason
     if outcome.draft.data and "evidence" in outcome.draft.data:
@@ -92,6 +94,8 @@ def history_record(event: Event) -> dict[str, Any]:
         "actor": event.actor,
         "before": event.before,
         "after": event.after,
+        "old_id": event.old_id,
+        "new_id": event.new_id,
         "user_id": event.scope.user_id or None,
         "agent_id": event.scope.agent_id or None,
         "run_id": event.scope.run_id or None,

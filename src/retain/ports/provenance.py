@@ -12,7 +12,10 @@ from retain.model.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """A fact that came from a turn and no longer holds; ``text`` is what holds in its place, None when nothing does."""
+    """A fact that came from a turn and no longer holds; ``text`` is what holds in its place, None when nothing does.
+
+    ``fact_id`` is the memory that says so: mostly the same one, else the one that took its place when it ended.
+    """
 
     turn_id: str
     fact_id: str

@@ -140,15 +140,19 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
     near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
     if fact.candidate.whole or not (fact.adds or fact.puts_right):
         near = [one for one in near if not one.known.fresh]
-    for one in decided(fact, near):
+    fact.kept_as = None
+    for one in sorted(decided(fact, near), key=lambda one: one.action is Action.RETRACT):  # what stays is kept first
         target = near[one.target].found.record if one.target is not None else None
         decision = guarded(one, target, fact, outcomes)
         if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
             decision = Decision(Action.IGNORE, one.target, REASON)
             plan.left_out += one.target is None
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
-        if outcome is not None:
-            outcomes.append(outcome)
+        if outcome is None:
+            continue
+        outcomes.append(outcome)
+        if outcome.event != EventType.DELETE and decision.action is one.action:
+            fact.kept_as = outcome.record.id if outcome.record else None
 
 
 def known_in(parts: Parts, scope: Scope) -> Scope:
@@ -216,7 +220,8 @@ async def _revise(
     new = _next_version(target, text, None if decision.text else draft, draft.occurred_at, now)
     mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
     moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
-    if await _has_twin(tx, moved, target):
+    if (twin := await _twin(tx, moved, target)) is not None:
+        fact.kept_as = twin.id
         return await _retract(parts, tx, plan, fact, target, decision, now)
     if others:  # they keep what they have
         await replace_for(tx, Replacement(target, new, mine, moved, vectors, decision.reason), now)
@@ -280,11 +285,12 @@ def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
     return [(plan.space, vector)]
 
 
-async def _has_twin(tx: Tx, links: Sequence[Link], target: Record) -> bool:
-    """Whether another memory of one of these holders says the same already."""
+async def _twin(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
+    """Another memory of one of these holders that says the same already."""
     values = [link.dedupe for link in links if link.dedupe]
     twins = [await tx.links.holder(target.tenant_id, value) for value in values]
-    return any(twin is not None and twin != target.seq for twin in twins)
+    seq = next((twin for twin in twins if twin is not None and twin != target.seq), None)
+    return None if seq is None else await tx.memories.at(seq)
 
 
 def _dedupe(parts: Parts, link: Link, text: str) -> str | None:
@@ -307,10 +313,11 @@ async def _retract(
     # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
     await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
     told: dict[str, Any] = {"before": target, "links_before": mine, "reason": decision.reason, "ended": True}
-    await tx.events.append([event_of(EventType.DELETE, target, plan.scope, now, **told)])
+    event = event_of(EventType.DELETE, target, plan.scope, now, **told)
+    await tx.events.append([replace(event, new_id=fact.kept_as)])
     if fact.candidate.forget:
         await name_again(tx, parts.tenant_id, await evidence_of(tx, target), now)
-    return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
+    return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason, new_id=fact.kept_as)
 
 
 async def _ignore(

@@ -77,12 +77,16 @@ def _turn_of(record: Record) -> str | None:
     return evidence.get("turn") if isinstance(evidence, dict) else None
 
 
-async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, dict[str, Any]]:
-    found = await parts.ledger.peek(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
-    return {one.turn_id: {"id": one.fact_id, "memory": one.text} for one in found}
+async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
+    found = await parts.ledger.read(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
+    changes: dict[str, dict[str, dict[str, Any]]] = {}
+    for one in found:
+        changes.setdefault(one.turn_id, {})[one.fact_id] = {"id": one.fact_id, "memory": one.text}
+    return {turn: list(by_id.values()) for turn, by_id in changes.items()}
 
 
-def _about(record: Record, left_out: set[str], overtaken: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _about(record: Record, left_out: set[str], overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     if record.id in overtaken:
         return {"superseded_by": overtaken[record.id]}
     source = _turn_of(record)

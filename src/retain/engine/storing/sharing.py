@@ -7,6 +7,7 @@ from dataclasses import replace as changed_to
 from typing import Any, Final
 
 from retain.core.checks.values import checked_text
+from retain.core.checks.visible import visible
 from retain.engine.asking import checked_limit, checked_offset
 from retain.engine.parts import Parts
 from retain.engine.storing.draft import event_of
@@ -20,6 +21,7 @@ from retain.errors import InvalidInput, NotFoundError
 from retain.model.event import Event, EventType
 from retain.model.instant import Instant
 from retain.model.memory import SHARED, Layer, Link, Record, Status
+from retain.model.query import Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 
@@ -106,11 +108,21 @@ async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: in
     """What took the place of what for somebody, newest first."""
     scope = parts.scope(given).required()
     most, after = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
-    events = await parts.ledger.peek(lambda tx: tx.events.replaced(scope, most, after))
-    return {"results": [_update(event) for event in events]}
+    now = parts.now()
+
+    async def work(tx: Tx) -> tuple[list[Event], dict[str, str]]:
+        events = await tx.events.replaced(scope, most, after)
+        ids = tuple({event.new_id for event in events if event.event == EventType.DELETE and event.new_id})
+        where = visible(scope, now, extra=Condition("id", Op.IN, ids))
+        found = await tx.memories.find(where, limit=len(ids)) if ids else []
+        return events, {one.record.id: one.record.text for one in found}
+
+    events, says = await parts.ledger.read(work)
+    return {"results": [_update(event, says) for event in events]}
 
 
-def _update(event: Event) -> dict[str, Any]:
+def _update(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
+    """One line; ``says`` is what the memories say that took the place of others, which ended."""
     new_id = event.new_id or (event.memory_id if event.event == EventType.UPDATE else None)
     return {
         "id": event.id,
@@ -118,7 +130,7 @@ def _update(event: Event) -> dict[str, Any]:
         "old_id": event.old_id or event.memory_id,
         "new_id": new_id,
         "old_memory": event.old_text,
-        "new_memory": event.new_text if new_id else None,
+        "new_memory": event.new_text or says.get(new_id) if new_id else None,
         "reason": event.reason,
         "created_at": event.created_at,
         **_who(event.scope),

@@ -38,6 +38,9 @@ class Outcome:
     old_id: str | None = None
     """The memory that others still hold, where this one took its place."""
 
+    new_id: str | None = None
+    """The memory that took the place of this one, where it ended."""
+
 
 @dataclass(slots=True)
 class Prepared:

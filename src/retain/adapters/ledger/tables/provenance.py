@@ -23,6 +23,17 @@ WHERE m.tenant_id = ? AND m.origin_id IN ({ids}) AND m.layer = 'fact' AND m.stat
                     AND a.status <> 'active' AND a.hash = m.hash)
 ORDER BY m.seq"""
 
+# What ended a memory last, and what the memory that took its place says.
+_SUCCESSORS: Final = """
+SELECT e.memory_id, e.new_id, c.text
+FROM events e
+LEFT JOIN memories c ON c.tenant_id = e.tenant_id AND c.id = e.new_id AND c.valid_to IS NULL AND c.status = 'active'
+     AND (c.expires_at IS NULL OR c.expires_at > ?) AND {c_seen}
+WHERE e.tenant_id = ? AND e.memory_id IN ({ids}) AND e.event = 'DELETE'
+ORDER BY e.seq"""
+_STEPS: Final = 8
+"""So often what took a place may itself have been followed by another memory."""
+
 
 class ProvenanceTable:
     """See ``retain.ports.provenance.Provenance``."""
@@ -39,7 +50,23 @@ class ProvenanceTable:
             rows = await self._sql.rows(query, (now, *who, scope.tenant_id, *part, *who))
             # What became part of another memory, or was shortened, is not overtaken: that one says it.
             found += [Overtaken(*row[:3]) for row in rows if row[2] is not None or "into" not in load(row[3])]
+        for _ in range(_STEPS):
+            ended = {one.fact_id for one in found if one.text is None}
+            after = await self._successors(scope, sorted(ended), now) if ended else {}
+            if not after:
+                break
+            found = [Overtaken(one.turn_id, *after.get(one.fact_id, (one.fact_id, one.text))) for one in found]
         return found
+
+    async def _successors(self, scope: Scope, ids: Sequence[str], now: Instant) -> dict[str, tuple[str, str | None]]:
+        """For each memory that ended because another took its place: that one, and what it says."""
+        c_seen, who = _seen("c", scope)
+        last: dict[str, tuple[str | None, str | None]] = {}
+        for part in chunks(ids):
+            query = _SUCCESSORS.format(c_seen=c_seen, ids=marks(len(part)))
+            rows = await self._sql.rows(query, (now, *who, scope.tenant_id, *part))
+            last |= {memory_id: (new_id, text) for memory_id, new_id, text in rows}
+        return {memory_id: (new_id, text) for memory_id, (new_id, text) in last.items() if new_id is not None}
 
 
 def _seen(row: str, scope: Scope) -> tuple[str, list[str]]:

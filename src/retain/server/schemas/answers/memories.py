@@ -49,7 +49,7 @@ class MemoryBesides(Whose):
     attachments: list[Attachment] = sometimes()
     score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
     source: str = sometimes("the id of what was said, where that was found as well and left out")
-    superseded_by: Overtaking = sometimes("of what was said: what holds since then")
+    superseded_by: list[Overtaking] = sometimes("of what was said: all that holds since then in its place")
 
 
 class ChangedMemory(MemoryItem):
@@ -67,6 +67,7 @@ class ChangeBesides(Answer):
     """What a change has at times."""
 
     old_id: str = sometimes("the memory whose place was taken")
+    new_id: str = sometimes("of one that ended: the memory that took its place")
     evidence: Evidence = sometimes()
     status: str = sometimes("of a new memory that is not active, such as `quarantined`")
     error: Failure = sometimes("why it waits")
@@ -196,14 +197,14 @@ class HistoryBesides(Whose):
     reason: str | None
     before: State | None
     after: State | None
+    old_id: str | None = means("the memory whose place was taken")
+    new_id: str | None = means("the memory that took the place of another")
 
 
 class Happened(HistoryLine):
     """One line of the feed."""
 
     seq: int = means("the cursor of this line")
-    old_id: str | None = means("the memory whose place was taken")
-    new_id: str | None = means("the memory that took the place of another")
     job_id: str | None = means("the job that did it")
     undoes: str | None = means("the event that it takes back")
 
