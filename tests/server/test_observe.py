@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from retain import Memory
+from retain.core.privacy.redact import redact_preview
 from retain.errors import StorageBusy
+from retain.server import observe
 from retain.server.app import create_app
 from retain.server.observe import _FORWARDED, clean, configure, log, speak_softly
 from tests.server.upstream import Upstream, served
@@ -216,6 +220,28 @@ def test_where_the_store_is_says_the_log_and_not_the_answer(lines: Lines) -> Non
 def test_cleaning_keeps_what_is_no_secret() -> None:
     kept = {"id": "6e1f0b3e-5b9c-4f4e-9d3e-2b1c0a9f8e7d", "n": 3, "ok": True, "ms": 1.5, "none": None, "list": ["a"]}
     assert clean(kept) == kept
+
+
+@given(st.from_regex(r"[a-z][a-z_./{}]{0,39}", fullmatch=True))
+def test_names_are_left_alone_because_no_rule_finds_a_secret_in_them(name: str) -> None:
+    assert clean(name) == name == redact_preview(name)
+
+
+def test_of_what_nobody_listens_to_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_through = list[object]()
+
+    def noted(value: object) -> object:
+        looked_through.append(value)
+        return value
+
+    monkeypatch.setattr(observe, "clean", noted)
+    structlog.reset_defaults()
+    speak_softly()
+    log.debug("quiet", note="anything")
+    assert not looked_through
+    log.error("loud", note="anything")
+    assert looked_through == ["anything", "loud"]
+    structlog.reset_defaults()
 
 
 def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines: Lines) -> None:
