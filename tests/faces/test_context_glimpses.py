@@ -11,6 +11,7 @@ from retain import Memory
 from retain.adapters.ledger.tables.memories import MemoriesTable
 from retain.engine.parts import Parts
 from retain.engine.recall import context_hits as module
+from retain.engine.recall.context_hits import READ
 from retain.engine.recall.judge import LOOKED_AT
 from retain.engine.recall.read import Hits, hits_of, read_up
 from retain.engine.recall.relevance import Relevance
@@ -55,7 +56,7 @@ async def test_a_block_does_not_depend_on_how_much_is_read(
 
 async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
     parts, read, real = await filled(face), [], MemoriesTable.among
-    best = 15
+    best = READ + 5
 
     async def counted(self: MemoriesTable, seqs: Sequence[int], where: Any) -> Any:
         read.append(len(seqs))
@@ -68,7 +69,7 @@ async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, mo
     monkeypatch.setattr(module, "relevance", kept)
     pack = await shown(parts, "Where is my red kayak?")
     assert len(pack.citations) == best
-    assert read == [LOOKED_AT, best - LOOKED_AT]
+    assert read == [READ, best - READ]
     assert all("I keep my" in one.line for one in pack.citations)
 
 
@@ -79,7 +80,8 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
     parts, deleted = await filled(face), list[str]()
 
     async def meanwhile(parts: Parts, wanted: Any, hits: Any) -> Any:
-        deleted.append(hits[LOOKED_AT][0].record.id)
+        record = await parts.ledger.peek(lambda tx: tx.memories.at(hits[READ][1].seq))
+        deleted.append(record.id if record else "")
         with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
             other.delete(deleted[0])
         return await read_up(parts, wanted, hits)
@@ -90,5 +92,27 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
     monkeypatch.setattr(module, "relevance", all_of_them)
     monkeypatch.setattr(module, "read_up", meanwhile)
     pack = await shown(parts, "Where is my red kayak?")
-    assert len(pack.citations) > LOOKED_AT
+    assert len(pack.citations) > READ
     assert deleted[0] not in {one.memory_id for one in pack.citations}
+
+
+async def test_an_index_that_lags_takes_nothing_from_what_is_judged(
+    face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, real, hidden, judged = await filled(face), MemoriesTable.among, set[int](), list[Any]()
+
+    async def without_some(self: MemoriesTable, seqs: Sequence[int], where: Any) -> Any:
+        hidden.update(list(seqs)[:3] if not hidden else ())
+        return [found for found in await real(self, seqs, where) if found.record.seq not in hidden]
+
+    async def noted(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
+        judged.extend(hits)
+        return Relevance(list(hits), "these")
+
+    monkeypatch.setattr(MemoriesTable, "among", without_some)
+    monkeypatch.setattr(module, "relevance", noted)
+    await shown(parts, "Where is my red kayak?")
+    assert len(hidden) == 3
+    assert not hidden & {scored.seq for _, scored in judged}
+    assert all(found.record.text for found, _ in judged[:LOOKED_AT])
+    assert len(judged) == len({scored.seq for _, scored in judged}) == len(THINGS) * len(COLOURS) - len(hidden)

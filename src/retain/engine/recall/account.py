@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -16,9 +16,10 @@ from retain.engine.parts import Parts
 from retain.engine.recall.surface import Material
 from retain.engine.storing.named import checked_id
 from retain.errors import RetainError, StorageError
-from retain.model.context import ContextPack, Receipt
+from retain.model.context import ContextPack, Dropped, Receipt
 from retain.model.ids import new_id
 from retain.model.instant import instant, moment
+from retain.model.query import Condition, Op
 from retain.model.scope import Scope
 from retain.ports.ledger import Tx
 from retain.trace import log
@@ -83,8 +84,8 @@ class Account:
             row = self.found.rows[one.id]
             yield row.record.seq, row.link.scope
 
-    def receipt(self) -> Receipt:
-        """The receipt."""
+    def receipt(self, ids: Mapping[int, str]) -> Receipt:
+        """The receipt; ``ids`` are those of what was left out unread, by number."""
         asked, planned, scope = self.asked, self.planned, self.asked.scope
         return Receipt(
             id=self.pack.receipt_id,
@@ -98,10 +99,21 @@ class Account:
             agent_id=scope.agent_id or None,
             run_id=scope.run_id or None,
             chosen=planned.chosen,
-            dropped=(*self.found.dropped, *planned.dropped, *asked.left_out),
+            dropped=(*self.found.dropped, *planned.dropped, *left_out(asked, ids)),
             ms=dict(asked.ms),
             degraded=tuple(asked.degraded),
         )
+
+
+def left_out(asked: Asked, ids: Mapping[int, str]) -> list[Dropped]:
+    """What was found and has nothing to do with the question, as far as it is still there."""
+    return [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
+
+
+async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dict[int, str]:
+    """The ids of all that was left out: most of it was never read."""
+    seqs = list(dict.fromkeys(seq for one in asked for seq in one.left_out))
+    return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
 
 async def accounted(account: Account) -> ContextPack:
@@ -127,8 +139,9 @@ async def recorded(tx: Tx, accounts: Sequence[Account]) -> None:
     while counted:
         await tx.links.used(counted, last)
         counted -= Counter(dict.fromkeys(counted, 1))
+    ids = await ids_of_left_out(tx, scope.tenant_id, [one.asked for one in accounts])
     for one in accounts:
-        given = one.receipt()
+        given = one.receipt(ids)
         await tx.receipts.put(one.asked.scope, given.id, given.as_stored(), given.created_at)
     oldest = instant(moment(last) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)

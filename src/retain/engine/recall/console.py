@@ -19,6 +19,7 @@ from retain.core.text.analyze import query_terms, terms
 from retain.engine import shape
 from retain.engine.asking import SearchRequest, checked_layers, checked_limit
 from retain.engine.parts import Parts
+from retain.engine.recall.account import ids_of_left_out, left_out
 from retain.engine.recall.context import check as checked_context
 from retain.engine.recall.context import made
 from retain.engine.recall.ranking import Hit
@@ -184,6 +185,7 @@ async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, An
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
     asked = checked_context(parts, request)
     _, planned = await made(parts, asked)
+    ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
     gate: Mapping[str, Any] = {"route": str(asked.gate.route), "reason": asked.gate.reason}
     return {
         "text": redact_preview(planned.text),
@@ -191,5 +193,5 @@ async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, An
         "budget": asked.budget,
         "gate": dict(gate),
         "chosen": [one.id for one in planned.chosen],
-        "dropped": [{"id": one.id, "reason": one.reason} for one in (*planned.dropped, *asked.left_out)],
+        "dropped": [{"id": one.id, "reason": one.reason} for one in (*planned.dropped, *left_out(asked, ids))],
     }

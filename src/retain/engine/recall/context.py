@@ -27,7 +27,7 @@ from retain.engine.recall.surface import Material, Surfacing, day_of, material
 from retain.engine.requests import ContextRequest
 from retain.engine.scoping import scope_in
 from retain.errors import InvalidInput
-from retain.model.context import NO_GATE, ContextPack, Dropped
+from retain.model.context import NO_GATE, ContextPack
 from retain.model.context_gate import GateDecision, GateMode, Route
 from retain.model.entity import USER
 from retain.model.instant import Instant, instant, moment, parse_when
@@ -55,7 +55,9 @@ class Asked:
     """The state of the store as the user sees it, where that was looked up."""
 
     hits: list[Hit] = field(default_factory=list)
-    left_out: list[Dropped] = field(default_factory=list)
+    left_out: dict[int, str] = field(default_factory=dict)
+    """By number: what was found and has nothing to do with the question, and why that is thought."""
+
     degraded: list[dict[str, object]] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)

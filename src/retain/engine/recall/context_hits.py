@@ -14,7 +14,6 @@ from retain.engine.recall.read import SearchRequest, hits_of, read_up
 from retain.engine.recall.read import check as checked_search
 from retain.engine.recall.relevance import relevance
 from retain.engine.storing.projects import PREFIX
-from retain.model.context import Dropped
 from retain.model.context_gate import GateMode, Route
 from retain.model.instant import instant, moment
 from retain.model.memory import Layer
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from retain.engine.recall.context import Asked
 
 _LITTLE: Final = 20
+READ: Final = LOOKED_AT + 4
+"""So many are read at once: those that are judged, and about as many as a block holds."""
+
 LAYERS: Final[dict[Route, tuple[str, ...]]] = {
     Route.NONE: (),
     Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
@@ -56,7 +58,7 @@ async def find(parts: Parts, asked: Asked) -> None:
             project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
         ),
     )
-    hits = await hits_of(parts, wanted, LOOKED_AT if judged else None)
+    hits = await hits_of(parts, wanted, READ if judged else None)
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
@@ -73,9 +75,9 @@ async def _abstain(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> No
     """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
     rate = parts.policy.retrieval.false_injection
     judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
-    kept = {found.record.id for found, _ in judged.kept}
+    kept = {scored.seq for _, scored in judged.kept}
     reason = judged.reason if judged.nothing else "an unrelated question comes as close"
-    asked.left_out = [Dropped(found.record.id, reason) for found, _ in asked.hits if found.record.id not in kept]
+    asked.left_out = {scored.seq: reason for _, scored in asked.hits if scored.seq not in kept}
     asked.hits = judged.kept
     if judged.note:
         asked.degraded.append(judged.note)

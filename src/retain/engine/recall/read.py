@@ -20,9 +20,12 @@ from retain.engine.recall.retrieve import Candidates, Question, Understood, ask,
 from retain.engine.storing.retelling import hits_retold
 from retain.model.memory import Found, Layer
 from retain.model.query import Where
-from retain.ports.ledger import Tx, Work
+from retain.ports.ledger import Work
 
 __all__ = ["Hits", "SearchRequest", "check", "hits_of", "read_up", "search"]
+
+_LAG: Final = 8
+"""So many more are looked up than are wanted, in case an index lags."""
 
 _SPARE: Final = 20
 """Where a later step may still change the order, at least so many more than wanted are ranked."""
@@ -38,14 +41,12 @@ class Hits:
 
 
 class _Glimpse(NamedTuple):
-    """A memory of which it is known that it may be seen, and which one it is; it was not read.
+    """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
 
     It stands in the place of ``Found``, and of its record.
     """
 
-    id: str
     seq: int
-    text: str = ""
 
     @property
     def record(self) -> _Glimpse:
@@ -73,8 +74,8 @@ async def _answered(parts: Parts, wanted: Search) -> dict[str, Any]:
 async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
     """What a checked search finds; with what is known in the project, and what belongs to everybody.
 
-    With ``read`` only so many of the best need be read; of the others only ``seq`` and ``id`` may be known, until those
-    that are worth it are ``read_up``.
+    With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
+    worth it are ``read_up``.
     """
     others = await for_others(parts, wanted)
     own = await _hits_of_one(parts, wanted, None if others or _is_read_again(parts) else read)
@@ -171,38 +172,31 @@ def _ranked(parts: Parts, wanted: Search, found: Candidates) -> Ranking:
 
 
 async def _checked(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
-    """The best hits that may be seen. Indexes may lag; the ledger has the last word."""
-    hits: list[Hit] = []
-    for start in range(0, len(ranked), step := wanted.limit + 8):
-        part = ranked[start : start + step]
-        seen = await parts.ledger.peek(_among([scored.seq for scored in part], wanted.where))
-        by_seq = {found.record.seq: found for found in seen}
-        hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
-        if len(hits) >= wanted.limit:
-            break
+    """The best hits that may be seen."""
+    hits, _ = await _first(parts, wanted, ranked, wanted.limit, wanted.limit + _LAG)
     return hits[: wanted.limit]
 
 
 async def _glimpsed(parts: Parts, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
     """The same, but only the first of them are read."""
-    hits: list[Hit] = []
-    for start in range(0, len(ranked), step := wanted.limit + 8):
-        part, missing = ranked[start : start + step], max(0, read - len(hits))
-        look = partial(_look, seqs=[scored.seq for scored in part], where=wanted.where, read=missing)
-        by_seq = await parts.ledger.read(look)
+    hits, end = await _first(parts, wanted, ranked, read, read)
+    rest = ranked[end : end + max(0, wanted.limit - len(hits))]
+    return [*hits[: wanted.limit], *((cast("Found", _Glimpse(scored.seq)), scored) for scored in rest)]
+
+
+async def _first(parts: Parts, wanted: Search, ranked: Ranking, count: int, step: int) -> tuple[list[Hit], int]:
+    """At least so many of the best that may be seen, and how many were looked at for it.
+
+    Indexes may lag; the ledger has the last word.
+    """
+    hits, end = list[Hit](), 0
+    while len(hits) < count and end < len(ranked):
+        part = ranked[end : end + step]
+        seen = await parts.ledger.peek(_among([scored.seq for scored in part], wanted.where))
+        by_seq = {found.record.seq: found for found in seen}
         hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
-        if len(hits) >= wanted.limit:
-            break
-    return hits[: wanted.limit]
-
-
-async def _look(tx: Tx, *, seqs: Sequence[int], where: Where, read: int) -> dict[int, Found]:
-    ids = await tx.memories.ids_among(seqs, where)
-    first = [seq for seq in seqs if seq in ids][:read]
-    rows = await tx.memories.among(first, where) if first else []
-    seen = cast("dict[int, Found]", dict(zip(ids, map(_Glimpse, ids.values(), ids), strict=True)))
-    seen.update((found.record.seq, found) for found in rows)
-    return seen
+        end += len(part)
+    return hits, end
 
 
 def _among(seqs: Sequence[int], where: Where) -> Work[list[Found]]:
