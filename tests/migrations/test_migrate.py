@@ -79,6 +79,22 @@ def test_nothing_is_lost_by_a_migration(path: Path, monkeypatch: pytest.MonkeyPa
         assert len(memory.search("Rome", user_id="alice")["results"]) == 2
 
 
+@pytest.mark.req("X-18")
+@pytest.mark.parametrize("version", range(1, len(REAL)))
+def test_a_file_of_each_version_goes_on_with_all_verbs(
+    path: Path, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    with monkeypatch.context() as past:
+        past.setattr(runner, "migrations", lambda: REAL[:version])
+        filled(path)
+    with opened(path) as memory:
+        assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
+        memory.consolidate(user_id="alice")
+        memory.erase(user_id="alice")
+        assert memory.get_all(user_id="alice")["results"] == []
+    assert rows(path, "PRAGMA user_version") == [(NEXT - 1,)]
+
+
 def test_an_older_file_is_copied_aside_before_it_is_changed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path)
     schema = rows(path, SCHEMA)

@@ -64,6 +64,23 @@ def test_a_step_that_fails_leaves_nothing_behind(postgres: Server, monkeypatch: 
     assert left == (None,)
 
 
+@pytest.mark.req("X-18")
+@pytest.mark.parametrize("version", range(1, len(postgres_migrate.migrations())))
+def test_a_database_of_each_version_goes_on_with_all_verbs(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    url, steps = postgres.url(postgres.database()), postgres_migrate.migrations()
+    with monkeypatch.context() as past:
+        past.setattr(postgres_migrate, "migrations", lambda: steps[:version])
+        with _memory(url) as memory:
+            memory.add("I live in Rome", user_id="alice", infer=False)
+    with _memory(url) as memory:
+        assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
+        memory.consolidate(user_id="alice")
+        memory.erase(user_id="alice")
+        assert memory.get_all(user_id="alice")["results"] == []
+
+
 def test_the_product_does_not_work_as_the_role_that_owns_the_tables(postgres: Server) -> None:
     with _memory(postgres.url(postgres.name)) as memory:
         told = memory.check()
