@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
@@ -25,6 +25,9 @@ from tests.faces.scenarios import SCENARIOS, Scenario
 from tests.faces.ways import Rest, Tools
 from tests.patience import LONG
 from tests.server.upstream import served
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 TOOLS = [one for one in SCENARIOS if one.tools]
 
@@ -55,9 +58,24 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         url = f"sqlite:///{tmp_path_factory.mktemp('faces')}/retain.db"
     config = {"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}
     clock = FakeClock()
-    service = create_app(config, memory=AsyncMemory(config, clock=clock))
-    with Memory(config, clock=clock) as memory, served(service) as address:
+    with Memory(config, clock=clock) as memory, served(_service(config, clock)) as address:
         yield Stage(config, clock, memory, address, count(1))
+
+
+def _service(config: dict[str, Any], clock: FakeClock) -> FastAPI:
+    """A service with a clock of ours. It leaves a memory that it was given open, so it is closed where it is used."""
+    memory = AsyncMemory(config, clock=clock)
+    service = create_app(config, memory=memory)
+    serves = service.router.lifespan_context
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[Any]:
+        async with serves(app) as state:
+            yield state
+        await memory.close()
+
+    service.router.lifespan_context = life
+    return service
 
 
 def through_memory(stage: Stage, scenario: Scenario) -> None:
