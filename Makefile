@@ -20,10 +20,10 @@ help:  ## show this list
 	  | while IFS='|' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 run: $(CORE)  ## the service on its embedded defaults; prints the address and, the first time, a key
-	@$(BIN)/retain serve
+	@$(BIN)/memstone serve
 
 demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
-	@$(BIN)/retain demo
+	@$(BIN)/memstone demo
 
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
 	@PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal \
@@ -69,22 +69,22 @@ clean:  ## remove the environment, caches and builds
 # A version check first, because the error of a too old Python would come late and say something else.
 # A half-made environment is removed, so that the next call starts afresh.
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Retain needs Python 3.11 or newer, and $(PYTHON) is %d.%d: say make PYTHON=python3.11 ..." % v[:2])'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Memstone needs Python 3.11 or newer, and $(PYTHON) is %d.%d: say make PYTHON=python3.11 ..." % v[:2])'
 	@echo "Making $(VENV) (once) ..."
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # Running the product does not need the developer's tools; whoever has them has the core as well.
 $(CORE): pyproject.toml | $(BIN)/python
-	@echo "Installing Retain ..."
+	@echo "Installing Memstone ..."
 	@$(PIP_INSTALL) '.[mcp,server]'
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/python
-	@echo "Installing Retain and the developer's tools ..."
+	@echo "Installing Memstone and the developer's tools ..."
 	@$(PIP_INSTALL) '.[dev]'
 	@touch $(CORE) $@
 
 $(LLM): pyproject.toml | $(BIN)/python
-	@echo "Installing Retain, the developer's tools and a server for language models ..."
+	@echo "Installing Memstone, the developer's tools and a server for language models ..."
 	@$(PIP_INSTALL) '.[dev,llm-tests]'
 	@touch $(CORE) $(DEV) $@

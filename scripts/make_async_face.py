@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FACES = Path(__file__).parent.parent / "src" / "retain"
+FACES = Path(__file__).parent.parent / "src" / "memstone"
 
 REPLACEMENTS = (
     (r'^"""The blocking face\.', '"""The asyncio face.'),
@@ -20,11 +20,11 @@ REPLACEMENTS = (
         "Made from ``memory.py`` by ``scripts/make_async_face.py``: do not edit, change the original.",
     ),
     (r"class Memory\(", "class AsyncMemory("),
-    (r"from retain\.faces\.(?!base)", "from retain.faces.aio."),
+    (r"from memstone\.faces\.(?!base)", "from memstone.faces.aio."),
     (r"``Memory\(\)``", "``AsyncMemory()``"),
     (r'"blocking"', '"asyncio"'),
     (r"        drive\(self\._engine\.open\(\)\)\n", ""),
-    (r"from retain\.drive import drive(, drive_iter)?\n", ""),
+    (r"from memstone\.drive import drive(, drive_iter)?\n", ""),
     (r"(return )?drive_iter\((.+)\)\n", r"return \2\n"),
     (r"(return )?drive\((.+)\)\n", r"\1await \2\n"),
     (r"    def (?!__init__|from_env|acting_for|export)([a-z]\w*)\(", r"    async def \1("),

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from retain.remote.verbs import LEFT_OUT, NOT_OVER_HTTP
+from memstone.remote.verbs import LEFT_OUT, NOT_OVER_HTTP
 
-PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "retain"
+PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "memstone"
 WIDTH: Final = 120
 OWN_WAY: Final = {
     "context": "self._link.context(given)",
@@ -34,11 +34,11 @@ CLIENT: Final = (
         r"``async_client\.py`` is made[^\"]*?in step\.",
         "Made from ``client.py`` by ``scripts/make_client.py``: do not edit, change the original.",
     ),
-    (r"retain\.remote\.blocking", "retain.remote.aio"),
+    (r"memstone\.remote\.blocking", "memstone.remote.aio"),
     (r"class Client\(", "class AsyncClient("),
-    (r"<retain\.Client", "<retain.AsyncClient"),
+    (r"<memstone\.Client", "<memstone.AsyncClient"),
     (r'"blocking"', '"asyncio"'),
-    (r"from retain\.drive import drive\n", ""),
+    (r"from memstone\.drive import drive\n", ""),
     (r"drive\((.+)\)\n", r"await \1\n"),
     (r"    def close\(", "    async def close("),
     (r"    def __enter__\(", "    async def __aenter__("),
@@ -77,16 +77,16 @@ class Module:
     def _imports(self, body: str, *, waits: bool) -> Iterator[str]:
         """The imports that the signatures need, in the order of the file they come from."""
         code = re.sub(r'"""[\s\S]*?"""', "", body)
-        blocks = {"standard": list[str](), "own": ["from retain.remote.base import Remote"]}
+        blocks = {"standard": list[str](), "own": ["from memstone.remote.base import Remote"]}
         used = [name for name in ("drive", "drive_iter") if re.search(rf"\b{name}\(", code)]
         if used and not waits:
-            blocks["own"].append(f"from retain.drive import {', '.join(used)}")
+            blocks["own"].append(f"from memstone.drive import {', '.join(used)}")
         for node in self._tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "retain.drive"):
+            if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "memstone.drive"):
                 names = [one.name for one in node.names if re.search(rf"\b{one.name}\b", code)]
                 names += ["AsyncIterator"] if "AsyncIterator" in code and node.module == "collections.abc" else []
                 if names:
-                    block = "own" if (node.module or "").startswith("retain") else "standard"
+                    block = "own" if (node.module or "").startswith("memstone") else "standard"
                     blocks[block].append(f"from {node.module} import {', '.join(sorted(names))}")
         yield from sorted(blocks["standard"])
         if blocks["standard"]:
@@ -182,7 +182,7 @@ def modules() -> list[Module]:
     homes = {
         one.name: node.module
         for node in tree.body
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("retain.faces.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memstone.faces.")
         for one in node.names
     }
     bases = [homes[base.id] for base in memory.bases if isinstance(base, ast.Name)]
@@ -193,7 +193,7 @@ def modules() -> list[Module]:
 def _joined(found: list[Module], *, waits: bool) -> str:
     folder = "aio" if waits else "blocking"
     kind = "AsyncClient" if waits else "Client"
-    lines = sorted(f"from retain.remote.{folder}.{one.name} import {one.class_name}" for one in found)
+    lines = sorted(f"from memstone.remote.{folder}.{one.name} import {one.class_name}" for one in found)
     doc = f"Every method of ``{kind}``."
     return (
         f'"""{doc}\n\nMade by ``scripts/make_client.py``: do not edit.\n"""\n\nfrom __future__ import annotations\n\n'

@@ -4,7 +4,7 @@ Only the scripts that fit readers use this (``fit_pairs.py`` among them). It nee
 
     pip install torch==2.13.0
 
-The weights are those of the built-in model's own file. ``save`` writes what ``retain.adapters.embed.pairs`` reads.
+The weights are those of the built-in model's own file. ``save`` writes what ``memstone.adapters.embed.pairs`` reads.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from retain.adapters.embed import pairs
-from retain.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _checked, _installed_model
-from retain.adapters.embed.minilm import PARTS, Network
-from retain.adapters.embed.pairs import AGREE, DIFFER, pair_ids
-from retain.adapters.embed.wordpiece import DATA, WordPiece
+from memstone.adapters.embed import pairs
+from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _checked, _installed_model
+from memstone.adapters.embed.minilm import PARTS, Network
+from memstone.adapters.embed.pairs import AGREE, DIFFER, pair_ids
+from memstone.adapters.embed.wordpiece import DATA, WordPiece
 
 _HEADS, _EPSILON = 12, 1e-12
 _MASKED: Final = -1e9

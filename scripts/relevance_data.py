@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain import Memory
-from retain.core.ranking.probes import PROBES
-from retain.drive import drive
-from retain.engine.parts import Parts
-from retain.engine.recall import judge
-from retain.engine.recall.ranking import Hit
-from retain.engine.recall.read import SearchRequest, check, hits_of
-from retain.engine.recall.relevance import asked_of, told_of
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.core.ranking.probes import PROBES
+from memstone.drive import drive
+from memstone.engine.parts import Parts
+from memstone.engine.recall import judge
+from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.read import SearchRequest, check, hits_of
+from memstone.engine.recall.relevance import asked_of, told_of
+from memstone.model.scope import Scope
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "tests" / "data" / "relevance"

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
 
 from fastapi.routing import APIRoute
 
-from retain.remote.verbs import NOT_OVER_HTTP, VERBS
-from retain.server.access import Admin, Reader, Writer, admitted
-from retain.server.app import create_app
+from memstone.remote.verbs import NOT_OVER_HTTP, VERBS
+from memstone.server.access import Admin, Reader, Writer, admitted
+from memstone.server.app import create_app
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -27,10 +27,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from retain.async_memory import AsyncMemory
-from retain.memory import Memory
-from retain.server.app import create_app
-from retain.testing.clock import FakeClock
+from memstone.async_memory import AsyncMemory
+from memstone.memory import Memory
+from memstone.server.app import create_app
+from memstone.testing.clock import FakeClock
 from scripts.rest_shown import shown
 from tests.server.upstream import Upstream, served
 
@@ -41,8 +41,8 @@ _KEPT: Final = re.compile(r"# \$(\w+) is its (\w+)$")
 _REFUSED: Final = "# refused"
 _ENDED: Final = "# when it has ended"
 _RUNNING: Final = re.compile(r'"state": ?"running"')
-_SERVICE: Final = frozenset({"RETAIN", "RETAIN_KEY", "AUTH"})
-_PROBLEM: Final = re.compile(r'"type": ?"urn:retain:')
+_SERVICE: Final = frozenset({"MEMSTONE", "MEMSTONE_KEY", "AUTH"})
+_PROBLEM: Final = re.compile(r'"type": ?"urn:memstone:')
 _MOMENT: Final = 0.1
 _TIMED_OUT: Final = 28  # a stream that was listened to for as long as the command says
 
@@ -120,7 +120,7 @@ def service() -> Iterator[Walker]:
         with Memory(config, clock=clock) as memory:
             key = memory.create_key("walk", verbs=["admin"])["key"]
         with served(create_app(config, memory=AsyncMemory(config, clock=clock))) as address:
-            names = {"RETAIN": address, "RETAIN_KEY": key, "AUTH": f"Authorization: Bearer {key}"}
+            names = {"MEMSTONE": address, "MEMSTONE_KEY": key, "AUTH": f"Authorization: Bearer {key}"}
             yield Walker(Path(place), clock, names)
 
 
@@ -132,7 +132,7 @@ def walk(text: str) -> tuple[str, list[str]]:
 
 def operation_of(command: str, paths: Mapping[str, Mapping[str, Any]]) -> str:
     """Which operation of the description a command asks for; '' for none."""
-    path = re.search(r"\$RETAIN(/[^\s\"?]*)", command)
+    path = re.search(r"\$MEMSTONE(/[^\s\"?]*)", command)
     given = re.search(r"-X (\w+)", command)
     method = given[1] if given else "POST" if re.search(r" --json | -d | --data", command) else "GET"
     wanted = path[1] if path else ""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retain.adapters.embed.local import LocalConfig, _shared_model
-from retain.adapters.embed.words import BASIS, WIDTH
+from memstone.adapters.embed.local import LocalConfig, _shared_model
+from memstone.adapters.embed.words import BASIS, WIDTH
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("memories", "questions_answerable", "messages_open")

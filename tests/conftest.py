@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from retain.core.access import passwords
+from memstone.core.access import passwords
 
 if TYPE_CHECKING:
     from tests.postgres.server import Server

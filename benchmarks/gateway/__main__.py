@@ -32,7 +32,7 @@ from benchmarks.gateway.measure import (
     slow_streams,
 )
 from benchmarks.speed.__main__ import _commit
-from retain import Memory
+from memstone import Memory
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _SIZES: Final = ("small", "large", "narrow", "heavy", "light", "round", "flat", "tall")

@@ -44,8 +44,8 @@ async def _pieces(seconds: float) -> AsyncIterator[str]:
 
 def gateway(config: dict[str, Any]) -> FastAPI:
     """The service as it is, and a route of the same server that only passes a request on."""
-    from retain.server.app import create_app
-    from retain.server.gateway.upstream import returned
+    from memstone.server.app import create_app
+    from memstone.server.gateway.upstream import returned
 
     app = create_app(config)
 
@@ -53,7 +53,7 @@ def gateway(config: dict[str, Any]) -> FastAPI:
     async def bare(request: Request, pause: float = 0.0) -> Response:
         if pause:  # to see what any wait costs those who have nothing to do meanwhile
             await asyncio.sleep(pause)
-        state, body = request.app.state.retain, json.loads(await request.body())
+        state, body = request.app.state.memstone, json.loads(await request.body())
         targets = state.upstreams.targets(body["model"])
         async with state.upstreams.asked(targets, "/chat/completions", lambda _: body, request.headers) as answer:
             return Response(await answer.aread(), answer.status_code, returned(answer))

@@ -112,7 +112,7 @@ def _facts(options: argparse.Namespace, days: list[Day]) -> dict[str, Any]:
 
 def _report(facts: dict[str, Any], held: dict[str, dict[str, Any]], days: list[Day]) -> str:
     lines = [
-        f"# A year of Retain at {facts['commit']}",
+        f"# A year of Memstone at {facts['commit']}",
         "",
         *(f"- {name}: {value}" for name, value in facts.items()),
         "",

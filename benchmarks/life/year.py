@@ -13,8 +13,8 @@ from time import process_time
 from typing import Any, Final
 
 from benchmarks.life.sessions import Session
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 TAU: Final = 30.0
 SETTINGS: Final[dict[str, Any]] = {

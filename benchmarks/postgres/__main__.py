@@ -21,9 +21,9 @@ from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, Size, load
 from benchmarks.postgres.measure import LIMIT, Asked, Product, Raw, Reading, Searching, compare, users
 from benchmarks.postgres.peer import Peer
 from benchmarks.speed.__main__ import _commit, _keep, _say
-from retain.adapters.ledger import postgres_migrate
-from retain.adapters.ledger.postgres_vectors import Graph
-from retain.adapters.vectors import pg_hnsw
+from memstone.adapters.ledger import postgres_migrate
+from memstone.adapters.ledger.postgres_vectors import Graph
+from memstone.adapters.vectors import pg_hnsw
 
 APP: Final = "app"
 _EVER: Final = 10**9
@@ -56,8 +56,8 @@ def main() -> int:
     if not options.dry:
         _keep(f"postgres-{facts['date']}-{facts['commit']}", text, {"facts": facts, "results": _plain(tables)})
     sys.stdout.write(text)
-    judged = [one for found in tables.values() for one in found if one.name.startswith("Retain, ")]
-    recalls = [np.mean(one.recall) for one in judged if one.name != "Retain, search()"]
+    judged = [one for found in tables.values() for one in found if one.name.startswith("Memstone, ")]
+    recalls = [np.mean(one.recall) for one in judged if one.name != "Memstone, search()"]
     return 1 if options.strict and min(recalls) < 0.99 else 0
 
 
@@ -94,13 +94,13 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
         whole = {"mem0, search()": Asked(peer, "search")} if peer else {}
         graph = Graph.of(size.signature, half=options.halfvec)
         by_index = {
-            "Retain, by the index": Product(app, corpus, in_process_rows=0, exact_rows=0),
+            "Memstone, by the index": Product(app, corpus, in_process_rows=0, exact_rows=0),
             "SQL": Raw(url, corpus, graph, spare=LIMIT),
             "SQL, only ten asked for": Raw(url, corpus, graph),
             **asked,
         }
-        ways = {"Retain, as it comes": Product(app, corpus), "SQL": Raw(url, corpus), **asked}
-        searching = {"Retain, search()": Searching(app, corpus), **whole}
+        ways = {"Memstone, as it comes": Product(app, corpus), "SQL": Raw(url, corpus), **asked}
+        searching = {"Memstone, search()": Searching(app, corpus), **whole}
         for facts in (False, True):
             tables |= _table(corpus, LARGE, by_index, "by the index", facts=facts, calls=options.calls)
         for user in users(corpus).values():
@@ -112,9 +112,9 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
 def _one_by_one(url: str, app: str, corpus: Corpus, calls: int) -> Tables:
     """Before there is an index."""
     exact = {
-        "Retain, compared in the database": _Exactly(app, corpus),
+        "Memstone, compared in the database": _Exactly(app, corpus),
         "SQL": Raw(url, corpus),
-        "Retain, held in this process": Product(app, corpus, in_process_rows=_EVER, memory_mb=4096),
+        "Memstone, held in this process": Product(app, corpus, in_process_rows=_EVER, memory_mb=4096),
     }
     tables: Tables = {}
     for user in users(corpus).values():
@@ -140,7 +140,7 @@ def _peer(url: str, corpus: Corpus, *, wanted: bool) -> Iterator[Peer | None]:
     _say("filling the peer")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE peer")
-    with tempfile.TemporaryDirectory(prefix="retain-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memstone-bench-") as folder:
         made = Peer(url.replace("/postgres?", "/peer?"), corpus, Path(folder))
         try:
             yield made
@@ -190,7 +190,7 @@ def _server() -> Iterator[tuple[str, str]]:
         warnings.simplefilter("ignore")  # the package's own, about folders of this machine
         from pgserver.postgres_server import get_server
     memory = Path("/dev/shm")  # noqa: S108 - a folder with a random name is made in it
-    with tempfile.TemporaryDirectory(prefix="retain-bench-", dir=memory if memory.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(prefix="memstone-bench-", dir=memory if memory.is_dir() else None) as folder:
         server: Any = get_server(Path(folder) / "data", cleanup_mode=None)
         commands: Any = import_module("pgserver._commands")
         url = str(server.get_uri("postgres"))

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import psycopg
 
-from retain.adapters.ledger.postgres_types import PgVector, register
+from memstone.adapters.ledger.postgres_types import PgVector, register
 
 SIGNATURE: Final = "callable:Given:{dim}"
 LARGE: Final = "large"
@@ -95,7 +95,7 @@ def load(url: str, corpus: Corpus) -> None:
     with psycopg.connect(url) as connection:
         know_vectors(connection)
         connection.execute("SET LOCAL session_replication_role = replica")
-        connection.execute("SET LOCAL search_path = retain, public")
+        connection.execute("SET LOCAL search_path = memstone, public")
         for table, rows in _tables(corpus):
             with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
                 for row in rows:

@@ -14,29 +14,29 @@ import psycopg
 
 from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, know_vectors, stored
 from benchmarks.postgres.peer import Peer
-from retain import Memory
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.ledger.postgres import PostgresConfig, PostgresLedger
-from retain.adapters.ledger.postgres_vectors import Graph
-from retain.adapters.vectors.pg import PgConfig, PgVectors
-from retain.drive import drive
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.ledger.postgres import PostgresConfig, PostgresLedger
+from memstone.adapters.ledger.postgres_vectors import Graph
+from memstone.adapters.vectors.pg import PgConfig, PgVectors
+from memstone.drive import drive
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
 
 LIMIT: Final = 10
 _LINKED: Final = """
-SELECT v.memory_seq, -(v.vector <#> %(asked)s) AS cosine FROM retain.vectors v
-JOIN retain.links k ON k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq
+SELECT v.memory_seq, -(v.vector <#> %(asked)s) AS cosine FROM memstone.vectors v
+JOIN memstone.links k ON k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq
 WHERE k.tenant_id = %(tenant)s AND k.user_id = %(user)s AND v.signature = %(signature)s{filter}
 ORDER BY cosine DESC LIMIT %(limit)s"""
 _GRAPH: Final = """
-SELECT v.memory_seq, -(v.vector <#> %(asked)s) FROM retain.vectors v
+SELECT v.memory_seq, -(v.vector <#> %(asked)s) FROM memstone.vectors v
 WHERE v.tenant_id = %(tenant)s AND v.signature = '{signature}' AND EXISTS (
-    SELECT 1 FROM retain.links k
+    SELECT 1 FROM memstone.links k
     WHERE k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq AND k.user_id = %(user)s){filter}
 ORDER BY (v.{column}) <#> %(asked)s{half} LIMIT %(limit)s"""
 _LAYER: Final = """
- AND EXISTS (SELECT 1 FROM retain.memories m
+ AND EXISTS (SELECT 1 FROM memstone.memories m
              WHERE m.tenant_id = v.tenant_id AND m.seq = v.memory_seq AND m.layer = 'fact')"""
 
 

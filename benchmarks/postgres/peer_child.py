@@ -1,4 +1,4 @@
-"""What runs in the peer's own environment; see ``peer``. It knows nothing of Retain."""
+"""What runs in the peer's own environment; see ``peer``. It knows nothing of Memstone."""
 
 from __future__ import annotations
 

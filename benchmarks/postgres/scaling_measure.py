@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from retain import Memory
-from retain.adapters.ledger import postgres as ledger_module
-from retain.adapters.ledger import postgres_tx
+from memstone import Memory
+from memstone.adapters.ledger import postgres as ledger_module
+from memstone.adapters.ledger import postgres_tx
 from tests.postgres.server import Server, running
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "results" / "scaling.json"
@@ -27,7 +27,7 @@ _WORDS: Final = ("harbour", "winter", "sister", "coffee", "train", "garden", "le
 _PROCESSES: Final = 4
 _TABLES: Final = """
 SELECT c.relname::text, pg_total_relation_size(c.oid) FROM pg_class c
-WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r' ORDER BY 2 DESC"""
+WHERE c.relnamespace = 'memstone'::regnamespace AND c.relkind = 'r' ORDER BY 2 DESC"""
 
 
 def memory(url: str, tenant: str = "default", mode: str = "inline") -> Memory:

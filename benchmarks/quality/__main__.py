@@ -16,7 +16,7 @@ from benchmarks.quality import gate as gating
 from benchmarks.quality.cases import FORMATS, lines, load
 from benchmarks.quality.metrics import DRAWS
 from benchmarks.quality.report import Origin, Section, Table, save
-from retain.errors import RetainError
+from memstone.errors import MemstoneError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began, origin = time.perf_counter(), Origin.now()
     try:
         title, facts, tables = options.measure(options)
-    except (RetainError, OSError) as error:
+    except (MemstoneError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     ran = {"took": f"{time.perf_counter() - began:.0f} s", "intervals": f"95 %, {DRAWS:,} bootstrap draws"}

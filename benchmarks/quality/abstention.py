@@ -10,13 +10,13 @@ from typing import Any, Final
 from benchmarks.quality.cases import lines, reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Row, Table
-from retain import Memory
-from retain.compose import EmbedderLike
-from retain.core.ranking.abstain import RATE
-from retain.drive import drive
-from retain.engine.parts import Parts
-from retain.engine.recall.read import SearchRequest, check, hits_of
-from retain.engine.recall.relevance import relevance
+from memstone import Memory
+from memstone.compose import EmbedderLike
+from memstone.core.ranking.abstain import RATE
+from memstone.drive import drive
+from memstone.engine.parts import Parts
+from memstone.engine.recall.read import SearchRequest, check, hits_of
+from memstone.engine.recall.relevance import relevance
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
 """Which share of unrelated questions may be shown something; the second is what the engine takes by default."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 
 ADVERSARIAL: Final = "adversarial"
 """Questions about what nobody said. They have evidence all the same, but finding it is not what they are about."""

@@ -17,14 +17,14 @@ from pathlib import Path
 from benchmarks.quality.cases import reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
-from retain.core.curate import EFFECT, candidates
-from retain.core.digest.extractive import Stated, extractive
-from retain.core.digest.model import Digest
-from retain.core.entities.finding import entities, read
-from retain.core.entities.names import names_in
-from retain.core.text.analyze import terms
-from retain.errors import RetainError
-from retain.model.message import Message
+from memstone.core.curate import EFFECT, candidates
+from memstone.core.digest.extractive import Stated, extractive
+from memstone.core.digest.model import Digest
+from memstone.core.entities.finding import entities, read
+from memstone.core.entities.names import names_in
+from memstone.core.text.analyze import terms
+from memstone.errors import MemstoneError
+from memstone.model.message import Message
 
 _WORD = re.compile(r"[^\W_]+")
 _CALENDAR = frozenset(
@@ -65,7 +65,7 @@ class Told:
 
 
 def named(text: str) -> list[str]:
-    """Names as Retain finds them: what has a capital letter of its own."""
+    """Names as Memstone finds them: what has a capital letter of its own."""
     return [one.name for one in entities(read(text).names) if one.name != one.name.lower()]
 
 
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     origin = Origin.now()
     try:
         measured = table(options.data)
-    except (RetainError, OSError) as error:
+    except (MemstoneError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     facts = origin.facts() | {"data": options.data.name, "distilled by": "rules, no model"}

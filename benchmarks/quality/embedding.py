@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retain.compose import build
-from retain.model.vector import Vector
-from retain.ports.embedder import Embedder
-from retain.ports.list_reader import ListReader
-from retain.ports.reader import PairReader
-from retain.registry import adapter
+from memstone.compose import build
+from memstone.model.vector import Vector
+from memstone.ports.embedder import Embedder
+from memstone.ports.list_reader import ListReader
+from memstone.ports.reader import PairReader
+from memstone.registry import adapter
 
 
 def local() -> KeptEmbedder:
-    """The model that is installed with Retain."""
+    """The model that is installed with Memstone."""
     return KeptEmbedder(build("embedder", "local", {}, adapter("io", "blocking")()))
 
 
 class KeptEmbedder:
-    """What another embedder gives, kept. See ``retain.ports.embedder``."""
+    """What another embedder gives, kept. See ``memstone.ports.embedder``."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner: Any = inner
@@ -51,7 +51,7 @@ class KeptEmbedder:
         return list(self._inner.words(text))
 
     def reads(self, task: str) -> bool:
-        """Whether the model reads two texts together for this; see ``retain.ports.reader``."""
+        """Whether the model reads two texts together for this; see ``memstone.ports.reader``."""
         return isinstance(self._inner, PairReader) and self._inner.reads(task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
@@ -59,7 +59,7 @@ class KeptEmbedder:
         return await self._inner.read(pairs, task)
 
     def reads_lists(self, task: str) -> bool:
-        """Whether the model reads several texts beside one for this; see ``retain.ports.list_reader``."""
+        """Whether the model reads several texts beside one for this; see ``memstone.ports.list_reader``."""
         return isinstance(self._inner, ListReader) and self._inner.reads_lists(task)
 
     async def read_list(self, text: str, others: Sequence[str], task: str) -> Any:

@@ -18,7 +18,7 @@ from benchmarks.quality.cases import reading
 from benchmarks.quality.facts import agreement, precision_recall_f1
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Table
-from retain.core.curate import EFFECT, candidates
+from memstone.core.curate import EFFECT, candidates
 
 SAMPLE = 100
 SEED = 2026

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.quality.metrics import Estimate, bootstrap, share
-from retain.core.text.analyze import terms
-from retain.core.text.words import STOP_WORDS
-from retain.drive import drive
+from memstone.core.text.analyze import terms
+from memstone.core.text.words import STOP_WORDS
+from memstone.drive import drive
 
 NEAR: Final = 0.80
 NEAR_WITH_WORDS: Final = 0.65

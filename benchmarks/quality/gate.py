@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.quality.cases import lines, reading
 from benchmarks.quality.metrics import detection
 from benchmarks.quality.report import Row, Table
-from retain.core.gate import decide
+from memstone.core.gate import decide
 
 
 @dataclass(frozen=True, slots=True)

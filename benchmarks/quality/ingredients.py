@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from retain.core.entities.naming import Spoken, spoken
-from retain.core.ranking.fusion import Ranking, fuse
+from memstone.core.entities.naming import Spoken, spoken
+from memstone.core.ranking.fusion import Ranking, fuse
 
 
 class Seam(NamedTuple):
@@ -57,24 +57,24 @@ def _no_word(*_: Any) -> str:
     return ""
 
 
-_NEIGHBOURS_WORDS: Final = Seam("retain.adapters.text.rank", "_neighbours", _none)
-_NEIGHBOURS_ALIKE: Final = Seam("retain.adapters.text.rank", "_near", _none)
-_CONTEXT: Final = Seam("retain.engine.storing.write", "said_before", _nothing_before)
+_NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.rank", "_neighbours", _none)
+_NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.rank", "_near", _none)
+_CONTEXT: Final = Seam("memstone.engine.storing.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
-    "words (text channel)": (Seam("retain.engine.recall.read", "fuse", _text_left_out),),
-    "meaning (vector of the whole text)": (Seam("retain.engine.recall.read", "fuse", _meaning_left_out),),
-    "word-by-word comparison": (Seam("retain.engine.recall.read", "word_by_word", _as_ranked),),
+    "words (text channel)": (Seam("memstone.engine.recall.read", "fuse", _text_left_out),),
+    "meaning (vector of the whole text)": (Seam("memstone.engine.recall.read", "fuse", _meaning_left_out),),
+    "word-by-word comparison": (Seam("memstone.engine.recall.read", "word_by_word", _as_ranked),),
     "neighbours' words in the text channel": (_NEIGHBOURS_WORDS,),
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
-    "speaker match": (Seam("retain.core.ranking.fusion", "SPEAKER", 0.0),),
-    "penalty for questions": (Seam("retain.core.ranking.fusion", "ASKING", 0.0),),
-    "names put in the first person": (Seam("retain.engine.recall.retrieve", "spoken", _as_it_was_asked),),
+    "speaker match": (Seam("memstone.core.ranking.fusion", "SPEAKER", 0.0),),
+    "penalty for questions": (Seam("memstone.core.ranking.fusion", "ASKING", 0.0),),
+    "names put in the first person": (Seam("memstone.engine.recall.retrieve", "spoken", _as_it_was_asked),),
     "words of the day": (
-        Seam("retain.engine.storing.draft", "_day_words", _no_word),
-        Seam("retain.engine.recall.retrieve", "asked_days", _no_days),
+        Seam("memstone.engine.storing.draft", "_day_words", _no_word),
+        Seam("memstone.engine.recall.retrieve", "asked_days", _no_days),
     ),
 }
 """By the name they have in the tables."""

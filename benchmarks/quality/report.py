@@ -82,7 +82,7 @@ def save(section: Section, name: str, folder: Path = RESULTS) -> Path:
     """Put a section into the file of that name; it takes the place of one with the same heading."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.md"
-    before = path.read_text("utf-8") if path.exists() else f"# Quality of Retain, {name.removeprefix('quality-')}\n\n"
+    before = path.read_text("utf-8") if path.exists() else f"# Quality of Memstone, {name.removeprefix('quality-')}\n\n"
     head, *known = re.split(r"^(?=## )", before, flags=re.MULTILINE)
     kept = [one for one in known if not one.startswith(f"## {section.title}\n")]
     path.write_text("\n".join(part.rstrip() + "\n" for part in (head, *kept, section.markdown())), "utf-8")

@@ -10,9 +10,9 @@ from benchmarks.quality.cases import ADVERSARIAL, Case, Turn
 from benchmarks.quality.ingredients import INGREDIENTS, without
 from benchmarks.quality.metrics import difference, mean, once, scores
 from benchmarks.quality.report import Row, Table
-from retain import Memory
-from retain.compose import EmbedderLike
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.compose import EmbedderLike
+from memstone.testing.clock import FakeClock
 
 LIMIT: Final = 50
 """How many memories are asked for; the rank of the first right one is looked for among them."""

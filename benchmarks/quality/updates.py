@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.quality.metrics import bootstrap, mean, share
 from benchmarks.quality.report import Row, Table
-from retain import Memory
-from retain.compose import EmbedderLike
+from memstone import Memory
+from memstone.compose import EmbedderLike
 
 LABELS: Final = ("SUPERSEDE", "ADD", "NONE")
 WORDINGS: Final = {"fact": "new_fact", "event": "new_event"}

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httpx2
 
 from benchmarks.server.service import Service, config_of
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 
 USERS: Final = 20
 _WORDS: Final = ("harbour", "violin", "tomato", "bicycle", "granite", "lantern", "orchard", "compass")

@@ -22,7 +22,7 @@ _PATIENCE: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running ``retain serve``."""
+    """A running ``memstone serve``."""
 
     url: str
     pid: int
@@ -49,8 +49,8 @@ def running(place: Path) -> Iterator[Service]:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    program = [sys.executable, "-m", "retain.cli", "--db", str(place), "serve", "--port", str(port)]
-    environment = {**os.environ, "RETAIN_EMBEDDER__PROVIDER": "hash", "RETAIN_SERVER__LOG": "json"}
+    program = [sys.executable, "-m", "memstone.cli", "--db", str(place), "serve", "--port", str(port)]
+    environment = {**os.environ, "MEMSTONE_EMBEDDER__PROVIDER": "hash", "MEMSTONE_SERVER__LOG": "json"}
     with subprocess.Popen(  # noqa: S603 - our own command
         program, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

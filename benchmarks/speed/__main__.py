@@ -29,7 +29,7 @@ def main() -> int:
     table = report.rows(results, report.metrics(chosen.sizes, chosen.large))
     facts = _facts(round(time.perf_counter() - began))
     sha = facts["commit"]
-    text = report.markdown(f"Speed of Retain at {sha}", [(name, str(value)) for name, value in facts.items()], table)
+    text = report.markdown(f"Speed of Memstone at {sha}", [(name, str(value)) for name, value in facts.items()], table)
     if not options.dry:
         _keep(f"{facts['date']}-{sha}", text, {"facts": facts, "results": results})
     sys.stdout.write(text)
@@ -40,7 +40,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.speed", description=__doc__)
     parser.add_argument("--sizes", type=_sizes, default=(1_000, 10_000, 50_000), help="memories, e.g. 1000,10000")
     parser.add_argument("--peer-sizes", type=_sizes, help="sizes for the peer, when not the same; 0 leaves it out")
-    parser.add_argument("--large", type=int, default=300_000, help="memories of 1,000 users, Retain only; 0 skips")
+    parser.add_argument("--large", type=int, default=300_000, help="memories of 1,000 users, Memstone only; 0 skips")
     parser.add_argument("--budget", type=float, default=6.0, help="seconds for the calls of one kind")
     parser.add_argument("--quick", action="store_true", help="1,000 memories and nothing slow, in under a minute")
     parser.add_argument("--dry", action="store_true", help="print only, keep no results file")

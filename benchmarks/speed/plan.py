@@ -52,7 +52,7 @@ def run(plan: Plan) -> Results:
 
 @contextmanager
 def _directory(parent: Path | None) -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="retain-bench-", dir=parent))
+    path = Path(tempfile.mkdtemp(prefix="memstone-bench-", dir=parent))
     try:
         yield path
     finally:
@@ -86,11 +86,11 @@ def _system(runner: Runner, sizes: tuple[int, ...], plan: Plan, scratch: Path) -
     session.attempt("disk", lambda: _on_disk(session))
     if runner.system != "floor":
         _imports_and_footprint(session)
-    if runner.system == "retain" and TALK_SIZE in sizes:
+    if runner.system == "memstone" and TALK_SIZE in sizes:
         for users in USERS:
             with _directory(scratch) as directory:
                 session.attempt(f"talk.{TALK_SIZE}.{users}", partial(_talk, plan, directory, users))
-    if runner.system == "retain" and plan.large:
+    if runner.system == "memstone" and plan.large:
         with _directory(scratch) as directory:
             _large(session, directory)
     return session.readings
@@ -145,7 +145,7 @@ def _imports_and_footprint(session: Session) -> None:
 
 
 def _footprint(runner: Runner) -> venvs.Footprint:
-    if runner.system != "retain":
+    if runner.system != "memstone":
         return venvs.footprint(runner.python)
     with _directory(None) as directory:
         return venvs.footprint(venvs.ensure(directory / "clean", str(ROOT)))

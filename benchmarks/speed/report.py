@@ -12,7 +12,7 @@ MICROSECONDS: Final = 1e3
 OVER: Final = "OVER"
 NO_READING: Final = "no reading"
 MISSED: Final = frozenset({OVER, NO_READING})
-HEADER: Final = ("metric", "Retain", "target", "", "mem0", "mem0 / Retain", "floor", "Retain / floor")
+HEADER: Final = ("metric", "Memstone", "target", "", "mem0", "mem0 / Memstone", "floor", "Memstone / floor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def rows(results: Results, lines: Iterable[Metric]) -> list[tuple[str, ...]]:
     """The table without its header; a metric no system has a number for is left out."""
     table: list[tuple[str, ...]] = []
     for line in lines:
-        ours, peer, floor = (line.read(results.get(system, {})) for system in ("retain", "mem0", "floor"))
+        ours, peer, floor = (line.read(results.get(system, {})) for system in ("memstone", "mem0", "floor"))
         if ours is None and peer is None and floor is None:
             continue
         target = "" if line.target is None else number(line.target, line.unit)
@@ -126,7 +126,7 @@ def rows(results: Results, lines: Iterable[Metric]) -> list[tuple[str, ...]]:
 
 
 def verdict(line: Metric, ours: float | None) -> str:
-    """Whether Retain meets the target; nothing where there is none."""
+    """Whether Memstone meets the target; nothing where there is none."""
     if line.target is None:
         return ""
     if ours is None:

@@ -49,7 +49,7 @@ class Runner:
         return {**best, "heavy_count": len(best["heavy"])}
 
     def _start(self, command: list[str], given: str) -> str:
-        paths = f"{ROOT}{os.pathsep}{ROOT / 'src'}" if self.system.startswith("retain") else str(ROOT)
+        paths = f"{ROOT}{os.pathsep}{ROOT / 'src'}" if self.system.startswith("memstone") else str(ROOT)
         environment = {**os.environ, "PYTHONPATH": paths, **self.environment}
         done = subprocess.run(  # noqa: S603 - our own command line
             command,
@@ -73,13 +73,13 @@ def last_words(stderr: str) -> str:
 
 
 def product() -> Runner:
-    """Retain, in the interpreter that runs this."""
-    return Runner("retain", Path(sys.executable))
+    """Memstone, in the interpreter that runs this."""
+    return Runner("memstone", Path(sys.executable))
 
 
 def talking() -> Runner:
-    """Retain with everything on."""
-    return Runner("retain_talk", Path(sys.executable))
+    """Memstone with everything on."""
+    return Runner("memstone_talk", Path(sys.executable))
 
 
 def floor() -> Runner:

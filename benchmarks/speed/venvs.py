@@ -28,7 +28,7 @@ class Footprint:
 
 def cache_root() -> Path:
     """Where environments are kept between runs."""
-    return Path(os.environ.get("RETAIN_BENCH_CACHE", Path.home() / ".cache" / "retain-bench"))
+    return Path(os.environ.get("MEMSTONE_BENCH_CACHE", Path.home() / ".cache" / "memstone-bench"))
 
 
 def ensure(directory: Path, requirement: str) -> Path:

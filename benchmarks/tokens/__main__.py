@@ -13,15 +13,17 @@ from benchmarks.tokens.script import CONVERSATIONS
 
 
 def main() -> int:
-    """Run; 1 when Retain needs more tokens than the peer and ``--strict`` was given."""
+    """Run; 1 when Memstone needs more tokens than the peer and ``--strict`` was given."""
     parser = argparse.ArgumentParser(prog="benchmarks.tokens", description=__doc__)
     parser.add_argument("--dry", action="store_true", help="print only, keep no results file")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 when Retain needs more tokens than the peer")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 when Memstone needs more tokens than the peer"
+    )
     parser.add_argument("--vectors", choices=embedding.KINDS, default=embedding.MINILM, help="what is near what")
     options = parser.parse_args()
     results = plan.run(plan.Plan(options.vectors, _say))
     facts = _facts(options.vectors)
-    text = report.markdown(f"Tokens of Retain at {facts['commit']}", facts.items(), results)
+    text = report.markdown(f"Tokens of Memstone at {facts['commit']}", facts.items(), results)
     if not options.dry:
         _keep(f"{facts['date']}-{facts['commit']}-tokens", text, {"facts": facts, "results": results})
     sys.stdout.write(text)

@@ -1,7 +1,7 @@
 """Adds every conversation twice to one system, in a process of its own: ``python -m benchmarks.tokens.child SYSTEM``.
 
 The job comes as JSON on standard input (``url`` and ``key`` of the model, ``directory`` for the store); the answer is
-JSON on standard output. This module runs in the peer's environment too, where Retain is not installed.
+JSON on standard output. This module runs in the peer's environment too, where Memstone is not installed.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Learner(Protocol):
         ...
 
 
-class Retain:
-    """Retain with the model at ``url``."""
+class Memstone:
+    """Memstone with the model at ``url``."""
 
     def __init__(self, directory: Path, url: str, key: str) -> None:
         llm = {"provider": "openai", "config": {"base_url": f"{url}/v1", "api_key": key, "model": MODEL, "retries": 0}}
-        config = {"store": {"url": f"sqlite:///{directory / 'retain.db'}"}, "llm": llm}
-        self._memory: Any = import_module("retain").Memory(config, embedder=ServedVectors(url))
+        config = {"store": {"url": f"sqlite:///{directory / 'memstone.db'}"}, "llm": llm}
+        self._memory: Any = import_module("memstone").Memory(config, embedder=ServedVectors(url))
 
     def add(self, messages: Sequence[dict[str, str]]) -> list[str]:
         """With ``infer=True``; an answer that was put off would falsify the count."""
@@ -76,7 +76,7 @@ class Retain:
 
 
 class Mem0:
-    """The peer with the model at ``url``, its own default store, and the same vectors as Retain."""
+    """The peer with the model at ``url``, its own default store, and the same vectors as Memstone."""
 
     def __init__(self, directory: Path, url: str, key: str) -> None:
         openai = {"api_key": key, "openai_base_url": f"{url}/v1"}
@@ -105,7 +105,7 @@ def _texts(listed: dict[str, Any]) -> list[str]:
     return [str(row["memory"]) for row in rows]
 
 
-SYSTEMS: Final[dict[str, Callable[[Path, str, str], Learner]]] = {"retain": Retain, "mem0": Mem0}
+SYSTEMS: Final[dict[str, Callable[[Path, str, str], Learner]]] = {"memstone": Memstone, "mem0": Mem0}
 
 
 def run(system: Learner, url: str) -> dict[str, Any]:

@@ -26,10 +26,10 @@ def embedder(kind: str) -> Embeds:
 
 
 def _sentence_model() -> Embeds:
-    """The model that Retain brings."""
-    from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-    from retain.adapters.io.blocking import BlockingIo
-    from retain.drive import drive
+    """The model that Memstone brings."""
+    from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+    from memstone.adapters.io.blocking import BlockingIo
+    from memstone.drive import drive
 
     model = LocalEmbedder(LocalConfig(), BlockingIo())
     return lambda texts: drive(model.embed(texts))

@@ -13,9 +13,9 @@ from typing import Any
 from benchmarks.tokens.child import MARK_PATH, VECTORS_PATH
 from benchmarks.tokens.embedding import Embeds
 from benchmarks.tokens.model import Answer, ScriptedModel
-from retain.core.text.tokens import estimate_tokens
-from retain.testing.wire import WireReply, WireRequest
-from retain.testing.wire_chat import FakeChat, completion
+from memstone.core.text.tokens import estimate_tokens
+from memstone.testing.wire import WireReply, WireRequest
+from memstone.testing.wire_chat import FakeChat, completion
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from benchmarks.tokens.judge import by_text, plain
 from benchmarks.tokens.script import ScriptFact, facts
 
 Shape = Literal["facts", "decisions", "memory"]
-"""What is asked for: Retain's facts, Retain's decisions, or the peer's facts."""
+"""What is asked for: Memstone's facts, Memstone's decisions, or the peer's facts."""
 
 _PEER_KNOWN: Final = re.compile(r"^## Existing Memories\n(.*)$", re.MULTILINE)
 _PEER_NEW: Final = re.compile(r"^## New Messages\n(.*?)\n\n## Observation Date$", re.MULTILINE | re.DOTALL)
@@ -65,7 +65,7 @@ class ScriptedModel:
         block = _KNOWN.search(user)
         known = [text for _, text in _NUMBERED.findall(block[1])] if block else []
         turns = _TURN.findall(conversation)
-        return [_for_retain(fact, turns) for fact in self._heard(conversation, known)]
+        return [_for_memstone(fact, turns) for fact in self._heard(conversation, known)]
 
     def _peer_facts(self, user: str, conversation: str) -> list[dict[str, Any]]:
         block = _PEER_KNOWN.search(user)
@@ -103,7 +103,7 @@ class ScriptedModel:
         return [update, *(_decided(number, "DELETE", at, None, "no longer true") for at, _ in others)]
 
 
-def _for_retain(fact: ScriptFact, turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _for_memstone(fact: ScriptFact, turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
     turn = next(int(number) for number, text in turns if fact.quote in text)
     return {
         "text": fact.text,

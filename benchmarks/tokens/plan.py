@@ -16,8 +16,8 @@ from benchmarks.tokens.embedding import Embeds, embedder
 from benchmarks.tokens.judge import judge
 from benchmarks.tokens.meter import Meter
 from benchmarks.tokens.model import ScriptedModel
-from retain.testing.wire import WireServer
-from retain.testing.wire_models import KEY
+from memstone.testing.wire import WireServer
+from memstone.testing.wire_models import KEY
 
 MODELS: Final = {"attentive": True, "inattentive": False}
 _DIRECT: Final = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "OPENROUTER_API_KEY": ""}
@@ -52,7 +52,7 @@ def run(plan: Plan) -> dict[str, dict[str, Any]]:
 
 
 def _systems(model: str, python: Path, embeds: Embeds, say: Callable[[str], None]) -> dict[str, Any]:
-    scratch = Path(tempfile.mkdtemp(prefix="retain-bench-"))
+    scratch = Path(tempfile.mkdtemp(prefix="memstone-bench-"))
     readings: dict[str, Any] = {}
     try:
         for runner in (product(), peer(python, scratch)):

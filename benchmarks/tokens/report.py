@@ -9,9 +9,9 @@ from typing import Any, Final
 Reading = dict[str, Any]
 Row = tuple[str, ...]
 
-SYSTEMS: Final = ("retain", "mem0")
-COSTS_HEADER: Final = ("per add", "Retain", "mem0", "mem0 / Retain")
-MEMORY_HEADER: Final = ("in the end", "Retain", "mem0")
+SYSTEMS: Final = ("memstone", "mem0")
+COSTS_HEADER: Final = ("per add", "Memstone", "mem0", "mem0 / Memstone")
+MEMORY_HEADER: Final = ("in the end", "Memstone", "mem0")
 PARTS_HEADER: Final = ("tokens per call", "calls", "system", "context", "conversation", "answer", "schema")
 _MESSAGES: Final = ("system", "context", "conversation")
 _PARTS: Final = (*_MESSAGES, "out", "schema")
@@ -116,7 +116,7 @@ def wrong(systems: dict[str, Reading]) -> list[str]:
 
 
 def cheaper(systems: dict[str, Reading]) -> bool:
-    """Whether Retain needs fewer tokens per add, schemas and resends included."""
+    """Whether Memstone needs fewer tokens per add, schemas and resends included."""
     ours, theirs = (fmean(tokens_with_schema(add) for add in systems[name]["adds"]) for name in SYSTEMS)
     return ours < theirs
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, Final
 from unittest.mock import patch
 
-from retain import Memory
-from retain.adapters.ledger import sqlite
-from retain.errors import StorageError
+from memstone import Memory
+from memstone.adapters.ledger import sqlite
+from memstone.errors import StorageError
 from tests.concurrency.workers import serve, settings
 
 _PATIENCE: Final = 120

@@ -13,7 +13,7 @@ import time
 from types import FrameType
 from typing import Any
 
-from retain import Memory
+from memstone import Memory
 from tests.concurrency.workers import quick_embedder
 
 

@@ -1,4 +1,4 @@
-"""Whether a store agrees with itself, asked of the file and not of Retain."""
+"""Whether a store agrees with itself, asked of the file and not of Memstone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from retain import Memory
+from memstone import Memory
 
 _LIVE = "SELECT seq FROM memories WHERE valid_to IS NULL AND status IN ('active', 'disabled', 'quarantined')"
 _ACTIVE = """

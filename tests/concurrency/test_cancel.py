@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 from tests.concurrency.intact import assert_counted, assert_found, assert_intact, texts
 from tests.concurrency.workers import quick_embedder, settings, slow_embedder
 from tests.patience import LONG
@@ -31,7 +31,7 @@ async def _cancelled_after(seconds: float, call: asyncio.Task[object]) -> bool:
 @pytest.mark.slow
 @pytest.mark.req("C-56")
 def test_adds_cancelled_at_any_moment_are_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     async def scenario() -> tuple[set[str], set[str]]:
         done, tried = set[str](), set[str]()
@@ -55,7 +55,7 @@ def test_adds_cancelled_at_any_moment_are_there_as_a_whole_or_not_at_all(tmp_pat
 
 
 def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Path) -> None:
-    path, begun, goes_on = tmp_path / "retain.db", threading.Event(), threading.Event()
+    path, begun, goes_on = tmp_path / "memstone.db", threading.Event(), threading.Event()
 
     def held(texts: list[str]) -> Any:
         begun.set()
@@ -79,7 +79,7 @@ def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Pa
 
 @pytest.mark.req("X-10")
 def test_an_update_cancelled_at_any_moment_is_a_whole_version_or_none(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     async def scenario() -> tuple[int, int]:
         ended = 0
@@ -96,7 +96,7 @@ def test_an_update_cancelled_at_any_moment_is_a_whole_version_or_none(tmp_path: 
 
 
 def test_a_timeout_around_a_call_leaves_the_memory_usable(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     async def scenario() -> None:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:

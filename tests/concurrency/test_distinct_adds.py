@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import RetainError
+from memstone import AsyncMemory, Memory
+from memstone.errors import MemstoneError
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_counted, assert_found, assert_intact, texts
 from tests.concurrency.workers import checked, in_threads, settings
@@ -17,7 +17,7 @@ from tests.concurrency.workers import checked, in_threads, settings
 @pytest.mark.slow
 @pytest.mark.req("C-56")
 def test_eight_threads_add_150_texts_each(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     def add(thread: int) -> list[str]:
         return [memory.add(f"note t{thread}n{n}", user_id="u", infer=False)["results"][0]["memory"] for n in range(150)]
@@ -33,7 +33,7 @@ def test_eight_threads_add_150_texts_each(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.req("C-56", "X-18")
 def test_four_processes_add_150_texts_each(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     orders = [{"path": str(path), "name": f"process {number}", "count": 150} for number in range(4)]
     added = [text for report in run_crew("distinct_adds", orders) for text in report]
     assert len(added) == 600
@@ -44,7 +44,7 @@ def test_four_processes_add_150_texts_each(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.req("C-56")
 def test_eight_tasks_add_75_texts_each(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     async def add(memory: AsyncMemory, task: int) -> list[str]:
         return [
@@ -64,7 +64,7 @@ def test_eight_tasks_add_75_texts_each(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.req("R-1", "C-9")
 def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     def use(thread: int) -> tuple[list[str], list[str]]:
         kept, gone = list[str](), list[str]()
@@ -118,7 +118,7 @@ def test_closing_a_memory_under_load_gives_typed_errors_and_loses_nothing(tmp_pa
 
 
 def test_a_closed_memory_says_so_in_every_call(tmp_path: Path) -> None:
-    memory = Memory(settings(str(tmp_path / "retain.db")))
+    memory = Memory(settings(str(tmp_path / "memstone.db")))
     memory_id = memory.add("hello", user_id="u", infer=False)["results"][0]["id"]
     memory.close()
     memory.close()
@@ -130,5 +130,5 @@ def test_a_closed_memory_says_so_in_every_call(tmp_path: Path) -> None:
         memory.check,
     ]
     for call in calls:
-        with pytest.raises(RetainError, match="closed"):
+        with pytest.raises(MemstoneError, match="closed"):
             call()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.forks import ForkSafeLock
+from memstone.adapters.forks import ForkSafeLock
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_intact, texts
 
@@ -25,7 +25,7 @@ def _report(role: str, **order: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.req("C-56", "X-18")
 def test_children_lose_nothing_when_their_parent_closes_the_memory(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     added = _report("family", path=str(path))
     assert len(added) == 5 + 10 + 3 * 20
     assert texts(path) == sorted(added)
@@ -34,7 +34,7 @@ def test_children_lose_nothing_when_their_parent_closes_the_memory(tmp_path: Pat
 
 @pytest.mark.slow
 def test_forking_while_threads_read_and_write_loses_and_blocks_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     added = _report("busy_parent", path=str(path), forks=15)
     assert len(added) > 15 * 3
     assert texts(path) == sorted(added)
@@ -43,7 +43,7 @@ def test_forking_while_threads_read_and_write_loses_and_blocks_nothing(tmp_path:
 
 @pytest.mark.req("C-52")
 def test_a_child_forked_in_the_middle_of_a_write_is_refused_instead_of_harming_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     assert _report("without_rest", path=str(path)) == "refused"
     assert texts(path) == ["the parent goes on"]
     assert_intact(path)
@@ -54,7 +54,7 @@ def test_a_memory_without_a_file_goes_to_the_child_as_a_copy() -> None:
 
 
 def test_a_closed_memory_is_closed_in_the_child_as_well(tmp_path: Path) -> None:
-    assert _report("closed", path=str(tmp_path / "retain.db")) == "refused"
+    assert _report("closed", path=str(tmp_path / "memstone.db")) == "refused"
 
 
 def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_sound, rows
 from tests.concurrency.workers import checked, in_threads, serve, settings
@@ -81,7 +81,7 @@ def assert_one_stance(path: Path, results: list[dict[str, Any]]) -> None:
 
 @pytest.mark.req("P-20")
 def test_eight_threads_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path)), llm=slow_model) as memory:
         results = checked(in_threads(_WRITERS, lambda _: say(memory, _LIKES[0])))
     assert_one_fact(path, results)
@@ -99,14 +99,14 @@ def in_tasks(path: Path, texts: list[str]) -> list[dict[str, Any]]:
 
 @pytest.mark.req("P-20")
 def test_eight_tasks_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     assert_one_fact(path, in_tasks(path, [_LIKES[0]] * _WRITERS))
 
 
 @pytest.mark.req("P-20")
 @pytest.mark.slow
 def test_four_processes_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     order = {"path": str(path), "texts": [_LIKES[0]] * 2}
     reports = run_crew("say_all", [order] * 4, module="test_infer")
     assert_one_fact(path, [result for report in reports for result in report])
@@ -114,7 +114,7 @@ def test_four_processes_that_say_the_same_leave_one_fact(tmp_path: Path) -> None
 
 @pytest.mark.req("P-20", "D-13")
 def test_eight_threads_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path)), llm=slow_model) as memory:
         results = checked(in_threads(_WRITERS, lambda number: say(memory, _LIKES[number % 2])))
     assert_one_stance(path, results)
@@ -122,28 +122,28 @@ def test_eight_threads_that_contradict_one_another_leave_one_stance(tmp_path: Pa
 
 @pytest.mark.req("P-20", "D-13")
 def test_eight_tasks_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     assert_one_stance(path, in_tasks(path, list(_LIKES) * (_WRITERS // 2)))
 
 
 @pytest.mark.req("P-20", "D-13")
 @pytest.mark.slow
 def test_four_processes_that_contradict_one_another_leave_one_stance(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     reports = run_crew("say_all", [{"path": str(path), "texts": list(_LIKES)}] * 4, module="test_infer")
     assert_one_stance(path, [result for report in reports for result in report])
 
 
 @pytest.mark.req("P-20")
 def test_rules_of_eight_threads_leave_one_fact_too(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path))) as memory:
         results = checked(in_threads(_WRITERS, lambda _: say(memory, _LIKES[0])))
     assert_one_fact(path, results)
 
 
 def test_different_facts_said_at_once_are_all_learned(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     cities = ("Rome", "Lima", "Oslo", "Cairo", "Delhi", "Quito", "Accra", "Dakar")
 
     def model(messages: list[dict[str, str]]) -> str:

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.sqlite import SqliteLedger
-from retain.drive import drive
-from retain.errors import RetainError, StorageError
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.drive import drive
+from memstone.errors import MemstoneError, StorageError
+from memstone.ports.ledger import Tx
 from tests.concurrency.intact import assert_intact
 from tests.concurrency.workers import checked, in_threads, settings
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "retain.db"
+    return tmp_path / "memstone.db"
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_read_that_fails_gives_its_connection_back_closed(memory: Memory, erro
 
     readers = _ledger(memory)._readers
     for _ in range(30):
-        with pytest.raises((error, RetainError)):
+        with pytest.raises((error, MemstoneError)):
             drive(_ledger(memory).read(fail))
         assert (readers.idle, readers.lent) == (0, 0)
     for tx in used:

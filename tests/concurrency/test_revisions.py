@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import NotFoundError
+from memstone import AsyncMemory, Memory
+from memstone.errors import NotFoundError
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_found, assert_intact, rows
 from tests.concurrency.workers import checked, in_threads, slow_embedder
@@ -40,7 +40,7 @@ def _assert_all_stand(path: Path, memory_id: str, revisions: list[str]) -> None:
 @pytest.mark.req("X-10", "C-30", "C-56")
 @pytest.mark.parametrize("count", [2, 8])
 def test_revisions_by_threads(tmp_path: Path, count: int) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     revisions = [f"I live in city number {number}" for number in range(count)]
     with _opened(path) as memory:
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
@@ -50,7 +50,7 @@ def test_revisions_by_threads(tmp_path: Path, count: int) -> None:
 
 @pytest.mark.req("X-10", "C-30")
 def test_revisions_by_tasks(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     revisions = ["I live in Rome", "I live in Paris"]
 
     async def scenario() -> str:
@@ -64,7 +64,7 @@ def test_revisions_by_tasks(tmp_path: Path) -> None:
 
 @pytest.mark.req("X-10", "C-30")
 def test_revisions_by_processes(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with _opened(path) as memory:
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
     revisions = ["I live in Rome", "I live in Paris"]
@@ -74,7 +74,7 @@ def test_revisions_by_processes(tmp_path: Path) -> None:
 
 @pytest.mark.req("X-10")
 def test_metadata_and_text_changed_at_once_are_both_kept(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with _opened(path) as memory:
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         changes: list[dict[str, Any]] = [{"text": "I live in Rome"}, {"metadata": {"checked": True}}]
@@ -86,7 +86,7 @@ def test_metadata_and_text_changed_at_once_are_both_kept(tmp_path: Path) -> None
 
 
 def test_a_revision_and_a_deletion_at_once_end_in_a_deletion(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with _opened(path) as memory:
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
 
@@ -104,7 +104,7 @@ def test_a_revision_and_a_deletion_at_once_end_in_a_deletion(tmp_path: Path) -> 
 
 
 def test_eight_deletions_at_once_delete_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with _opened(path) as memory:
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         results = in_threads(8, lambda _: memory.delete(memory_id))
@@ -115,7 +115,7 @@ def test_eight_deletions_at_once_delete_once(tmp_path: Path) -> None:
 
 @pytest.mark.req("X-10")
 def test_eight_adds_under_one_key_are_eight_versions_of_one_memory(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with _opened(path) as memory:
 
         def say(number: int) -> Any:  # all of one time, because what was said earlier replaces nothing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_counted, assert_found, assert_intact, rows
 from tests.concurrency.workers import checked, in_threads, quick_embedder, slow_embedder
@@ -26,7 +26,7 @@ def _assert_stored_once(path: Path, events: list[str], texts: tuple[str, ...] = 
 
 @pytest.mark.req("C-56", "X-18")
 def test_eight_threads_store_one_text_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
         answers = checked(in_threads(8, lambda _: memory.add(TEXT, user_id="u", infer=False)))
         assert len({answer["results"][0]["id"] for answer in answers}) == 1
@@ -35,7 +35,7 @@ def test_eight_threads_store_one_text_once(tmp_path: Path) -> None:
 
 @pytest.mark.req("C-56")
 def test_eight_tasks_store_one_text_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     async def scenario() -> list[str]:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
@@ -47,7 +47,7 @@ def test_eight_tasks_store_one_text_once(tmp_path: Path) -> None:
 
 @pytest.mark.req("C-56", "X-18")
 def test_four_processes_store_one_text_once_in_a_file_none_of_them_has_opened_before(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     reports = run_crew("same_text", [{"path": str(path), "text": TEXT, "threads": 2}] * 4)
     _assert_stored_once(path, [event for report in reports for event in report])
 
@@ -55,14 +55,14 @@ def test_four_processes_store_one_text_once_in_a_file_none_of_them_has_opened_be
 @pytest.mark.slow
 def test_a_new_file_is_made_once_however_often_it_is_opened_at_the_same_moment(tmp_path: Path) -> None:
     for attempt in range(2):
-        path = tmp_path / f"new {attempt}" / "retain.db"
+        path = tmp_path / f"new {attempt}" / "memstone.db"
         orders = [{"path": str(path), "name": f"process {number}", "count": 1} for number in range(4)]
         assert [len(added) for added in run_crew("distinct_adds", orders)] == [1] * 4
         assert assert_intact(path) == 4
 
 
 def test_one_memory_opened_by_many_threads_at_once_makes_one_schema(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     def open_and_add(number: int) -> str:
         with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
@@ -73,7 +73,7 @@ def test_one_memory_opened_by_many_threads_at_once_makes_one_schema(tmp_path: Pa
 
 
 def test_the_same_text_of_two_users_is_two_memories_also_when_both_say_it_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
         answers = checked(in_threads(8, lambda number: memory.add(TEXT, user_id=f"u{number % 2}", infer=False)))
         events = sorted(answer["results"][0]["event"] for answer in answers)
@@ -84,7 +84,7 @@ def test_the_same_text_of_two_users_is_two_memories_also_when_both_say_it_at_onc
 
 
 def test_a_batch_sent_eight_times_at_once_under_one_key_is_carried_out_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     items = [{"messages": f"item {number}", "user_id": "u", "infer": False} for number in range(20)]
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=slow_embedder) as memory:
         answers = checked(in_threads(8, lambda _: memory.add_many(items, idempotency_key="once")))

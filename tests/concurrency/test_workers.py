@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.drive import drive
+from memstone import Memory
+from memstone.drive import drive
 from tests.concurrency.intact import assert_sound, rows
 from tests.concurrency.workers import quick_embedder
 from tests.patience import until
@@ -121,7 +121,7 @@ def _assert_formed_once(path: Path, sessions: int) -> None:
 @pytest.mark.slow
 @pytest.mark.req("P-12", "S-19", "R-15")
 def test_two_workers_that_are_killed_form_every_session_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     _left_behind(path, sessions=100)
     assert _work_off(path, workers=2, kills=3, lease=1.0, seconds=300) > 0
     _assert_formed_once(path, sessions=100)
@@ -131,14 +131,14 @@ def test_two_workers_that_are_killed_form_every_session_once(tmp_path: Path) -> 
 @pytest.mark.timeout(1800)
 @pytest.mark.req("P-12", "S-19", "R-15")
 def test_four_workers_under_many_kills_form_two_thousand_sessions_once(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     _left_behind(path, sessions=2000)
     assert _work_off(path, workers=4, kills=60, lease=3.0, seconds=1500) > 10
     _assert_formed_once(path, sessions=2000)
 
 
 def test_a_worker_that_is_told_to_end_ends_cleanly(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     _left_behind(path, sessions=1)
     with _crew({"path": str(path), "lease": 60, "durable": False}, 1) as crew:
         until(lambda: not rows(path, _LEFT)[0][0])

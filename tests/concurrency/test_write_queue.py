@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.sqlite import SqliteLedger
-from retain.adapters.ledger.sqlite_connection import Connection
-from retain.adapters.ledger.write_queue import WriteQueue
-from retain.errors import RetainError, StorageError, StorageFull
-from retain.ports.ledger import Tx, Work
+from memstone import Memory
+from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.adapters.ledger.sqlite_connection import Connection
+from memstone.adapters.ledger.write_queue import WriteQueue
+from memstone.errors import MemstoneError, StorageError, StorageFull
+from memstone.ports.ledger import Tx, Work
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_found, assert_intact, rows, texts
 from tests.concurrency.workers import checked, in_threads, settings
@@ -205,7 +205,7 @@ def _ledger(memory: Memory) -> SqliteLedger:
 
 @pytest.mark.req("C-52", "C-56")
 def test_a_full_disk_fails_those_it_must_and_no_others(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path))) as memory:
         memory.add("what was there before", user_id="u", infer=False)
         raw = _ledger(memory)._open_writer().raw
@@ -228,7 +228,7 @@ def test_a_full_disk_fails_those_it_must_and_no_others(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_stays_full_refuses_everything_and_keeps_what_it_had(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path))) as memory:
         raw = _ledger(memory)._open_writer().raw
         raw.execute("PRAGMA max_page_count = 1")  # SQLite takes it for: as large as it is now
@@ -247,10 +247,10 @@ def test_a_disk_that_stays_full_refuses_everything_and_keeps_what_it_had(tmp_pat
 def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory(settings(str(path))) as memory, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.05)
+        monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.05)
         results = in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u", infer=False))
         assert [getattr(result, "code", None) for result in results] == ["storage_busy"] * 4
         other.execute("ROLLBACK")
@@ -260,7 +260,7 @@ def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
 
 @pytest.mark.slow
 def test_ctrl_c_at_any_moment_loses_nothing_and_does_nothing_twice(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     (report,) = run_crew("interrupted", [{"path": str(path), "interrupts": 120}])
     assert report["hits"] > 10
     assert_intact(path)
@@ -272,11 +272,11 @@ def test_ctrl_c_at_any_moment_loses_nothing_and_does_nothing_twice(tmp_path: Pat
 
 
 def test_errors_of_a_closed_queue_are_typed(tmp_path: Path) -> None:
-    memory = Memory(settings(str(tmp_path / "retain.db")))
+    memory = Memory(settings(str(tmp_path / "memstone.db")))
     ledger = _ledger(memory)
     memory.close()
     with pytest.raises(StorageError, match="closed") as caught:
         memory.add("hello", user_id="u", infer=False)
-    assert isinstance(caught.value, RetainError)
+    assert isinstance(caught.value, MemstoneError)
     assert ledger._writer is None
     assert (ledger._readers.idle, ledger._readers.lent) == (0, 0)

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain import Memory
-from retain.errors import RetainError
+from memstone import Memory
+from memstone.errors import MemstoneError
 
 _PATIENCE: Final = 120.0
 
@@ -110,7 +110,7 @@ def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
                 memory.add(text, user_id="u", infer=False)
                 added.append(text)
                 memory.search("thread", user_id="u", limit=3)
-            except RetainError as error:
+            except MemstoneError as error:
                 told.append(error.code)
                 return
 

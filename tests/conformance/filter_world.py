@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from retain.adapters.ledger.where import compile_where
-from retain.core.checks.evaluate import found_fields, matches
-from retain.model.memory import Found
-from retain.model.query import LINK_FIELDS, RECORD_FIELDS, Where
+from memstone.adapters.ledger.where import compile_where
+from memstone.core.checks.evaluate import found_fields, matches
+from memstone.model.memory import Found
+from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where
 
 TYPES = {"text": "TEXT", "instant": "TEXT", "number": "NUMERIC"}
 SELECT = "SELECT m.seq FROM links l JOIN memories m ON m.seq = l.memory_seq WHERE "

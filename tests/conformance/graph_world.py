@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from retain.compose import compose
-from retain.engine.engine import Engine
-from retain.engine.parts import Parts
-from retain.engine.storing.mention import mention, note_of
-from retain.engine.storing.store import enter, leave
-from retain.model.entity import Found
-from retain.model.ids import new_id
-from retain.model.instant import Instant
-from retain.model.memory import Layer, Link, Record, Status
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
-from retain.ports.llm import Llm
-from retain.testing.modes import run
+from memstone.compose import compose
+from memstone.engine.engine import Engine
+from memstone.engine.parts import Parts
+from memstone.engine.storing.mention import mention, note_of
+from memstone.engine.storing.store import enter, leave
+from memstone.model.entity import Found
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.llm import Llm
+from memstone.testing.modes import run
 
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from retain.engine.storing.mention import mention, note_of
-from retain.engine.storing.store import enter
-from retain.model.entity import Entity, EntityRow, EntityType, Found, Relation
-from retain.model.memory import Layer, Link, Record, Status
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
-from retain.testing.modes import MODES
+from memstone.engine.storing.mention import mention, note_of
+from memstone.engine.storing.store import enter
+from memstone.model.entity import Entity, EntityRow, EntityType, Found, Relation
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.testing.modes import MODES
 from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, fresh, in_world
 
 TABLES = ("entities", "mentions", "relations")
@@ -255,7 +255,7 @@ def test_who_says_i_in_a_memory(role: str, data: dict[str, str], source: str | N
 def test_writers_and_deleters_side_by_side_leave_no_loose_end(tmp_path: Path) -> None:
     async def scenario(world: GraphWorld) -> None:
         def work(number: int) -> None:
-            from retain.drive import drive
+            from memstone.drive import drive
 
             mine: list[Record] = []
             for turn in range(12):

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.ledger.where import compile_where
-from retain.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
-from retain.errors import InvalidFilter
-from retain.model.memory import Found, Link, Record
-from retain.model.query import And, Condition, Op, Or
-from retain.model.scope import Scope
+from memstone.adapters.ledger.where import compile_where
+from memstone.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
+from memstone.errors import InvalidFilter
+from memstone.model.memory import Found, Link, Record
+from memstone.model.query import And, Condition, Op, Or
+from memstone.model.scope import Scope
 from tests.conformance.filter_world import (
     EARLY,
     LATE,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.checks.evaluate import found_fields, matches
-from retain.core.checks.filters import parse_filters
-from retain.model.memory import Found, Link, Record
-from retain.model.query import FIELDS, And, Condition, Not, Op, Or, Where
-from retain.model.scope import Scope
+from memstone.core.checks.evaluate import found_fields, matches
+from memstone.core.checks.filters import parse_filters
+from memstone.model.memory import Found, Link, Record
+from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
+from memstone.model.scope import Scope
 from tests.conformance.filter_world import EARLY, LATE, expected, select, selected, stored
 
 # --- random rows and trees --------------------------------------------------------------------------------------------

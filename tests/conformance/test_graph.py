@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from retain.core.entities.edges import edges
-from retain.engine.learning.graph_llm import extract_with_llm
-from retain.engine.recall.graph import MOST, boosts, entities, related, relations
-from retain.errors import LlmUnavailable, RetainError
-from retain.model.entity import Found, RelationRow
-from retain.model.scope import Scope
-from retain.ports.llm import Prompt, Reply, ToolCall
-from retain.testing.llm import ScriptedLlm
-from retain.testing.modes import MODES
+from memstone.core.entities.edges import edges
+from memstone.engine.learning.graph_llm import extract_with_llm
+from memstone.engine.recall.graph import MOST, boosts, entities, related, relations
+from memstone.errors import LlmUnavailable, MemstoneError
+from memstone.model.entity import Found, RelationRow
+from memstone.model.scope import Scope
+from memstone.ports.llm import Prompt, Reply, ToolCall
+from memstone.testing.llm import ScriptedLlm
+from memstone.testing.modes import MODES
 from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, in_world
 
 both_modes = pytest.mark.parametrize("mode", MODES)
@@ -267,7 +267,7 @@ def test_what_a_model_says_never_breaks_the_reading_of_it() -> None:
 def test_errors_of_the_store_are_not_hidden() -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.engine.close()
-        with pytest.raises(RetainError):
+        with pytest.raises(MemstoneError):
             await extract_with_llm(world.parts, TEXT)
 
     in_world("blocking", scenario, llm=ScriptedLlm([ENTITIES, RELATIONS]))

@@ -11,13 +11,13 @@ import openai
 import pytest
 from pydantic import ValidationError
 
-from retain.adapters.embed.ollama import OllamaEmbedder
-from retain.adapters.embed.openai import OpenAiEmbedder
-from retain.ports.embedder import Embedder
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_models import KEY, fake_ollama, fake_openai, raw_vector
+from memstone.adapters.embed.ollama import OllamaEmbedder
+from memstone.adapters.embed.openai import OpenAiEmbedder
+from memstone.ports.embedder import Embedder
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_models import KEY, fake_ollama, fake_openai, raw_vector
 
 both = pytest.mark.parametrize("mode", MODES)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.embed.ollama import OllamaEmbedder
-from retain.adapters.embed.openai import OpenAiEmbedder
-from retain.adapters.io.http import retry_after
-from retain.errors import (
+from memstone.adapters.embed.ollama import OllamaEmbedder
+from memstone.adapters.embed.openai import OpenAiEmbedder
+from memstone.adapters.io.http import retry_after
+from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
@@ -20,10 +20,10 @@ from retain.errors import (
     EmbeddingError,
     RateLimited,
 )
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_models import KEY, fake_ollama, fake_openai
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_models import KEY, fake_ollama, fake_openai
 
 both = pytest.mark.parametrize("mode", MODES)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from retain.ports.io import HttpRequest, Io
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
+from memstone.ports.io import HttpRequest, Io
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
 
 both = pytest.mark.parametrize("mode", MODES)
 speaker: ContextVar[str] = ContextVar("speaker", default="nobody")
@@ -107,7 +107,7 @@ def test_an_error_in_the_background_is_logged_and_goes_no_further(mode: str, cap
 
     assert run(mode, scenario) == "alive"
     assert [(record.name, record.message) for record in caplog.records] == [
-        ("retain.io", "background work mender failed")
+        ("memstone.io", "background work mender failed")
     ]
     assert "disk on fire" in caplog.text
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io import aio
-from retain.adapters.io.aio import AsyncIo
-from retain.errors import (
+from memstone.adapters.io import aio
+from memstone.adapters.io.aio import AsyncIo
+from memstone.errors import (
     UsageError,
 )
-from retain.ports.io import HttpRequest, Io
-from retain.testing.modes import run
-from retain.testing.wire import WireReply, WireServer
+from memstone.ports.io import HttpRequest, Io
+from memstone.testing.modes import run
+from memstone.testing.wire import WireReply, WireServer
 
 
 @pytest.fixture

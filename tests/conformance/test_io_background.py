@@ -8,10 +8,10 @@ import warnings
 
 import pytest
 
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
-from retain.ports.io import Bell, Io
-from retain.testing.modes import MODES, run
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
+from memstone.ports.io import Bell, Io
+from memstone.testing.modes import MODES, run
 
 both = pytest.mark.parametrize("mode", MODES)
 

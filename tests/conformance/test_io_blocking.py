@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io import blocking
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive, drive_iter
-from retain.ports.io import HttpRequest, HttpResponse, Io
-from retain.testing.wire import WireReply, WireServer
+from memstone.adapters.io import blocking
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive, drive_iter
+from memstone.ports.io import HttpRequest, HttpResponse, Io
+from memstone.testing.wire import WireReply, WireServer
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_drive_iter_reads_lines_without_a_loop(server: WireServer) -> None:
 
 def test_building_an_io_loads_no_http_client() -> None:
     code = (
-        "import sys; from retain.adapters.io.blocking import BlockingIo; BlockingIo();"
+        "import sys; from memstone.adapters.io.blocking import BlockingIo; BlockingIo();"
         "print([m for m in ('httpx2', 'asyncio', 'numpy', 'pydantic', 'tenacity') if m in sys.modules])"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

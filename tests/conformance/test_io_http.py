@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io import http
-from retain.errors import (
+from memstone.adapters.io import http
+from memstone.errors import (
     AuthenticationFailed,
     BackendRejected,
     BackendTimeout,
@@ -20,9 +20,9 @@ from retain.errors import (
     ConfigError,
     InvalidInput,
 )
-from retain.ports.io import HttpRequest, HttpResponse, Io
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireRequest, WireServer
+from memstone.ports.io import HttpRequest, HttpResponse, Io
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireRequest, WireServer
 
 both = pytest.mark.parametrize("mode", MODES)
 

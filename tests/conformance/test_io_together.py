@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory
-from retain.adapters.io.aio import AsyncIo
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
+from memstone import AsyncMemory
+from memstone.adapters.io.aio import AsyncIo
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
 
 
 async def _where(io: Io) -> int:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io import turns
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.io.turns import Turn
-from retain.drive import drive
+from memstone.adapters.io import turns
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.io.turns import Turn
+from memstone.drive import drive
 from tests.patience import LONG, until
 
 

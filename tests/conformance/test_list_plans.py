@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.seam import Params, Row
-from retain.adapters.ledger.tables.memories import MemoriesTable
-from retain.adapters.ledger.where import compile_where
-from retain.core.checks.visible import current, visible, within
-from retain.drive import drive
-from retain.model.query import And, Condition, Op, Where
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.adapters.ledger.seam import Params, Row
+from memstone.adapters.ledger.tables.memories import MemoriesTable
+from memstone.adapters.ledger.where import compile_where
+from memstone.core.checks.visible import current, visible, within
+from memstone.drive import drive
+from memstone.model.query import And, Condition, Op, Where
+from memstone.model.scope import Scope
 
 NOW = "2026-01-01T00:00:00.000000Z"
 USER, AGENT, RUN = Scope(user_id="alice"), Scope(agent_id="bot"), Scope(run_id="r1")
@@ -49,7 +49,7 @@ class Plans:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}).close()
     with closing(sqlite3.connect(path)) as opened:
         yield opened

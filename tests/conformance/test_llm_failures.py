@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.llm.breaker import GuardedLlm
-from retain.adapters.llm.openai import MAX_ANSWER_BYTES, OpenAiLlm
-from retain.core.llm.decisions import parse_decisions
-from retain.core.llm.facts import parse_extraction
-from retain.core.llm.parse import UnreadableAnswer
-from retain.errors import (
+from memstone.adapters.llm.breaker import GuardedLlm
+from memstone.adapters.llm.openai import MAX_ANSWER_BYTES, OpenAiLlm
+from memstone.core.llm.decisions import parse_decisions
+from memstone.core.llm.facts import parse_extraction
+from memstone.core.llm.parse import UnreadableAnswer
+from memstone.errors import (
     AnswerCutOff,
     AuthenticationFailed,
     BackendTimeout,
@@ -22,17 +22,17 @@ from retain.errors import (
     ConfigError,
     LLMError,
     LlmUnavailable,
+    MemstoneError,
     ModelRefused,
     RateLimited,
-    RetainError,
 )
-from retain.model.message import Message
-from retain.ports.io import Io
-from retain.ports.llm import Prompt
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_chat import FakeChat, completion, wrong_request
-from retain.testing.wire_models import KEY
+from memstone.model.message import Message
+from memstone.ports.io import Io
+from memstone.ports.llm import Prompt
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_chat import FakeChat, completion, wrong_request
+from memstone.testing.wire_models import KEY
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -301,5 +301,5 @@ def test_a_model_that_stays_down_is_left_alone_and_asked_again_later(mode: str) 
 async def outcome(guard: GuardedLlm) -> str:
     try:
         return (await guard.generate(PROMPT)).text
-    except RetainError as error:
+    except MemstoneError as error:
         return error.code

@@ -12,16 +12,16 @@ import pytest
 from openai.types.chat import ChatCompletionMessageFunctionToolCall
 from pydantic import BaseModel, ValidationError
 
-from retain.adapters.llm.openai import OpenAiLlm
-from retain.core.llm.decisions import Neighbour, decision_prompt
-from retain.core.llm.facts import extraction_prompt, parse_extraction
-from retain.model.message import Message
-from retain.ports.io import Io
-from retain.ports.llm import Llm, Prompt, Reply, ToolCall
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_chat import FakeChat, completion
-from retain.testing.wire_models import KEY
+from memstone.adapters.llm.openai import OpenAiLlm
+from memstone.core.llm.decisions import Neighbour, decision_prompt
+from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.model.message import Message
+from memstone.ports.io import Io
+from memstone.ports.llm import Llm, Prompt, Reply, ToolCall
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_chat import FakeChat, completion
+from memstone.testing.wire_models import KEY
 
 both = pytest.mark.parametrize("mode", MODES)
 

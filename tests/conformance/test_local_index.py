@@ -13,16 +13,16 @@ from typing import Final, Literal
 import numpy as np
 import pytest
 
-from retain import Memory
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.vectors.local import LocalConfig, LocalVectors
-from retain.drive import drive
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
-from retain.ports.index import DenseHit
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
+from memstone import Memory
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.drive import drive
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.index import DenseHit
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
 from tests.conformance.vector_world import ALICE, BOB, DIM, SPACE, World, near
 
 QUANTS: Final[tuple[Literal["int8"] | None, ...]] = (None, "int8")
@@ -156,7 +156,7 @@ def test_what_another_process_writes_is_found_at_the_next_search(tmp_path: Path)
     path = tmp_path / "memories.db"
     config = {"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "hash"}}
     code = (
-        "import sys; from retain import Memory\n"
+        "import sys; from memstone import Memory\n"
         f"memory = Memory({config!r})\n"
         "for line in sys.stdin:\n"
         "    verb, rest = line.strip().split(' ', 1)\n"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.sqlite_connection import Connection, SqliteSql, connect
-from retain.drive import drive
-from retain.errors import Conflict
-from retain.model.memory import Record
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.adapters.ledger.sqlite_connection import Connection, SqliteSql, connect
+from memstone.drive import drive
+from memstone.errors import Conflict
+from memstone.model.memory import Record
+from memstone.ports.ledger import Tx
 
 NOW = "2026-01-01T00:00:00.000000Z"
 SIZES = [0, 1, 19, 20, 21, 60, 130]
@@ -77,7 +77,7 @@ def test_one_row_that_fails_undoes_the_whole_transaction(database: sqlite3.Conne
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Connection]:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}).close()
     connection = connect(str(path), uri=False, writable=True, durable=False)
     yield connection
@@ -113,7 +113,7 @@ def test_the_parts_of_the_full_text_are_merged_by_eight(store: Connection) -> No
 
 @pytest.mark.req("X-21")
 def test_a_batch_that_meets_a_taken_id_stores_nothing_and_the_next_one_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}) as memory:
         memory.add("something", user_id="alice", infer=False)
         ledger = memory._engine.parts.ledger

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.engine.moving import mirror
-from retain.engine.moving.mirror import MirroredIndex
-from retain.engine.storing.store import Space, ensure_space
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
-from retain.ports.io import Io
-from retain.ports.ledger import IndexInfo, Tx
-from retain.testing.modes import MODES, run
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.engine.moving import mirror
+from memstone.engine.moving.mirror import MirroredIndex
+from memstone.engine.storing.store import Space, ensure_space
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.io import Io
+from memstone.ports.ledger import IndexInfo, Tx
+from memstone.testing.modes import MODES, run
 from tests.conformance.vector_world import (
     ALICE,
     BOB,

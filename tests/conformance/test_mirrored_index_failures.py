@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from retain.drive import drive
-from retain.engine.moving import mirror
-from retain.errors import BackendUnavailable, VectorStoreError
-from retain.model.query import Where
-from retain.ports.io import Io
-from retain.ports.vectors import Point, PointHit
-from retain.testing.modes import run
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
+from memstone.drive import drive
+from memstone.engine.moving import mirror
+from memstone.errors import BackendUnavailable, VectorStoreError
+from memstone.model.query import Where
+from memstone.ports.io import Io
+from memstone.ports.vectors import Point, PointHit
+from memstone.testing.modes import run
 from tests.conformance.vector_world import (
     ALICE,
     BOB,

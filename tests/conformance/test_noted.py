@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from retain import Memory
-from retain.adapters.ledger.sqlite_connection import connect
-from retain.adapters.ledger.write_queue import WriteQueue
-from retain.drive import drive
-from retain.ports.ledger import Tx, Work
+from memstone import Memory
+from memstone.adapters.ledger.sqlite_connection import connect
+from memstone.adapters.ledger.write_queue import WriteQueue
+from memstone.drive import drive
+from memstone.ports.ledger import Tx, Work
 
 AT = "2026-01-01T00:00:00.000000Z"
 
@@ -59,7 +59,7 @@ def test_one_that_waits_makes_those_beside_it_wait(tmp_path: Path) -> None:
 
 
 def _job(work: Work[None], *, synced: bool) -> Any:
-    from retain.adapters.ledger.write_queue import _Job
+    from memstone.adapters.ledger.write_queue import _Job
 
     return _Job(work, synced=synced)
 
@@ -69,8 +69,8 @@ def test_what_was_noted_outlives_the_process(tmp_path: Path) -> None:
     program = f"""
 import sys, time
 sys.path.insert(0, {str(Path.cwd())!r})
-from retain import Memory
-from retain.drive import drive
+from memstone import Memory
+from memstone.drive import drive
 from tests.conformance.test_noted import _note
 memory = Memory({config!r})
 memory.stats()

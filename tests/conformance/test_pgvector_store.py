@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
-from retain.drive import drive
-from retain.errors import DimensionMismatch, InvalidFilter, InvalidInput, VectorStoreError
-from retain.model.query import Condition, Op
-from retain.ports.io import Io
-from retain.ports.vectors import Point, VectorStore
-from retain.testing.vector_cases import NAME, close, filled
-from retain.testing.vector_store import VectorStoreSuite
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
+from memstone.drive import drive
+from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, VectorStoreError
+from memstone.model.query import Condition, Op
+from memstone.ports.io import Io
+from memstone.ports.vectors import Point, VectorStore
+from memstone.testing.vector_cases import NAME, close, filled
+from memstone.testing.vector_store import VectorStoreSuite
 from tests.postgres.server import Server
 
 
@@ -132,7 +132,7 @@ def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: 
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-            "WHERE pid <> pg_backend_pid() AND datname = %s AND application_name = 'retain'",
+            "WHERE pid <> pg_backend_pid() AND datname = %s AND application_name = 'memstone'",
             (postgres.name,),
         )
 

@@ -9,19 +9,19 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.vectors.blocks import ByteBlock
-from retain.adapters.vectors.local import LocalConfig, LocalVectors
-from retain.adapters.vectors.partition import Partition
-from retain.engine.storing.store import Entry, Space, ensure_space, enter_all, leave
-from retain.model.ids import new_id
-from retain.model.memory import Layer, Link, Record, Status
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
-from retain.ports.index import DenseHit
-from retain.ports.io import Io
-from retain.ports.ledger import Ledger, Tx, VectorRow
-from retain.testing.modes import MODES, run
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.vectors.blocks import ByteBlock
+from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.adapters.vectors.partition import Partition
+from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all, leave
+from memstone.model.ids import new_id
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.index import DenseHit
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger, Tx, VectorRow
+from memstone.testing.modes import MODES, run
 
 DIM: Final = 384
 ROWS: Final = 3_000

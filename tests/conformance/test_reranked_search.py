@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.rerank.http import HttpReranker
-from retain.core.ranking.fusion import Scored
-from retain.engine.recall.rerank import reranked
-from retain.model.query import ScoreParts
-from retain.ports.io import Io
-from retain.ports.reranker import Reranker
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_rerank import KEY, fake_cohere
+from memstone.adapters.rerank.http import HttpReranker
+from memstone.core.ranking.fusion import Scored
+from memstone.engine.recall.rerank import reranked
+from memstone.model.query import ScoreParts
+from memstone.ports.io import Io
+from memstone.ports.reranker import Reranker
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_rerank import KEY, fake_cohere
 
 both = pytest.mark.parametrize("mode", MODES)
 

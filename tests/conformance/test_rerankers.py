@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from retain import registry
-from retain.adapters.rerank.callable import CallableReranker
-from retain.adapters.rerank.http import HttpReranker
-from retain.errors import AuthenticationFailed, BackendError, BackendRejected, BackendUnavailable, ConfigError
-from retain.ports.io import Io
-from retain.ports.reranker import Reranker
-from retain.testing.modes import MODES, run
-from retain.testing.wire import Handler, WireReply, WireServer
-from retain.testing.wire_rerank import KEY, fake_cohere, fake_jina, fake_tei
+from memstone import registry
+from memstone.adapters.rerank.callable import CallableReranker
+from memstone.adapters.rerank.http import HttpReranker
+from memstone.errors import AuthenticationFailed, BackendError, BackendRejected, BackendUnavailable, ConfigError
+from memstone.ports.io import Io
+from memstone.ports.reranker import Reranker
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import Handler, WireReply, WireServer
+from memstone.testing.wire_rerank import KEY, fake_cohere, fake_jina, fake_tei
 
 both = pytest.mark.parametrize("mode", MODES)
 

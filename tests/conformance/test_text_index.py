@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.text.local import LocalText, LocalTextConfig
-from retain.core.text.analyze import query_terms
-from retain.engine.storing.status import next_status
-from retain.engine.storing.store import enter, leave, supersede
-from retain.model.ids import new_id
-from retain.model.memory import Layer, Link, Record, Status
-from retain.model.query import WordsQuery
-from retain.model.scope import Scope
-from retain.ports.io import Io
-from retain.ports.ledger import Ledger, Tx
-from retain.testing.modes import MODES, run
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.text.local import LocalText, LocalTextConfig
+from memstone.core.text.analyze import query_terms
+from memstone.engine.storing.status import next_status
+from memstone.engine.storing.store import enter, leave, supersede
+from memstone.model.ids import new_id
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.query import WordsQuery
+from memstone.model.scope import Scope
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger, Tx
+from memstone.testing.modes import MODES, run
 
 NOW = "2026-03-01T09:00:00.000000Z"
 ALICE = Scope(user_id="alice")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.drive import drive
-from retain.errors import ConfigError
-from retain.model.memory import Link
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone import AsyncMemory, Memory
+from memstone.drive import drive
+from memstone.errors import ConfigError
+from memstone.model.memory import Link
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 
 DIM = 12
 WORDS = ("oslo", "bergen", "coffee", "tea", "train", "boat", "red", "blue", "monday", "friday")

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import retain.adapters.vectors.memory as memory_module
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from retain.drive import drive
-from retain.errors import InvalidFilter
-from retain.model.match import matches
-from retain.model.query import Condition, Op, Where
-from retain.ports.io import Io
-from retain.ports.vectors import Point, PointHit, VectorStore
-from retain.testing.vector_cases import NAME, close, cosine, filled, known
-from retain.testing.vector_store import VectorStoreSuite
+import memstone.adapters.vectors.memory as memory_module
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
+from memstone.drive import drive
+from memstone.errors import InvalidFilter
+from memstone.model.match import matches
+from memstone.model.query import Condition, Op, Where
+from memstone.ports.io import Io
+from memstone.ports.vectors import Point, PointHit, VectorStore
+from memstone.testing.vector_cases import NAME, close, cosine, filled, known
+from memstone.testing.vector_store import VectorStoreSuite
 
 
 @pytest.mark.req("C-31", "C-32", "R-5", "R-27", "R-28", "X-19")

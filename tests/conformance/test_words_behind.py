@@ -7,16 +7,16 @@ from functools import partial
 
 import pytest
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.ledger.tables.fulltext import BEHIND
-from retain.engine.storing.store import enter, leave
-from retain.model.ids import new_id
-from retain.model.memory import Link, Record, Status
-from retain.model.query import TextQuery
-from retain.model.scope import Scope
-from retain.ports.io import Io
-from retain.ports.ledger import Ledger, Tx
-from retain.testing.modes import MODES, run
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.ledger.tables.fulltext import BEHIND
+from memstone.engine.storing.store import enter, leave
+from memstone.model.ids import new_id
+from memstone.model.memory import Link, Record, Status
+from memstone.model.query import TextQuery
+from memstone.model.scope import Scope
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger, Tx
+from memstone.testing.modes import MODES, run
 
 NOW = "2026-03-01T09:00:00.000000Z"
 WORDS = ("tea", "lake", "boat", "cold", "oslo", "bread", "moon")
@@ -33,7 +33,7 @@ async def opened(io: Io) -> Ledger:
 
 
 def asked(words: list[str], user: str = "alice") -> TextQuery:
-    from retain.engine.storing.draft import scope_tokens
+    from memstone.engine.storing.draft import scope_tokens
 
     return TextQuery(words, scope_tokens(Scope(user_id=user)))
 

@@ -6,15 +6,15 @@ from functools import partial
 
 import pytest
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.ledger.tables import fulltext
-from retain.engine.storing.store import enter
-from retain.model.ids import new_id
-from retain.model.memory import Link, Record
-from retain.model.scope import Scope
-from retain.ports.io import Io
-from retain.ports.ledger import TextRow, Tx
-from retain.testing.modes import run
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.ledger.tables import fulltext
+from memstone.engine.storing.store import enter
+from memstone.model.ids import new_id
+from memstone.model.memory import Link, Record
+from memstone.model.scope import Scope
+from memstone.ports.io import Io
+from memstone.ports.ledger import TextRow, Tx
+from memstone.testing.modes import run
 
 NOW = "2026-03-01T09:00:00.000000Z"
 RUNS = (1, 2, 1, 5, 1, 1, 3, 2)

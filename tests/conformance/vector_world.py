@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from retain.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from retain.engine.moving.mirror import MirroredIndex
-from retain.engine.storing.store import Space, ensure_space, enter, leave
-from retain.model.ids import new_id
-from retain.model.memory import Layer, Link, Record, Status
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
-from retain.ports.index import DenseHit, VectorIndex
-from retain.ports.io import Io
-from retain.ports.ledger import Ledger, Tx
-from retain.ports.vectors import Point
+from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
+from memstone.engine.moving.mirror import MirroredIndex
+from memstone.engine.storing.store import Space, ensure_space, enter, leave
+from memstone.model.ids import new_id
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.index import DenseHit, VectorIndex
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger, Tx
+from memstone.ports.vectors import Point
 
 DIM: Final = 6
 SPACE: Final = Space(f"test:random:{DIM}", DIM)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 from tests.congruence.walk import Side, calls
 from tests.postgres.server import Server
 
@@ -20,7 +20,7 @@ _STEPS = 60
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_story_is_told_alike_on_both_databases(postgres: Server, tmp_path: Path, seed: int) -> None:
     clocks = FakeClock(), FakeClock()
-    urls = f"sqlite:///{tmp_path / 'retain.db'}", postgres.fresh()
+    urls = f"sqlite:///{tmp_path / 'memstone.db'}", postgres.fresh()
     memories = [
         Memory({"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}, clock=clock)
         for url, clock in zip(urls, clocks, strict=True)

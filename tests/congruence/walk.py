@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from retain import Memory
-from retain.errors import RetainError
+from memstone import Memory
+from memstone.errors import MemstoneError
 
 Call: TypeAlias = Callable[["Side"], Any]
 # Ids of rows, and the marks of a fence, which come from a secret of each store.
@@ -53,7 +53,7 @@ class Side:
         """What a call gives, or which error."""
         try:
             answer = call(self)
-        except RetainError as error:
+        except MemstoneError as error:
             answer = {"error": error.code, "hint": error.hint}
         return self._plain(answer)
 

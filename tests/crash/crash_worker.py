@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from retain import Memory
+from memstone import Memory
 from tests.concurrency.workers import quick_embedder, settings
 
 _VICTIM_SECONDS: Final = 120

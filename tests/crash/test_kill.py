@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 from tests.concurrency.intact import assert_counted, assert_found, assert_intact, assert_sound, rows, texts
 from tests.concurrency.workers import quick_embedder, settings
 from tests.crash.crash_worker import other_embedder
@@ -29,7 +29,7 @@ def killer() -> Iterator[Killer]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "retain.db"
+    return tmp_path / "memstone.db"
 
 
 def _moment(seconds: float) -> float:

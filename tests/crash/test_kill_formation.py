@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 from tests.concurrency.intact import assert_sound, rows
 from tests.concurrency.workers import settings
 from tests.crash.killer import Killer, Promises
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.skipif(not hasattr(os, "fork"), reason="this system do
 
 @pytest.mark.req("X-8", "P-12", "S-22", "N-22")
 def test_what_was_queued_survives_a_kill_and_is_learned_once(tmp_path: Path) -> None:
-    path, promises = tmp_path / "retain.db", Promises()
+    path, promises = tmp_path / "memstone.db", Promises()
     with Killer() as killer:
         for run in range(5):
             after = random.randint(12, 60)  # noqa: S311 - variety

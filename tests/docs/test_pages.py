@@ -37,7 +37,7 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_source_file_a_page_names_is_there(page: Path) -> None:
     named = re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|sql|md|svg|toml))`", page.read_text("utf-8"))
-    missing = [name for name in named if not any((root / name).exists() for root in (ROOT, ROOT / "src" / "retain"))]
+    missing = [name for name in named if not any((root / name).exists() for root in (ROOT, ROOT / "src" / "memstone"))]
     assert not missing
 
 

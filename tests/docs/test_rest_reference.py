@@ -57,10 +57,10 @@ def _path(command: str) -> str:
 def test_the_guide_for_assistants_shows_settings_they_can_read() -> None:
     text = GUIDE.read_text("utf-8")
     shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
-    started = [one.get("mcpServers", one.get("servers"))["retain"] for one in shown]
+    started = [one.get("mcpServers", one.get("servers"))["memstone"] for one in shown]
     assert [one.get("command", one.get("url")) for one in started] == [
-        "retain",
-        "retain",
+        "memstone",
+        "memstone",
         "https://memory.example.org/mcp",
         "https://memory.example.org/mcp",
     ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from retain.server.app import create_app
+from memstone.server.app import create_app
 from scripts import rest_walk
 from scripts.rest_shown import shown
 
@@ -44,8 +44,8 @@ def test_the_answers_on_a_page_are_those_of_the_service(page: Path) -> None:
 
 @needs_curl
 def test_answers_are_written_and_problems_are_noticed() -> None:
-    keys = '$ curl -s $RETAIN/v1/keys -H "$AUTH" --json \'{"name": "app"}\' # $KEY is its id\n'
-    ended = '$ curl -s -X DELETE $RETAIN/v1/keys/$KEY -H "$AUTH"\n'
+    keys = '$ curl -s $MEMSTONE/v1/keys -H "$AUTH" --json \'{"name": "app"}\' # $KEY is its id\n'
+    ended = '$ curl -s -X DELETE $MEMSTONE/v1/keys/$KEY -H "$AUTH"\n'
     after, walked = rest_walk.walk(f"before\n```text\n{keys}old\n{ended}```\nafter\n")
     assert len(walked) == 2
     assert '"key": "rt_…", "id": "$KEY", "name": "app"' in after
@@ -56,20 +56,20 @@ def test_answers_are_written_and_problems_are_noticed() -> None:
         False,
     )
     with pytest.raises(RuntimeError, match="no key was sent"):
-        rest_walk.walk("```text\n$ curl -s $RETAIN/v1/me\n```\n")
+        rest_walk.walk("```text\n$ curl -s $MEMSTONE/v1/me\n```\n")
     with pytest.raises(RuntimeError, match="was answered"):
-        rest_walk.walk('```text\n$ curl -s $RETAIN/v1/me -H "$AUTH" # refused\n```\n')
+        rest_walk.walk('```text\n$ curl -s $MEMSTONE/v1/me -H "$AUTH" # refused\n```\n')
 
 
 @pytest.mark.parametrize(
     ("command", "operation"),
     [
-        ('curl -s $RETAIN/v1/memories/$MEMORY -H "$AUTH"', "GET /v1/memories/{memory_id}"),
-        ('curl -s "$RETAIN/v1/memories/search?q=a" -H "$AUTH"', "GET /v1/memories/search"),
-        ("curl -s $RETAIN/v1/memories/search --json '{}'", "POST /v1/memories/search"),
-        ("curl -s -X PUT $RETAIN/v1/memories/batch --json '{}'", "PUT /v1/memories/batch"),
-        ("curl -s $RETAIN/v1/import --data-binary @a", "POST /v1/import"),
-        ("curl -s $RETAIN/v1/nothing", ""),
+        ('curl -s $MEMSTONE/v1/memories/$MEMORY -H "$AUTH"', "GET /v1/memories/{memory_id}"),
+        ('curl -s "$MEMSTONE/v1/memories/search?q=a" -H "$AUTH"', "GET /v1/memories/search"),
+        ("curl -s $MEMSTONE/v1/memories/search --json '{}'", "POST /v1/memories/search"),
+        ("curl -s -X PUT $MEMSTONE/v1/memories/batch --json '{}'", "PUT /v1/memories/batch"),
+        ("curl -s $MEMSTONE/v1/import --data-binary @a", "POST /v1/import"),
+        ("curl -s $MEMSTONE/v1/nothing", ""),
         ("echo 1", ""),
     ],
 )

@@ -4,8 +4,8 @@ On one page the snippets follow each other, as a reader would type them, in a ho
 
 * ``python``: executed. A ``text`` block directly below it is what it prints. One that begins with ``# name.py`` is
   saved under that name instead, to be imported.
-* ``console``: a line after ``$`` that calls ``retain`` is run, by a shell where it takes one to understand it and else
-  in this process, which is a second sooner. What stands below it is what it prints, though numbers may differ. A
+* ``console``: a line after ``$`` that calls ``memstone`` is run, by a shell where it takes one to understand it and
+  else in this process, which is a second sooner. What stands below it is what it prints, though numbers may differ. A
   question is answered with yes. Of ``make`` the target must exist. A few commands that install things are taken as they
   are.
   A command with ``curl`` is run against a service of the page's own; ``$ID`` is then the last id an answer has shown.
@@ -38,8 +38,8 @@ import httpx2
 import pytest
 import structlog
 
-from retain import Memory, Settings
-from retain.cli.run import run
+from memstone import Memory, Settings
+from memstone.cli.run import run
 from tests.patience import LONG
 from tests.server.upstream import served
 
@@ -128,7 +128,7 @@ class Reader:
         elif line.startswith("curl "):
             self.ask(block, line, output)
         elif not line.startswith(INSTALLERS):
-            assert re.search(r"\bretain\b", line), f"{self.page}:{block.line} cannot run {line!r}"
+            assert re.search(r"\bmemstone\b", line), f"{self.page}:{block.line} cannot run {line!r}"
             self.shell(block, line, output)
 
     def ask(self, block: Block, line: str, output: str) -> None:
@@ -144,7 +144,7 @@ class Reader:
 
     def shell(self, block: Block, line: str, output: str) -> None:
         """Run it; a page that shows an error expects one, and one that shows only a question leaves out the rest."""
-        told = re.fullmatch(r"echo '([^']*)' \| (retain .*)", line)
+        told = re.fullmatch(r"echo '([^']*)' \| (memstone .*)", line)
         words = plain_words(told[2] if told else line)
         code, printed = typed(words[1:], f"{told[1] if told else 'y'}\n") if words else typed_into_shell(line)
         is_expected = code == 0 or "nothing found" in printed or re.search("error:|failed", output)
@@ -160,11 +160,11 @@ class Reader:
 
 
 def plain_words(line: str) -> list[str]:
-    """The words of a command that is nothing but a call of ``retain``; none where only a shell understands it."""
+    """The words of a command that is nothing but a call of ``memstone``; none where only a shell understands it."""
     read = shlex.shlex(line, posix=True, punctuation_chars=True)
     read.whitespace_split = True
     words = list(read)
-    is_plain = words[0] == "retain" and not set(line) & set("$`*~")
+    is_plain = words[0] == "memstone" and not set(line) & set("$`*~")
     return words if is_plain and not any(word in IN_A_PROCESS or set(word) <= set("();<>|&") for word in words) else []
 
 
@@ -209,12 +209,12 @@ def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if not any(SERVICE in block.text for block in blocks(text) if block.language in ("python", "console")):
         yield text
         return
-    from retain.server.app import create_app
+    from memstone.server.app import create_app
 
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))  # its log is none of the page's
     try:
         with Memory() as memory, served(create_app()) as address:
-            monkeypatch.setenv("RETAIN_KEY", memory.create_key(verbs=["admin"])["key"])
+            monkeypatch.setenv("MEMSTONE_KEY", memory.create_key(verbs=["admin"])["key"])
             monkeypatch.setenv("ID", "")
             yield text.replace(SERVICE, address)
     finally:
@@ -223,13 +223,13 @@ def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home directory without settings or keys, where ``retain`` is the command line of this checkout."""
+    """A home directory without settings or keys, where ``memstone`` is the command line of this checkout."""
     for name in list(os.environ):
-        if name.startswith("RETAIN_") or name.endswith(("_API_KEY", "_BASE_URL")):
+        if name.startswith("MEMSTONE_") or name.endswith(("_API_KEY", "_BASE_URL")):
             monkeypatch.delenv(name)
-    program = tmp_path / ".bin" / "retain"
+    program = tmp_path / ".bin" / "memstone"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m retain.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memstone.cli "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
@@ -245,7 +245,7 @@ def prepare(home: Path) -> None:
     git.chmod(0o755)
     notes = [json.dumps({"text": f"Note {number}", "score": number}) for number in range(30)]
     (home / "notes.jsonl").write_text("\n".join([*notes[:16], "damaged", *notes[16:]]) + "\n", "utf-8")
-    deleted = re.findall(r"retain delete ([0-9a-f-]{36})", (ROOT / "docs" / "cli.md").read_text("utf-8"))
+    deleted = re.findall(r"memstone delete ([0-9a-f-]{36})", (ROOT / "docs" / "cli.md").read_text("utf-8"))
     with Memory(TEXT_ONLY) as elsewhere, Memory({"embedder": {"provider": "none"}}) as memory:
         for number, memory_id in enumerate(deleted):
             known = elsewhere.add(f"To be deleted {number}", user_id="alice", infer=False)["results"][0]["id"]
@@ -279,12 +279,12 @@ def test_the_readme_has_an_example_and_commands_that_run(home: Path) -> None:
     [
         ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "page:2 says\n  2"),
         ("```python\nprint(undefined)\n```\n", "'undefined' is not defined"),
-        ("```console\n$ retain --version\nsomething\n```\n", "page:2 says\n  something"),
-        ("```console\n$ retain no-such-command\n```\n", "page:2 retain no-such-command"),
+        ("```console\n$ memstone --version\nsomething\n```\n", "page:2 says\n  something"),
+        ("```console\n$ memstone no-such-command\n```\n", "page:2 memstone no-such-command"),
         ("```console\n$ make no-such-target\n```\n", "no make no-such-target"),
         ("```console\n$ rm -rf everything\n```\n", "page:2 cannot run 'rm -rf everything'"),
         ("```toml\n[store]\nurI = 'sqlite:///a.db'\n```\n", "store.urI: Extra inputs"),
-        ("```bash\nretain demo\n```\n", "page:2 is in 'bash', which nothing here can run"),
+        ("```bash\nmemstone demo\n```\n", "page:2 is in 'bash', which nothing here can run"),
     ],
 )
 def test_a_snippet_that_does_not_do_what_its_page_says_is_noticed(page: str, complaint: str, home: Path) -> None:

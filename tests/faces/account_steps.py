@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.access import passwords
-from retain.core.access.passwords import Cost
-from retain.engine.access import accounts_login, accounts_tokens
-from retain.model.account import Lifetimes
+from memstone.core.access import passwords
+from memstone.core.access.passwords import Cost
+from memstone.engine.access import accounts_login, accounts_tokens
+from memstone.model.account import Lifetimes
 from tests.faces.harness import Face
 
 SENTENCE = "a long sentence of mine"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retain.cli.run import run
+from memstone.cli.run import run
 
 if TYPE_CHECKING:
     import pytest
@@ -45,11 +45,11 @@ class Cli:
         self, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], embedder: str = "hash"
     ) -> None:
         self.home, self._monkeypatch, self._capsys = home, monkeypatch, capsys
-        for name in [name for name in os.environ if name.startswith("RETAIN_")]:
+        for name in [name for name in os.environ if name.startswith("MEMSTONE_")]:
             monkeypatch.delenv(name)
         self.environ("HOME", str(home))
-        self.environ("RETAIN_EMBEDDER__PROVIDER", embedder)
-        self.db = home / ".retain" / "retain.db"
+        self.environ("MEMSTONE_EMBEDDER__PROVIDER", embedder)
+        self.db = home / ".memstone" / "memstone.db"
 
     def environ(self, name: str, value: str) -> None:
         """Set a variable for the commands that follow."""

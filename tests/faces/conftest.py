@@ -61,7 +61,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str | None:
     if request.param == "postgres":
         empty: str = request.getfixturevalue("postgres").fresh()
         return empty
-    return tmp_path / "retain.db" if request.param == "file" else None
+    return tmp_path / "memstone.db" if request.param == "file" else None
 
 
 @pytest.fixture

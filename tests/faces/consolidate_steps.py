@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from retain.engine.parts import Parts
-from retain.engine.storing.draft import event_of, text_hash
-from retain.engine.storing.store import ensure_space, enter
-from retain.engine.storing.write import current_space
-from retain.model.ids import new_id
-from retain.model.memory import Kind, Layer, Link, Record, Status
-from retain.model.policy import Upkeep
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import event_of, text_hash
+from memstone.engine.storing.store import ensure_space, enter
+from memstone.engine.storing.write import current_space
+from memstone.model.ids import new_id
+from memstone.model.memory import Kind, Layer, Link, Record, Status
+from memstone.model.policy import Upkeep
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 from tests.faces.harness import Face, Opens
 
 TIDY: Final = Upkeep(evict=True, merge_facts=0.9)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from retain.engine.parts import Parts
-from retain.engine.recall.account import receipt
-from retain.engine.recall.context import context
-from retain.engine.requests import ContextRequest
-from retain.engine.storing.draft import text_hash
-from retain.engine.storing.store import enter
-from retain.model.context import ContextPack, Receipt
-from retain.model.ids import new_id
-from retain.model.memory import Kind, Layer, Link, Record
-from retain.model.policy import Recall, RetrievalPolicy
-from retain.model.scope import Scope
+from memstone.engine.parts import Parts
+from memstone.engine.recall.account import receipt
+from memstone.engine.recall.context import context
+from memstone.engine.requests import ContextRequest
+from memstone.engine.storing.draft import text_hash
+from memstone.engine.storing.store import enter
+from memstone.model.context import ContextPack, Receipt
+from memstone.model.ids import new_id
+from memstone.model.memory import Kind, Layer, Link, Record
+from memstone.model.policy import Recall, RetrievalPolicy
+from memstone.model.scope import Scope
 from tests.faces.harness import Face
 
 

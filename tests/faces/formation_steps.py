@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.layers.distill import Distilled
-from retain.engine.parts import Parts
-from retain.engine.storing.draft import dedupe_value, event_of, text_hash
-from retain.engine.storing.store import enter
-from retain.engine.storing.turns import Turn
-from retain.model.event import EventType
-from retain.model.ids import new_id
-from retain.model.instant import Instant
-from retain.model.memory import Kind, Layer, Link, Origin, Record
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone.engine.layers.distill import Distilled
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
+from memstone.engine.storing.store import enter
+from memstone.engine.storing.turns import Turn
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Kind, Layer, Link, Origin, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 from tests.faces.harness import Face
 from tests.patience import LONG as LONGEST
 
@@ -67,7 +67,7 @@ class Distiller:
     most_at_once: int = 0
 
     async def __call__(self, _: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant) -> Distilled:
-        """See ``retain.engine.layers.distill.distill``."""
+        """See ``memstone.engine.layers.distill.distill``."""
         self.seen.append([turn.text for turn in turns])
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -115,5 +115,5 @@ class Distiller:
 def distiller(monkeypatch: pytest.MonkeyPatch) -> Distiller:
     """Stands in for whoever distils."""
     made = Distiller()
-    monkeypatch.setattr("retain.engine.work.session_work.distill", made)
+    monkeypatch.setattr("memstone.engine.work.session_work.distill", made)
     return made

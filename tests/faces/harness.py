@@ -17,9 +17,9 @@ from typing import Any, Final, cast
 
 import pytest
 
-from retain import AsyncClient, AsyncMemory, Client, Memory
-from retain.drive import drive
-from retain.testing.clock import FakeClock
+from memstone import AsyncClient, AsyncMemory, Client, Memory
+from memstone.drive import drive
+from memstone.testing.clock import FakeClock
 
 FACES: Final[dict[str, type[Memory | AsyncMemory]]] = {"memory": Memory, "async_memory": AsyncMemory}
 ON_DISK: Final = pytest.mark.parametrize("store", ["file"], indirect=True)
@@ -129,7 +129,7 @@ class Opens:
 
     @contextmanager
     def sql(self) -> Iterator[sqlite3.Connection]:
-        """The file as anybody may open it, without Retain."""
+        """The file as anybody may open it, without Memstone."""
         assert self.path is not None, "only a store on disk can be looked into"
         with closing(sqlite3.connect(self.path, isolation_level=None)) as database:
             database.execute("PRAGMA foreign_keys = ON")

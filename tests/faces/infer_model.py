@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from retain.testing.wire import WireReply, WireRequest
-from retain.testing.wire_chat import FakeChat, completion
-from retain.testing.wire_models import KEY
+from memstone.testing.wire import WireReply, WireRequest
+from memstone.testing.wire_chat import FakeChat, completion
+from memstone.testing.wire_models import KEY
 
 
 class Model:

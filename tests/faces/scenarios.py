@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import Conflict, InvalidFilter, InvalidInput, NotFoundError, ScopeError, TooLarge
-from retain.model.instant import instant
-from retain.testing.clock import FakeClock
+from memstone.errors import Conflict, InvalidFilter, InvalidInput, NotFoundError, ScopeError, TooLarge
+from memstone.model.instant import instant
+from memstone.testing.clock import FakeClock
 from tests.faces.harness import Face, ids, texts
 
 Run = Callable[[Face, FakeClock], Awaitable[None]]

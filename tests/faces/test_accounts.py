@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.access import passwords
-from retain.core.access.passwords import Cost
-from retain.engine.access import accounts_login, accounts_tokens
-from retain.errors import (
+from memstone.core.access import passwords
+from memstone.core.access.passwords import Cost
+from memstone.engine.access import accounts_login, accounts_tokens
+from memstone.errors import (
     Conflict,
     InvalidInput,
     NotFoundError,
@@ -283,7 +283,7 @@ async def test_another_key_to_sign_with_lets_tokens_run_out_or_ends_them(face: F
 
 
 async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Opens) -> None:
-    from retain.core.access import jwt
+    from memstone.core.access import jwt
 
     await face.create_account(ADA, SENTENCE)
     answer = await logged_in(face)

@@ -1,4 +1,4 @@
-"""``retain accounts`` and ``retain instructions``."""
+"""``memstone accounts`` and ``memstone instructions``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from retain.config import Settings
-from retain.core.access import passwords
-from retain.core.access.passwords import Cost
+from memstone.config import Settings
+from memstone.core.access import passwords
+from memstone.core.access.passwords import Cost
 from tests.faces.cli_runner import Cli
 
 SENTENCE = "a long sentence of mine"

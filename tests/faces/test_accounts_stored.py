@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from retain.engine.access import accounts_tokens, keys
-from retain.engine.moving import copying
-from retain.engine.parts import Parts
-from retain.errors import (
+from memstone.engine.access import accounts_tokens, keys
+from memstone.engine.moving import copying
+from memstone.engine.parts import Parts
+from memstone.errors import (
     Forbidden,
     Unauthenticated,
 )
@@ -36,7 +36,7 @@ async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) ->
 
 @pytest.mark.req("N-42", "R-9")
 async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
-    from retain.core.access import jwt
+    from memstone.core.access import jwt
 
     other = Face(face.memory.acting_for("acme"))
     await face.create_account(ADA, SENTENCE)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.core.checks.visible import within
-from retain.engine.recall import calibrate
-from retain.errors import Forbidden, NotFoundError, ScopeError
-from retain.model.query import And
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.core.checks.visible import within
+from memstone.engine.recall import calibrate
+from memstone.errors import Forbidden, NotFoundError, ScopeError
+from memstone.model.query import And
+from memstone.model.scope import Scope
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 

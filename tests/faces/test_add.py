@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 
 OSLO = "I live in Oslo"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.ledger import migrate as runner
-from retain.errors import Corrupted, Forbidden, InvalidInput, SchemaTooNew, StorageError, Unsupported
-from retain.ports.backups import copying
+from memstone.adapters.ledger import migrate as runner
+from memstone.errors import Corrupted, Forbidden, InvalidInput, SchemaTooNew, StorageError, Unsupported
+from memstone.ports.backups import copying
 from tests.faces.harness import Face, Opens
 
 pytestmark = [
@@ -96,10 +96,10 @@ async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target:
     manifest = await face.backup(target, progress=lambda done, total: steps.append((done, total)))
 
     assert manifest["path"] == str(target)
-    assert (manifest["format"], manifest["version"], manifest["store"]) == ("retain-backup", 1, "sqlite")
+    assert (manifest["format"], manifest["version"], manifest["store"]) == ("memstone-backup", 1, "sqlite")
     assert manifest["schema"] == runner.latest()
     assert manifest["tables"]["memories"] == len([line for line in await face.export() if line["type"] == "memory"])
-    assert set(manifest["files"]) == {"retain.db"}
+    assert set(manifest["files"]) == {"memstone.db"}
     assert steps[-1][0] == steps[-1][1] > 0
     assert await face.verify_backup(target) == {**manifest, "ok": True}
     assert [path.name for path in target.parent.iterdir()] == [target.name], "nothing is left beside it"
@@ -113,7 +113,7 @@ async def test_a_folder_gets_a_file_of_its_own(face: Face, target: Path) -> None
     manifest = await face.backup(str(target.parent))
     (made,) = target.parent.iterdir()
     assert manifest["path"] == str(made)
-    assert made.name.startswith("retain-2026")
+    assert made.name.startswith("memstone-2026")
 
 
 async def test_an_older_backup_is_replaced_and_any_other_file_is_not(face: Face, target: Path) -> None:
@@ -166,15 +166,15 @@ def swapped(path: Path) -> None:
 
 def climbing(path: Path) -> None:
     """A name that leads out of the folder."""
-    _with_manifest(path, lambda manifest: manifest["files"].update({"../evil.db": manifest["files"]["retain.db"]}))
+    _with_manifest(path, lambda manifest: manifest["files"].update({"../evil.db": manifest["files"]["memstone.db"]}))
 
 
 def _with_manifest(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     with zipfile.ZipFile(path) as archive:
-        manifest, database = json.loads(archive.read("manifest.json")), archive.read("retain.db")
+        manifest, database = json.loads(archive.read("manifest.json")), archive.read("memstone.db")
     change(manifest)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("retain.db", database)
+        archive.writestr("memstone.db", database)
         archive.writestr("manifest.json", json.dumps(manifest))
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import migrate as runner
-from retain.adapters.ledger import sqlite_copies
-from retain.errors import StorageError
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.adapters.ledger import migrate as runner
+from memstone.adapters.ledger import sqlite_copies
+from memstone.errors import StorageError
+from memstone.ports.ledger import Tx
 from tests.faces.harness import ON_DISK, Face, Opens
 
 pytestmark = [ON_DISK, pytest.mark.req("N-45")]
@@ -81,7 +81,7 @@ async def test_a_restore_leaves_a_sound_file_and_an_empty_log(face: Face, opens:
         await face.remember(f"and {number} more")
     await face.restore_backup(target)
     assert opens.path is not None
-    assert opens.path.with_name("retain.db-wal").stat().st_size == 0
+    assert opens.path.with_name("memstone.db-wal").stat().st_size == 0
     assert opens.rows("PRAGMA integrity_check") == [("ok",)]
     assert opens.rows("PRAGMA foreign_key_check") == []
     assert opens.rows("PRAGMA journal_mode") == [("wal",)]
@@ -102,7 +102,7 @@ async def test_a_copy_from_before_an_upgrade_goes_if_it_holds_the_user(
     later = opens()
     await later.remember("I live in Rome", user_id="bob")
     assert opens.path is not None
-    copy = opens.path.with_name(f"retain.db.before-{number:04d}")
+    copy = opens.path.with_name(f"memstone.db.before-{number:04d}")
     assert copy.exists()
 
     assert (await later.erase(user_id="carol"))["checks"][2]["copies"] == [{"path": str(copy), "state": "clean"}]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from retain import ScopeError, UsageError
-from retain.errors import InvalidInput, TooLarge
+from memstone import ScopeError, UsageError
+from memstone.errors import InvalidInput, TooLarge
 from tests.faces.harness import Face
 
 
@@ -86,7 +86,7 @@ async def test_what_cannot_be_stored_is_refused_before_anything_is_written(
     with pytest.raises(error, match=said) as caught:
         await face.store(**call)
 
-    assert isinstance(caught.value, ValueError), "callers who know nothing of Retain catch it too"
+    assert isinstance(caught.value, ValueError), "callers who know nothing of Memstone catch it too"
     assert caught.value.as_dict()["code"]
     assert len(caught.value.message) < 500, "it names what is wrong without repeating it all"
     if error is TooLarge or any(word in said for word in HINTED):

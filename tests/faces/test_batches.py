@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import Conflict, InvalidInput, TooLarge
+from memstone.errors import Conflict, InvalidInput, TooLarge
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

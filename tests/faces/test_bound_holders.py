@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from retain.core.settings.names import SETTINGS
-from retain.engine.access.bounds import BoundLedger
-from retain.errors import Forbidden, InvalidInput
-from retain.model.memory import Link
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone.core.settings.names import SETTINGS
+from memstone.engine.access.bounds import BoundLedger
+from memstone.errors import Forbidden, InvalidInput
+from memstone.model.memory import Link
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 from tests.faces.harness import Face, Opens
 
 OFFICE = "The office is in Lisbon"

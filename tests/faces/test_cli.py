@@ -18,7 +18,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize("args", [["--help"], ["--version"], [], ["search", "--help"]])
 def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
     code = (
-        "import sys; from retain.cli.run import run; code = run(sys.argv[1:]);"
+        "import sys; from memstone.cli.run import run; code = run(sys.argv[1:]);"
         "print(sorted({'numpy', 'pydantic', 'httpx2', 'onnxruntime', 'sqlite3', 'asyncio'} & set(sys.modules)), code)"
     )
     ran = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)  # noqa: S603
@@ -28,7 +28,7 @@ def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
 def test_reading_by_id_or_in_order_computes_nothing(cli: Cli) -> None:
     memory_id = cli.added("I live in Oslo")
     code = (
-        "import sys; from retain.cli.run import run; code = run(sys.argv[1:]);"
+        "import sys; from memstone.cli.run import run; code = run(sys.argv[1:]);"
         "print(sorted({'numpy', 'httpx2', 'onnxruntime', 'asyncio'} & set(sys.modules)), code)"
     )
     for args in (["get", memory_id], ["list", "--user", "alice"], ["history", memory_id]):
@@ -37,8 +37,10 @@ def test_reading_by_id_or_in_order_computes_nothing(cli: Cli) -> None:
 
 
 def test_it_is_also_a_module() -> None:
-    ran = subprocess.run([sys.executable, "-m", "retain.cli", "--version"], capture_output=True, text=True, check=True)
-    assert ran.stdout == "retain 0.1.0\n"
+    ran = subprocess.run(
+        [sys.executable, "-m", "memstone.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "memstone 0.1.0\n"
 
 
 def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
@@ -99,17 +101,17 @@ def test_shared_options_may_stand_before_or_after_the_command_and_after_wins(cli
 
 
 def test_the_store_and_settings_come_from_options_then_environment_then_file(cli: Cli) -> None:
-    (cli.home / "retain.toml").write_text(f'[store]\nurl = "sqlite:///{cli.home}/file.db"\n[history]\n')
-    cli.environ("RETAIN_CONFIG", str(cli.home / "retain.toml"))
+    (cli.home / "memstone.toml").write_text(f'[store]\nurl = "sqlite:///{cli.home}/file.db"\n[history]\n')
+    cli.environ("MEMSTONE_CONFIG", str(cli.home / "memstone.toml"))
     cli.added("from the file")
-    cli.environ("RETAIN_STORE__URL", f"sqlite:///{cli.home}/environment.db")
+    cli.environ("MEMSTONE_STORE__URL", f"sqlite:///{cli.home}/environment.db")
     cli.added("from the environment")
     cli.added("from the option", "--db", cli.home / "option.db")
     assert {path.name for path in cli.home.glob("*.db")} == {"file.db", "environment.db", "option.db"}
 
 
 def test_db_wins_over_any_other_place_the_settings_name(cli: Cli) -> None:
-    cli.environ("RETAIN_HISTORY__DB_PATH", str(cli.home / "history.db"))
+    cli.environ("MEMSTONE_HISTORY__DB_PATH", str(cli.home / "history.db"))
     cli.added("here", "--db", cli.home / "here.db")
     assert [path.name for path in cli.home.glob("*.db")] == ["here.db"]
 
@@ -291,7 +293,7 @@ def test_every_command_answers_with_exactly_one_json_document(cli: Cli) -> None:
 
 def test_reindex_moves_to_another_embedder(cli: Cli) -> None:
     cli.added("I live in Oslo")
-    cli.environ("RETAIN_EMBEDDER__CONFIG__DIM", "64")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG__DIM", "64")
     warned = cli("search", "Oslo", "--user", "alice")
     assert warned.err.startswith("warning: searched without dense vectors")
     assert cli("reindex").out == "1 vectors made for hash:bow-v1:64, 1 others dropped\n"
@@ -315,8 +317,8 @@ def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
         """Do something."""
 
     group = click.Group(commands={"hidden": hidden})
-    assert missing("# nothing", group) == ["docs/cli.md has no place for retain hidden"]
-    assert "`--secret TEXT` | Nobody knows." in filled("<!-- retain hidden -->\nold\n<!-- end -->", group)
+    assert missing("# nothing", group) == ["docs/cli.md has no place for memstone hidden"]
+    assert "`--secret TEXT` | Nobody knows." in filled("<!-- memstone hidden -->\nold\n<!-- end -->", group)
 
 
 def test_json_in_a_pipe_is_one_line_and_not_escaped(cli: Cli) -> None:

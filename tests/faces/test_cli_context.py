@@ -1,4 +1,4 @@
-"""``retain context``, ``search --explain``, ``entities`` and ``relations``."""
+"""``memstone context``, ``search --explain``, ``entities`` and ``relations``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain.cli.parse import SCOPES, STRATEGIES
-from retain.engine import asking
+from memstone.cli.parse import SCOPES, STRATEGIES
+from memstone.engine import asking
 from tests.faces.cli_runner import Cli
 from tests.faces.test_cli_terminal import ANSI, on_terminal
 
@@ -19,8 +19,8 @@ UUID = re.compile(r"[0-9a-f-]{36}")
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """A store that shows whatever it finds, unless a test says otherwise."""
     made = Cli(tmp_path, monkeypatch, capsys)
-    made.environ("RETAIN_CONTEXT__GATE", "always")
-    made.environ("RETAIN_CONTEXT__FALSE_INJECTION", "0")
+    made.environ("MEMSTONE_CONTEXT__GATE", "always")
+    made.environ("MEMSTONE_CONTEXT__FALSE_INJECTION", "0")
     return made
 
 
@@ -42,7 +42,7 @@ def test_the_block_comes_first_and_then_what_it_is_made_of(cli: Cli) -> None:
     ran = cli("context", "Where do I live? Oslo?", "--user", "alice")
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0].startswith("<retain-memory")
+    assert lines[0].startswith("<memstone-memory")
     assert "- [2026-03-02] I live in Oslo" in lines
     assert "SCORE  TOKENS  SAID        ID" in ran.out
     (row,) = table_of(ran.out, "Shown")
@@ -107,7 +107,7 @@ def test_as_json_it_is_the_pack_with_its_receipt(cli: Cli) -> None:
     ran = cli("context", "-", "--user", "alice", "--json", stdin=b"Oslo\n")
     assert (ran.code, ran.err) == (0, "")
     pack = ran.json
-    assert pack["text"].startswith("<retain-memory")
+    assert pack["text"].startswith("<memstone-memory")
     assert [one["memory_id"] for one in pack["citations"]] == [memory_id]
     assert pack["receipt"]["id"] == pack["receipt_id"]
     assert [one["id"] for one in pack["receipt"]["chosen"]] == [memory_id]
@@ -138,7 +138,7 @@ def test_harmful_characters_in_a_block_are_shown_and_not_obeyed(cli: Cli) -> Non
 
 def test_a_context_says_what_it_had_to_do_without(cli: Cli) -> None:
     cli.added("I live in Oslo")
-    cli.environ("RETAIN_EMBEDDER__CONFIG__DIM", "64")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG__DIM", "64")
     ran = cli("context", "Oslo", "--user", "alice")
     assert ran.code == 0
     assert ran.err.startswith("warning: searched without dense vectors: the store was built with hash:bow-v1:256")
@@ -148,7 +148,7 @@ def test_on_a_narrow_terminal_the_tables_of_a_context_keep_within_it(tmp_path: P
     text = "The harbour project has its standup at a quarter past ten in the blue room"
     on_terminal(tmp_path, "add", text, "--no-infer", "--user", "alice")
     told = ("context", "standup", "--user", "alice", "--gate", "always")
-    shown = ANSI.sub("", on_terminal(tmp_path, *told, environ={"RETAIN_CONTEXT__FALSE_INJECTION": "0"}))
+    shown = ANSI.sub("", on_terminal(tmp_path, *told, environ={"MEMSTONE_CONTEXT__FALSE_INJECTION": "0"}))
     assert "\nShown\n" in shown
     assert max(len(line) for line in shown.split("\nShown\n")[1].splitlines()) <= 60
 
@@ -164,7 +164,7 @@ def test_the_choices_are_those_of_the_library() -> None:
 def test_explain_has_a_column_for_each_part_there_is_in_the_order_they_come_about(cli: Cli) -> None:
     for name, text in (("Ada", "I painted the harbour"), ("Ben", "Did Ada paint the harbour?")):
         cli.added(text, "--name", name, "--run", "monday")
-    cli.environ("RETAIN_RECALL__DECAY_DAYS", "30")
+    cli.environ("MEMSTONE_RECALL__DECAY_DAYS", "30")
 
     table = cli("search", "What did Ada paint?", "--user", "alice", "--explain").out.splitlines()
     assert table[0].split()[:6] == ["SCORE", "KEYWORD", "SEMANTIC", "SPEAKER", "ASKING", "DECAY"]

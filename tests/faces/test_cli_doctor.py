@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from retain.cli.doctor import PACKAGES
+from memstone.cli.doctor import PACKAGES
 from tests.faces.cli_runner import ROOT, Cli
 
 
@@ -43,7 +43,7 @@ def test_a_healthy_store_has_only_ok_lines(cli: Cli) -> None:
 
 @pytest.mark.req("X-38")
 def test_it_says_that_text_stays_here_by_default(cli: Cli) -> None:
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
     assert found(cli, "where text goes", "embedder") == ("ok", "this machine")
     assert found(cli, "where text goes", "llm") == ("ok", "nowhere: none is configured")
     assert found(cli, "embedder", "model")[1] == "local:all-minilm-l6-v2-int8:384 gives a vector of 384"
@@ -51,7 +51,7 @@ def test_it_says_that_text_stays_here_by_default(cli: Cli) -> None:
 
 @pytest.mark.req("X-38")
 def test_without_an_embedder_text_goes_nowhere(cli: Cli) -> None:
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "none")
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "none")
     cli.added("x")
     assert found(cli, "where text goes", "embedder") == ("ok", "nowhere")
     assert found(cli, "embedder", "model")[0] == "warn"
@@ -123,43 +123,43 @@ def test_missing_vectors_are_a_warning_with_the_way_out(cli: Cli) -> None:
 
 def test_another_embedder_than_the_index_has_is_a_warning(cli: Cli) -> None:
     cli.added("x")
-    cli.environ("RETAIN_EMBEDDER__CONFIG__DIM", "64")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG__DIM", "64")
     assert found(cli, "store", "index") == ("warn", "built with hash:bow-v1:256, but the embedder is hash:bow-v1:64")
 
 
 def test_what_waits_is_a_warning(cli: Cli) -> None:
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
-    cli.environ("RETAIN_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
     assert cli("add", "x", "--user", "alice").code == 3
     assert found(cli, "store", "waiting", code=3) == ("warn", "1 texts could not be stored yet")
     assert found(cli, "embedder", "model", code=3)[0] == "fail"
 
 
 def test_a_broken_setting_is_a_failure_and_the_rest_is_still_said(cli: Cli) -> None:
-    cli.environ("RETAIN_STORE__BOGUS", "1")
+    cli.environ("MEMSTONE_STORE__BOGUS", "1")
     state, detail = found(cli, "configured", "settings", code=3)
-    assert (state, "store.bogus (RETAIN_STORE__BOGUS)" in detail) == ("fail", True)
+    assert (state, "store.bogus (MEMSTONE_STORE__BOGUS)" in detail) == ("fail", True)
     assert found(cli, "installed", "sqlite", code=3)[0] == "ok"
 
 
 def test_variables_that_are_no_settings_stop_nothing_and_are_listed(cli: Cli) -> None:
-    for name in ("RETAIN_SERVICE_HOST", "RETAIN_PORT", "RETAIN_STORE_URL", "RETAIN_KEY"):
+    for name in ("MEMSTONE_SERVICE_HOST", "MEMSTONE_PORT", "MEMSTONE_STORE_URL", "MEMSTONE_KEY"):
         cli.environ(name, "tcp://10.0.0.1:80")
     cli.added("x")
-    told = "no settings, left alone: RETAIN_PORT, RETAIN_SERVICE_HOST, RETAIN_STORE_URL"
-    assert found(cli, "configured", "variables") == ("warn", told), "RETAIN_KEY is for callers of the service"
-    assert "RETAIN_STORE__URL" in cli("doctor").out, "how it is spelled"
+    told = "no settings, left alone: MEMSTONE_PORT, MEMSTONE_SERVICE_HOST, MEMSTONE_STORE_URL"
+    assert found(cli, "configured", "variables") == ("warn", told), "MEMSTONE_KEY is for callers of the service"
+    assert "MEMSTONE_STORE__URL" in cli("doctor").out, "how it is spelled"
 
 
 def test_a_store_url_with_a_password_is_refused_without_showing_it(cli: Cli) -> None:
-    cli.environ("RETAIN_STORE__URL", "postgres://me:secret@host/db")
+    cli.environ("MEMSTONE_STORE__URL", "postgres://me:secret@host/db")
     ran = cli("doctor")
     assert ran.code == 3
     assert "secret" not in ran.out + ran.err
 
 
 def test_unknown_providers_are_failures(cli: Cli) -> None:
-    cli.environ("RETAIN_LLM__PROVIDER", "nobody")
+    cli.environ("MEMSTONE_LLM__PROVIDER", "nobody")
     assert found(cli, "where text goes", "llm", code=3)[0] == "fail"
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "nobody")
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "nobody")
     assert found(cli, "embedder", "model", code=3)[0] == "fail"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from retain.cli.run import run
-from retain.memory import Memory
+from memstone.cli.run import run
+from memstone.memory import Memory
 from tests.faces.cli_runner import Cli
 
 
@@ -24,31 +24,31 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["bogus"], "No such command 'bogus'.", "see `retain --help`"),
-        (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `retain list --help`"),
+        (["bogus"], "No such command 'bogus'.", "see `memstone --help`"),
+        (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `memstone list --help`"),
         (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "how many there are"),
         (["list", "--user", "a", "--limit", "10001"], "limit must be a whole number", "take several pages"),
         (["list", "--user", "a", "--limit", "-1"], "limit must be a whole number", "leave it out"),
-        (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `retain list --help`"),
-        (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `retain list --help`"),
-        (["list", "--user", "a", "-f", "size>>3"], "'size>>3' is not a filter", "see `retain list --help`"),
-        (["list", "--user", "a", "-f", "size=<3"], "'size=<3' is not a filter", "see `retain list --help`"),
-        (["list", "--user", "a", "-f", "{"], "not JSON", "see `retain list --help`"),
+        (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `memstone list --help`"),
+        (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `memstone list --help`"),
+        (["list", "--user", "a", "-f", "size>>3"], "'size>>3' is not a filter", "see `memstone list --help`"),
+        (["list", "--user", "a", "-f", "size=<3"], "'size=<3' is not a filter", "see `memstone list --help`"),
+        (["list", "--user", "a", "-f", "{"], "not JSON", "see `memstone list --help`"),
         (["list", "--user", "a", "-f", '{"a": {"odd": 1}}'], "unknown operator 'odd'", "known operators"),
-        (["add", "x", "--user", "a", "-m", "nonsense"], "'nonsense' is not name=value", "see `retain add --help`"),
-        (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' is given twice", "see `retain add --help`"),
+        (["add", "x", "--user", "a", "-m", "nonsense"], "'nonsense' is not name=value", "see `memstone add --help`"),
+        (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' is given twice", "see `memstone add --help`"),
         (["add", "x", "--user", "a", "--at", "yesterday"], "occurred_at is not a date", "ISO 8601"),
         (["add", "x", "--user", "a b"], "user_id holds white space", "one word"),
         (["add", "  ", "--user", "a"], "content is empty", "give some text"),
-        (["add", "x", "y", "--user", "a"], "unexpected extra argument", "see `retain add --help`"),
+        (["add", "x", "y", "--user", "a"], "unexpected extra argument", "see `memstone add --help`"),
         (["search", "x", "--user", "a", "--min-score", "7"], "min_score must be a number from 0 to 1", "leave it out"),
         (["update", "some-id"], "nothing to update", "give text"),
         (["delete"], "no memory is named", "give IDs, or --all"),
-        (["delete", "x", "--all", "--user", "a"], "not both", "see `retain delete --help`"),
-        (["delete", "x", "--user", "a"], "an ID needs none of them", "see `retain delete --help`"),
-        (["get", "x", "--user", "a"], "No such option", "see `retain get --help`"),
-        (["--user", "a", "get", "x"], "get takes no --user", "see `retain get --help`"),
-        (["import", "missing.jsonl"], "does not exist", "see `retain import --help`"),
+        (["delete", "x", "--all", "--user", "a"], "not both", "see `memstone delete --help`"),
+        (["delete", "x", "--user", "a"], "an ID needs none of them", "see `memstone delete --help`"),
+        (["get", "x", "--user", "a"], "No such option", "see `memstone get --help`"),
+        (["--user", "a", "get", "x"], "get takes no --user", "see `memstone get --help`"),
+        (["import", "missing.jsonl"], "does not exist", "see `memstone import --help`"),
         (["list", "--user", "a", "--config", "missing.toml"], "No such file", "must be readable TOML"),
     ],
 )
@@ -82,7 +82,7 @@ def test_an_unknown_id_is_code_1(cli: Cli, args: list[str]) -> None:
     cli.added("something")
     ran = cli(*args)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith("error: no memory nope\nhint: `retain list` shows ids")
+    assert ran.err.startswith("error: no memory nope\nhint: `memstone list` shows ids")
     assert cli(*args, "--json").error["code"] == "not_found"
 
 
@@ -90,7 +90,7 @@ def test_an_unknown_id_is_code_1(cli: Cli, args: list[str]) -> None:
 def test_a_store_that_is_not_there_is_not_made_by_reading(cli: Cli, args: list[str]) -> None:
     ran = cli(*args)
     assert ran.code == 1
-    assert ran.err.startswith(f"error: there is no store at {cli.db}\nhint: the first `retain add` makes it")
+    assert ran.err.startswith(f"error: there is no store at {cli.db}\nhint: the first `memstone add` makes it")
     assert not cli.db.exists()
 
 
@@ -107,7 +107,7 @@ def test_a_database_of_somebody_else_is_left_alone(cli: Cli) -> None:
         connection.execute("CREATE TABLE theirs (a)")
     ran = cli("add", "x", "--user", "a", "--db", foreign)
     assert ran.code == 3
-    assert ran.err.startswith("error: this SQLite file was not made by Retain")
+    assert ran.err.startswith("error: this SQLite file was not made by Memstone")
 
 
 def test_a_database_from_the_future_is_refused(cli: Cli) -> None:
@@ -154,7 +154,7 @@ def test_a_stream_that_is_closed_is_no_fault(
     assert run(args) == code
     getattr(sys, closed).close()  # what stood in for it
     told = capsys.readouterr()
-    assert "a fault of Retain" not in told.err
+    assert "a fault of Memstone" not in told.err
     assert "error" not in told.out
 
 
@@ -177,16 +177,16 @@ def test_a_store_that_cannot_be_written_says_so(cli: Cli) -> None:
 
 @pytest.mark.req("C-55")
 def test_what_cannot_be_embedded_is_kept_and_code_3(cli: Cli) -> None:
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "local")
-    cli.environ("RETAIN_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
     for options, problem in ([["--no-infer"], "not stored yet"], [[], "nothing was learned yet"]):
         ran = cli("add", "I love tea.", "--user", "alice", *options)
         assert ran.code == 3, ran
         assert ran.err.startswith(f"error: kept, but {problem}: ")
-        assert "`retain flush` tries again" in ran.err
+        assert "`memstone flush` tries again" in ran.err
     assert cli("flush").code == 3
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "hash")
-    cli.environ("RETAIN_EMBEDDER__CONFIG", "{}")
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "hash")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG", "{}")
     assert cli("flush").out == "2 stored, 0 still waiting\n"
     assert cli.texts("list", "--user", "alice") == ["I love tea."], "told twice, known once"
 
@@ -234,7 +234,7 @@ def test_an_unexpected_error_is_a_message_and_with_verbose_a_traceback(
     monkeypatch.setattr(Memory, "stats", broken)
     ran = cli("stats")
     assert ran.code == 3
-    assert ran.err.startswith("error: RuntimeError: a bolt came loose\nhint: this is a fault of Retain")
+    assert ran.err.startswith("error: RuntimeError: a bolt came loose\nhint: this is a fault of Memstone")
     assert "Traceback" not in ran.err
     assert "Traceback" in cli("stats", "--verbose").err
 
@@ -260,7 +260,7 @@ def test_control_characters_are_shown_and_not_obeyed(cli: Cli) -> None:
 def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
     cli.added("x" * 40_000)
     program = subprocess.Popen(
-        [sys.executable, "-m", "retain.cli", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "memstone.cli", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert program.stdout is not None
     assert program.stderr is not None
@@ -289,12 +289,12 @@ def test_ctrl_c_is_code_130_and_no_traceback(cli: Cli, monkeypatch: pytest.Monke
 
 
 def test_ctrl_c_while_the_program_loads_is_code_130_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    from retain.cli import main
+    from memstone.cli import main
 
     def interrupted(args: list[str]) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("retain.cli.run.run", interrupted)
+    monkeypatch.setattr("memstone.cli.run.run", interrupted)
     with pytest.raises(SystemExit) as left:
         main([])
     assert left.value.code == 130

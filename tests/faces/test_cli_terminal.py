@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from retain.cli.table import Column, Table
-from retain.cli.text import harmless, width, wrapped
+from memstone.cli.table import Column, Table
+from memstone.cli.text import harmless, width, wrapped
 
 pty = pytest.importorskip("pty")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -24,13 +24,15 @@ def on_terminal(home: Path, *args: str, both: bool = False, environ: dict[str, s
     reader, writer = pty.openpty()
     known = {
         "HOME": str(home),
-        "RETAIN_EMBEDDER__PROVIDER": "hash",
+        "MEMSTONE_EMBEDDER__PROVIDER": "hash",
         "COLUMNS": "60",
         "TERM": "xterm",
         **(environ or {}),
     }
-    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR" and not name.startswith("RETAIN_")}
-    command = [sys.executable, "-m", "retain.cli", *args]
+    kept = {
+        name: value for name, value in os.environ.items() if name != "NO_COLOR" and not name.startswith("MEMSTONE_")
+    }
+    command = [sys.executable, "-m", "memstone.cli", *args]
     errors = writer if both else subprocess.DEVNULL
     program = subprocess.Popen(command, stdout=writer, stderr=errors, env=kept | known)  # noqa: S603
     os.close(writer)

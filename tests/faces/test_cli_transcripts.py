@@ -1,4 +1,4 @@
-"""``retain ingest`` and ``retain redact``."""
+"""``memstone ingest`` and ``memstone redact``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_list_from_standard_input_is_learned_from_by_flush(cli: Cli) -> None:
     ran = cli("ingest", "-", "--user", "alice", "--learn", stdin=b' [{"text": "I live in Oslo."}, "I have two cats."]')
 
     assert ran.out == "2 turns stored\n"
-    assert "retain flush" in ran.err
+    assert "memstone flush" in ran.err
     assert cli.texts("list", "--user", "alice") == []
     assert cli("flush").out == "1 stored, 0 still waiting\n"
     assert "User lives in Oslo." in cli.texts("list", "--user", "alice")
@@ -90,9 +90,9 @@ def test_secrets_in_a_transcript_are_masked_and_said(cli: Cli) -> None:
 
 @pytest.mark.req("R-38")
 def test_redact_counts_first_and_masks_when_it_is_told_to(cli: Cli) -> None:
-    cli.environ("RETAIN_EXTRACT__REDACT", "off")
+    cli.environ("MEMSTONE_EXTRACT__REDACT", "off")
     memory_id = cli.added(f"My key is {KEY}")
-    cli.environ("RETAIN_EXTRACT__REDACT", "mask")
+    cli.environ("MEMSTONE_EXTRACT__REDACT", "mask")
 
     looked = cli("redact")
     assert looked.code == 0

@@ -49,7 +49,7 @@ def test_export_may_be_of_one_person(cli: Cli) -> None:
 
 
 def test_a_failed_export_leaves_the_older_file(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retain.memory import Memory
+    from memstone.memory import Memory
 
     def breaks_off(memory: Memory, **scope: Any) -> Any:
         yield {"type": "header"}
@@ -71,7 +71,7 @@ def test_an_export_is_not_taken_in_by_accident(cli: Cli) -> None:
     cli("export", "-o", backup)
     ran = cli("import", backup, "--db", cli.home / "other.db")
     assert ran.code == 2
-    assert ran.err.startswith("error: this file is an export of Retain\nhint: --restore puts it back as it was")
+    assert ran.err.startswith("error: this file is an export of Memstone\nhint: --restore puts it back as it was")
     assert not (cli.home / "other.db").exists()
 
 
@@ -90,7 +90,7 @@ def test_an_export_as_new_takes_what_its_live_memories_say(cli: Cli) -> None:
 def test_restore_and_as_new_want_an_export(cli: Cli) -> None:
     plain = lines(cli.home / "plain.jsonl", {"text": "x", "user_id": "a"})
     for option in ("--restore", "--as-new"):
-        assert cli("import", plain, option).err.startswith("error: this file is not an export of Retain")
+        assert cli("import", plain, option).err.startswith("error: this file is not an export of Memstone")
     assert cli("import", plain, "--restore", "--user", "a").code == 2
 
 
@@ -145,7 +145,9 @@ def test_a_line_without_text_says_where_text_is_looked_for(cli: Cli) -> None:
     (cli.home / "in.jsonl").write_text('{"messages": [{"role": "user", "content": "hi"}], "user_id": "a"}\n')
     ran = cli("import", cli.home / "in.jsonl")
     assert (ran.code, ran.out) == (1, "0 added, 1 failed\n")
-    assert ran.err.startswith("line 1: it has no text (text, memory or content says what to remember; `retain ingest`")
+    assert ran.err.startswith(
+        "line 1: it has no text (text, memory or content says what to remember; `memstone ingest`"
+    )
 
 
 def test_only_the_first_wrong_lines_are_shown(cli: Cli) -> None:
@@ -157,7 +159,7 @@ def test_only_the_first_wrong_lines_are_shown(cli: Cli) -> None:
 
 
 def test_import_works_in_batches_and_from_standard_input(cli: Cli) -> None:
-    cli.environ("RETAIN_LIMITS__BATCH", "7")
+    cli.environ("MEMSTONE_LIMITS__BATCH", "7")
     given = "".join(json.dumps({"text": f"fact {number}"}) + "\n" for number in range(50)).encode()
     assert cli("import", "-", "--user", "alice", stdin=b"\xef\xbb\xbf" + given).out == "50 added\n"
     assert cli("stats", "--json").json["memories"] == 50

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
-from retain.errors import Forbidden
+from memstone import Memory
+from memstone.errors import Forbidden
 from tests.faces import consolidate_steps as steps
 from tests.faces.cli_runner import Cli
 from tests.faces.harness import Face
@@ -16,7 +16,7 @@ LONG = "The plan is ready. It has four parts. The first is the garden. The secon
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     made = Cli(tmp_path, monkeypatch, capsys)
-    made.environ("RETAIN_UPKEEP__MERGE_FACTS", "0.9")
+    made.environ("MEMSTONE_UPKEEP__MERGE_FACTS", "0.9")
     return made
 
 

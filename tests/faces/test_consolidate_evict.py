@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import Conflict
+from memstone.errors import Conflict
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import keep
 from tests.faces.harness import Face, Opens

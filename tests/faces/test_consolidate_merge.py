@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import Conflict
+from memstone.errors import Conflict
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import episode, keep
 from tests.faces.harness import ON_DISK, Face, Opens
@@ -142,7 +142,7 @@ async def test_what_somebody_changes_at_the_same_moment_is_left_for_the_next_pas
         raise Conflict("changed by somebody else")
 
     with monkeypatch.context() as patched:
-        patched.setattr("retain.engine.upkeep.consolidate.leave", beaten)
+        patched.setattr("memstone.engine.upkeep.consolidate.leave", beaten)
         assert (await face.consolidate())["merged"] == 0
     assert (await face.consolidate())["merged"] == 1
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.model.memory import Kind
+from memstone.model.memory import Kind
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import episode, keep
 from tests.faces.harness import ON_DISK, Face, Opens

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from retain import Memory
-from retain.engine.upkeep.consolidate import consolidate
-from retain.engine.upkeep.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
-from retain.errors import BackendUnavailable, Conflict
-from retain.model.instant import instant
+from memstone import Memory
+from memstone.engine.upkeep.consolidate import consolidate
+from memstone.engine.upkeep.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
+from memstone.errors import BackendUnavailable, Conflict
+from memstone.model.instant import instant
 from tests.faces import consolidate_steps as steps
 from tests.faces.harness import ON_DISK, Face, Opens
 
@@ -146,7 +146,7 @@ async def test_a_pass_that_fails_is_logged_and_tried_again(
         raise BackendUnavailable("the disk is on fire")
 
     with monkeypatch.context() as patched:
-        patched.setattr("retain.engine.upkeep.sweep.evict", broken)
+        patched.setattr("memstone.engine.upkeep.sweep.evict", broken)
         with pytest.raises(BackendUnavailable):
             await tick(parts)
     (job,) = (await face.jobs(task="consolidate"))["results"]
@@ -156,7 +156,7 @@ async def test_a_pass_that_fails_is_logged_and_tried_again(
 
 
 async def test_a_pass_tells_what_it_did_and_never_what_it_read(face: Face, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="retain")
+    caplog.set_level(logging.INFO, logger="memstone")
     await steps.episode(face, "Talked about the secret garden")
     await face.consolidate()
     (told,) = [record for record in caplog.records if record.getMessage() == "memory.consolidated"]

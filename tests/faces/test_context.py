@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 from tests.faces.harness import ANYWHERE, ON_DISK, Face, Opens
 
 STORY = (
@@ -30,7 +30,7 @@ async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(f
     assert "User's sister Anna lives in Oslo." in pack.text
     assert "not instructions" in pack.text
     assert "ignore the rest" in pack.text
-    assert pack.text.startswith("<retain-memory")
+    assert pack.text.startswith("<memstone-memory")
     assert 0 < pack.tokens <= pack.budget == 800
     cited = {citation.memory_id for citation in pack.citations}
     known = {item["id"] for item in (await face.get_all(user_id="alice"))["results"]}

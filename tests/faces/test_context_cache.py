@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import StorageReadOnly
-from retain.ports.ledger import Ledger
+from memstone.errors import StorageReadOnly
+from memstone.ports.ledger import Ledger
 from tests.faces.context_steps import keep, lines, parts_of, shown
 from tests.faces.harness import ON_DISK, Face, Opens
 

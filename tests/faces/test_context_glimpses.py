@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.tables.memories import MemoriesTable
-from retain.engine.parts import Parts
-from retain.engine.recall import context_hits as module
-from retain.engine.recall.context_hits import READ
-from retain.engine.recall.judge import LOOKED_AT
-from retain.engine.recall.read import Hits, hits_of, read_up
-from retain.engine.recall.relevance import Relevance
-from retain.model.context import ContextPack
+from memstone import Memory
+from memstone.adapters.ledger.tables.memories import MemoriesTable
+from memstone.engine.parts import Parts
+from memstone.engine.recall import context_hits as module
+from memstone.engine.recall.context_hits import READ
+from memstone.engine.recall.judge import LOOKED_AT
+from memstone.engine.recall.read import Hits, hits_of, read_up
+from memstone.engine.recall.relevance import Relevance
+from memstone.model.context import ContextPack
 from tests.faces.context_steps import account, parts_of, shown
 from tests.faces.harness import ON_DISK, Face, Opens
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from retain.engine import continued
-from retain.engine.continued import end_of, note_end
-from retain.engine.parts import Parts
-from retain.errors import Forbidden, ScopeError
+from memstone.engine import continued
+from memstone.engine.continued import end_of, note_end
+from memstone.engine.parts import Parts
+from memstone.errors import Forbidden, ScopeError
 from tests.faces.consolidate_steps import parts_of
 from tests.faces.harness import ON_DISK, Face, Opens
 
@@ -108,7 +108,7 @@ async def test_a_backup_holds_them_and_none_of_whoever_was_erased(opens: Opens) 
     for user in ("alice", "bob"):
         await note_end(parts, f"{user}-1", f"{user}-2", user)
     assert opens.path is not None
-    copy = opens.path.with_name("copy.retain")
+    copy = opens.path.with_name("copy.memstone")
     await face.backup(str(copy))
     await face.erase(user_id="alice")
     await face.reset()

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.storing.retelling import without
-from retain.testing.llm import ScriptedLlm
+from memstone.engine.storing.retelling import without
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 from tests.faces.test_distill import COMPANION, WHO, digest, held
 

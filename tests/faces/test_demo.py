@@ -53,7 +53,7 @@ def test_the_demo_tells_its_story(cli: Cli) -> None:
     assert "DELETE  Sun 11:00  User is planning a surprise party" in history
     assert ("party" in left, "standup is at 10:15" in left, "Oslo" in left) == (False, True, False)
     assert "memories  17\n   turns     10\n" in stats
-    assert ran.out.split("Try next\n")[1].count("retain ") == 3
+    assert ran.out.split("Try next\n")[1].count("memstone ") == 3
 
 
 def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypa
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     first = cli("demo", "--slow")  # nobody looks, so there are no pauses
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "nobody")  # nor does any setting change it
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "nobody")  # nor does any setting change it
     assert cli("demo").out == first.out
     assert "\x1b" not in first.out
     assert list(folder.iterdir()) == []
@@ -70,7 +70,7 @@ def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypa
 
 def test_the_demo_may_be_kept_but_never_in_a_file_that_is_there(cli: Cli) -> None:
     kept = cli.home / "kept.db"
-    assert f"retain list --user maya --db {kept}" in cli("demo", "--db", kept).out
+    assert f"memstone list --user maya --db {kept}" in cli("demo", "--db", kept).out
     assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 6
     again = cli("demo", "--db", kept)
     assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} is there already")

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import pytest
 
-from retain.core.checks.visible import visible
-from retain.engine.layers.distill import distill
-from retain.engine.storing.turns import turns_of
-from retain.model.message import Message
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
-from retain.testing.llm import ScriptedLlm
+from memstone.core.checks.visible import visible
+from memstone.engine.layers.distill import distill
+from memstone.engine.storing.turns import turns_of
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)

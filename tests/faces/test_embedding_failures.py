@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from retain import EmbeddingError
-from retain.errors import DimensionMismatch, RateLimited
+from memstone import EmbeddingError
+from memstone.errors import DimensionMismatch, RateLimited
 from tests.faces.fragile import Fragile
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 

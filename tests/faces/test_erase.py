@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.testing.llm import ScriptedLlm
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 ERASED_TABLES: Final = {

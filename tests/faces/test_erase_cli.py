@@ -1,4 +1,4 @@
-"""``retain erase``, ``retain backup`` and ``retain restore`` at a terminal."""
+"""``memstone erase``, ``memstone backup`` and ``memstone restore`` at a terminal."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from retain import Memory
+from memstone import Memory
 
 CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 SAID = "My name is Zoe and I live in Oslo with my dog Rex. I work as a nurse at Ullevaal hospital and love skiing."

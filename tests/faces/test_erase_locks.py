@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import sqlite_traces
-from retain.errors import InvalidInput, RetainError
+from memstone import Memory
+from memstone.adapters.ledger import sqlite_traces
+from memstone.errors import InvalidInput, MemstoneError
 
 LOOK = """
-import sys, retain
-with retain.Memory({"store": {"url": sys.argv[1]}, "embedder": {"provider": "hash"}}) as memory:
+import sys, memstone
+with memstone.Memory({"store": {"url": sys.argv[1]}, "embedder": {"provider": "hash"}}) as memory:
     print([one["memory"] for one in memory.get_all(user_id="alice")["results"]])
 """
 
@@ -41,7 +41,7 @@ def test_the_file_of_the_store_is_not_opened_in_the_place_of_a_backup(tmp_path: 
     (tmp_path / "link.db").symlink_to(tmp_path / "m.db")
     with Memory({"store": {"url": url}, "embedder": {"provider": "hash"}}) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        with pytest.raises(RetainError, match="the store itself"):
+        with pytest.raises(MemstoneError, match="the store itself"):
             getattr(memory, verb)(tmp_path / name)
         assert _is_heard(memory, url)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, ScopeError
+from memstone.errors import InvalidInput, ScopeError
 from tests.faces.harness import Face
 
 
@@ -18,7 +18,9 @@ async def test_nobody_is_erased_when_nobody_is_named(face: Face, given: dict[str
     assert await face.listed() == ["I live in Oslo"]
 
 
-@pytest.mark.parametrize("report", [None, {}, {"format": "retain-erasure"}, {"format": "retain-erasure", "version": 1}])
+@pytest.mark.parametrize(
+    "report", [None, {}, {"format": "memstone-erasure"}, {"format": "memstone-erasure", "version": 1}]
+)
 async def test_what_is_no_report_is_refused(face: Face, report: Any) -> None:
     with pytest.raises(InvalidInput):
         await face.verify_erasure(report)

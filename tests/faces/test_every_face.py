@@ -16,10 +16,10 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from retain import AsyncClient, AsyncMemory, Client, Memory
-from retain.drive import drive
-from retain.server.app import create_app
-from retain.testing.clock import FakeClock
+from memstone import AsyncClient, AsyncMemory, Client, Memory
+from memstone.drive import drive
+from memstone.server.app import create_app
+from memstone.testing.clock import FakeClock
 from tests.faces.harness import Face
 from tests.faces.scenarios import SCENARIOS, Scenario
 from tests.faces.ways import Rest, Tools
@@ -55,7 +55,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "postgres":
         url = request.getfixturevalue("postgres").fresh()
     else:
-        url = f"sqlite:///{tmp_path_factory.mktemp('faces')}/retain.db"
+        url = f"sqlite:///{tmp_path_factory.mktemp('faces')}/memstone.db"
     config = {"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}
     clock = FakeClock()
     with Memory(config, clock=clock) as memory, served(_service(config, clock)) as address:
@@ -216,7 +216,7 @@ def test_the_tools_give_the_same_over_http(stage: Stage) -> None:
 @pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
 def test_the_tools_give_the_same_over_standard_input_and_output(stage: Stage, tmp_path: Any) -> None:
     # The clock of another process goes its own way, and by it the days between two messages do not pass.
-    command = ["-m", "retain.cli", "--db", str(tmp_path / "tools.db"), "mcp"]
-    environment = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+    command = ["-m", "memstone.cli", "--db", str(tmp_path / "tools.db"), "mcp"]
+    environment = {"MEMSTONE_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
     transport = StdioServerParameters(command=sys.executable, args=command, env=environment)
     asyncio.run(with_tools(stage, transport, TOOLS))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens
 
 

@@ -1,4 +1,4 @@
-"""Exports that somebody has edited, or that another program wrote: what is restored is as if Retain had written it."""
+"""Exports that somebody edited, or that another program wrote: restoring gives what Memstone would have written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens
 
 Lines = list[dict[str, Any]]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import Conflict, InvalidInput
+from memstone import AsyncMemory, Memory
+from memstone.errors import Conflict, InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens
 
 Line = dict[str, Any]
@@ -145,7 +145,7 @@ async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, t
         [{}],
         [["header"]],
         ["header"],
-        [{"format": "retain-export", "version": 99}],
+        [{"format": "memstone-export", "version": 99}],
         [{"type": "header", "format": "somebody-elses", "version": 1}],
     ],
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain import NotFoundError
-from retain.errors import InvalidInput
+from memstone import NotFoundError
+from memstone.errors import InvalidInput
 from tests.faces.harness import Face, Opens
 
 

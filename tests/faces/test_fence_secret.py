@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.core.showing.fence import Fence
+from memstone import Memory
+from memstone.core.showing.fence import Fence
 
 
 def config(path: Path) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def test_the_fence_comes_from_a_secret_of_the_store_and_is_the_same_everywhere(t
 def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)
-    monkeypatch.setattr("retain.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
     with Memory(config(tmp_path / "a.db")) as memory:
         memory.add("I live in Oslo", user_id="alice")
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:

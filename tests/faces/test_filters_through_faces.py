@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidFilter
+from memstone.errors import InvalidFilter
 from tests.faces.harness import Face, texts
 
 ROWS: dict[str, dict[str, Any]] = {

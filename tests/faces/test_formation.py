@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.errors import InvalidInput, StorageError
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import InvalidInput, StorageError
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.formation_steps import LONG, SESSION, later, outcomes
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_steps import said_in

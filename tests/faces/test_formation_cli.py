@@ -1,4 +1,4 @@
-"""``retain worker`` and ``retain jobs``."""
+"""``memstone worker`` and ``memstone jobs``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 from tests.faces.cli_runner import ROOT, Cli
 
 
@@ -55,10 +55,10 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
 
 @pytest.mark.req("S-11", "S-14")
 def test_what_is_kept_for_later_is_said_to_be_and_flush_forms_it(cli: Cli) -> None:
-    cli.environ("RETAIN_WRITE__MODE", "manual")
+    cli.environ("MEMSTONE_WRITE__MODE", "manual")
     kept = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
     assert (kept.code, kept.out) == (0, "kept; memory forms in the background\n")
-    assert "`retain flush`" in kept.err
+    assert "`memstone flush`" in kept.err
     assert cli("list", "--user", "ann").code == 1
 
     assert cli("flush").out == "1 stored, 0 still waiting\n"
@@ -77,15 +77,15 @@ def test_a_pause_is_ended_with_a_command_of_this_program(cli: Cli) -> None:
     cli("add", "I live in Oslo.", "--user", "ann")
     cli("pause", "--user", "ann")
     ran = cli("add", "I love tea.", "--user", "ann")
-    assert (ran.code, "`retain resume` ends it" in ran.err) == (1, True)
+    assert (ran.code, "`memstone resume` ends it" in ran.err) == (1, True)
 
 
 @pytest.mark.slow
 @pytest.mark.req("N-22")
 def test_a_worker_ends_when_it_is_told_to(cli: Cli) -> None:
-    environment = {**os.environ, "HOME": str(cli.home), "RETAIN_EMBEDDER__PROVIDER": "hash"}
+    environment = {**os.environ, "HOME": str(cli.home), "MEMSTONE_EMBEDDER__PROVIDER": "hash"}
     worker = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "retain.cli", "worker"],
+        [sys.executable, "-W", "ignore", "-m", "memstone.cli", "worker"],
         cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.layers.distill import Distilled
-from retain.errors import BackendUnavailable, LLMError, RetainError
+from memstone.engine.layers.distill import Distilled
+from memstone.errors import BackendUnavailable, LLMError, MemstoneError
 from tests.faces.formation_steps import (
     LONG,
     SESSION,
@@ -143,7 +143,7 @@ async def test_a_switched_off_memory_ingests_nothing(opens: Opens) -> None:
 )
 async def test_a_wrong_session_is_refused_before_anything_is_written(opens: Opens, wrong: dict[str, Any]) -> None:
     face = opens(digests())
-    with pytest.raises(RetainError):
+    with pytest.raises(MemstoneError):
         await face.ingest_session(**{**SESSION, **wrong})
     stats = await face.stats()
     assert (stats["memories"], stats["pending"]) == (0, 0)

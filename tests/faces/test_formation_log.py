@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.layers.distill import Distilled
-from retain.errors import InvalidInput, LLMError, StorageError
-from retain.ports.llm import Prompt, Reply
-from retain.testing.llm import ScriptedLlm
+from memstone.engine.layers.distill import Distilled
+from memstone.errors import InvalidInput, LLMError, StorageError
+from memstone.ports.llm import Prompt, Reply
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.formation_steps import (
     LONG,
     SESSION,

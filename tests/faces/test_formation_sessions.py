@@ -6,19 +6,19 @@ from typing import Any, Final
 
 import pytest
 
-from retain.engine.layers.distill import Distilled
-from retain.errors import (
+from memstone.engine.layers.distill import Distilled
+from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
     BadModelOutput,
     LLMError,
     LlmUnavailable,
+    MemstoneError,
     ModelRefused,
     RateLimited,
-    RetainError,
 )
-from retain.testing.llm import ScriptedLlm
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.formation_steps import (
     LONG,
     SESSION,
@@ -193,14 +193,14 @@ async def test_what_was_deleted_while_a_model_thought_does_not_come_back(opens: 
 
 # --- failures ---------------------------------------------------------------------------------------------------------
 
-_PASSING: Final[dict[str, tuple[RetainError, str]]] = {
+_PASSING: Final[dict[str, tuple[MemstoneError, str]]] = {
     "the breaker is open": (LlmUnavailable("not asked"), "skipped:breaker_open"),
     "it is busy": (RateLimited("slow down"), "skipped:model_in_use"),
     "it is down": (BackendUnavailable("nobody there"), "skipped:core_model_unavailable"),
     "it is not in memory yet": (BackendUnavailable("host answered 503: Loading model"), "skipped:not_resident"),
     "the key is wrong": (AuthenticationFailed("who are you"), "skipped:core_model_unavailable"),
 }
-_REAL: Final[dict[str, RetainError]] = {
+_REAL: Final[dict[str, MemstoneError]] = {
     "a timeout": BackendTimeout("too slow"),
     "a refusal": ModelRefused("no"),
     "an error": LLMError("it broke"),

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.engine.layers.distill import Distilled
-from retain.engine.work import worker
-from retain.engine.work.claims import lease_name
-from retain.errors import BackendUnavailable, Forbidden, InvalidInput
-from retain.model.instant import instant, moment
-from retain.testing.llm import ScriptedLlm
+from memstone import Memory
+from memstone.engine.layers.distill import Distilled
+from memstone.engine.work import worker
+from memstone.engine.work.claims import lease_name
+from memstone.errors import BackendUnavailable, Forbidden, InvalidInput
+from memstone.model.instant import instant, moment
+from memstone.testing.llm import ScriptedLlm
 from tests.concurrency.intact import rows
 from tests.faces.formation_steps import (
     LONG,
@@ -152,7 +152,7 @@ async def test_by_hand_is_by_hand_at_the_end_as_well(opens: Opens, distiller: Di
 
 
 _EXITS = """
-from retain import Memory
+from memstone import Memory
 memory = Memory({"store": {"url": "sqlite:///PATH", "durable": False}, "embedder": {"provider": "hash"},
                  "write": {"mode": "session_end", "debounce_seconds": 3600, "shutdown_seconds": 120}})
 for day in ("monday", "tuesday"):
@@ -162,7 +162,7 @@ for day in ("monday", "tuesday"):
 
 @pytest.mark.req("N-22", "R-36")
 def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> None:
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     program = _EXITS.replace("PATH", str(path))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)  # noqa: S603
     assert done.stderr == ""
@@ -171,7 +171,7 @@ def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> Non
 
 
 def test_a_memory_that_nobody_holds_leaves_no_thread_behind(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'retain.db'}"
+    url = f"sqlite:///{tmp_path / 'memstone.db'}"
     memory = Memory({"store": {"url": url}, "embedder": {"provider": "hash"}, **later("background")})
     working = memory._engine.parts.workshop.worker
     assert working is not None

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from retain import NotFoundError
-from retain.errors import Conflict, InvalidInput
+from memstone import NotFoundError
+from memstone.errors import Conflict, InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

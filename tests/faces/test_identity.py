@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, NotFoundError, ScopeError, TooLarge
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import InvalidInput, NotFoundError, ScopeError, TooLarge
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 from tests.faces.test_distill import COMPANION, NURSE, WHO, derived, digest, held
 

@@ -1,4 +1,4 @@
-"""``retain identity`` and ``retain episodes``."""
+"""``memstone identity`` and ``memstone episodes``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 from tests.faces.cli_runner import Cli
 
 
@@ -54,7 +54,7 @@ def test_wrong_commands_say_what_is_wrong(cli: Cli) -> None:
 
 
 def test_a_warning_is_shown_when_overrides_are_too_many(cli: Cli) -> None:
-    cli.environ("RETAIN_CONTEXT__OVERRIDE_TOKENS", "5")
+    cli.environ("MEMSTONE_CONTEXT__OVERRIDE_TOKENS", "5")
     assert "only the first 5 are shown" in cli("identity", "add", "x " * 40, "--user", "alice").err
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import InvalidInput, QuotaExceeded, ScopeError
-from retain.testing.llm import ScriptedLlm
+from memstone import AsyncMemory, Memory
+from memstone.errors import InvalidInput, QuotaExceeded, ScopeError
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
@@ -139,10 +139,10 @@ async def test_progress_is_told_and_everything_is_counted_with_its_reason(face: 
     assert answer["skipped"] == {"empty": 1, "expired": 1, "not a memory": 1, "too long": 1}
 
 
-async def test_secrets_are_masked_and_what_retain_once_showed_is_not_learned_again(face: Face) -> None:
-    block = '<retain-memory id="x">\nUser lives in Oslo.\n</retain-memory id="x">'
+async def test_secrets_are_masked_and_what_memstone_once_showed_is_not_learned_again(face: Face) -> None:
+    block = '<memstone-memory id="x">\nUser lives in Oslo.\n</memstone-memory id="x">'
     answer = await face.import_from(facts("My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", block), user_id="a")
-    assert answer["skipped"] == {"shown by Retain": 1}
+    assert answer["skipped"] == {"shown by Memstone": 1}
     assert any("masked" in warning for warning in answer["warnings"])
     (line,) = await rows(face)
     assert "sk-proj" not in line["text"]

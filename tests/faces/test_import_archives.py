@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import InvalidInput, TooLarge
+from memstone.errors import InvalidInput, TooLarge
 from tests.faces.harness import Face, Opens
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)

@@ -1,4 +1,4 @@
-"""``retain import --as-new``: the facts of an export, and nothing that only looks like one."""
+"""``memstone import --as-new``: the facts of an export, and nothing that only looks like one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_what_is_kept_for_later_has_not_failed(cli: Cli) -> None:
     cli.added("I live in Oslo")
     backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
     cli("export", "-o", backup)
-    cli.environ("RETAIN_EMBEDDER__PROVIDER", "openai")
-    cli.environ("RETAIN_EMBEDDER__CONFIG__API_KEY", "")
+    cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "openai")
+    cli.environ("MEMSTONE_EMBEDDER__CONFIG__API_KEY", "")
 
     answer = cli("import", backup, "--as-new", "--json", *other).json
 

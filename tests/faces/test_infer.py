@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from retain import ScopeError
+from memstone import ScopeError
 from tests.faces.harness import Face, Opens, ids
 from tests.faces.infer_steps import LOCAL, kept, told, turns
 

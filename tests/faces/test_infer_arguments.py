@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import InvalidInput, StorageError
-from retain.testing.llm import ScriptedLlm
+from memstone import AsyncMemory, Memory
+from memstone.errors import InvalidInput, StorageError
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 from tests.faces.infer_steps import kept, told, turns
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain import ScopeError
-from retain.core.curate import candidates
-from retain.testing.wire import WireServer
+from memstone import ScopeError
+from memstone.core.curate import candidates
+from memstone.testing.wire import WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 from tests.faces.infer_steps import kept

@@ -11,10 +11,10 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from retain import AsyncMemory
-from retain.model.query import VectorQuery
-from retain.ports.index import VectorIndex
-from retain.testing.wire import WireServer
+from memstone import AsyncMemory
+from memstone.model.query import VectorQuery
+from memstone.ports.index import VectorIndex
+from memstone.testing.wire import WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 

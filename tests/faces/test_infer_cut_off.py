@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import AnswerCutOff
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_chat import completion
+from memstone.errors import AnswerCutOff
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_chat import completion
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 

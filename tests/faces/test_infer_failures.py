@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import BackendTimeout, LLMError, RetainError
-from retain.testing.wire import WireReply, WireRequest, WireServer
-from retain.testing.wire_chat import FakeChat, completion
-from retain.testing.wire_models import KEY
+from memstone.errors import BackendTimeout, LLMError, MemstoneError
+from memstone.testing.wire import WireReply, WireRequest, WireServer
+from memstone.testing.wire_chat import FakeChat, completion
+from memstone.testing.wire_models import KEY
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_steps import said_in
 
@@ -128,7 +128,7 @@ async def test_whoever_is_strict_gets_the_error_and_nothing_waits(face: Face, mo
         await face.add(_SAID, user_id="alice", infer=True, strict=True)
 
     underneath = caught.value.__cause__
-    original = underneath if isinstance(underneath, RetainError) else caught.value
+    original = underneath if isinstance(underneath, MemstoneError) else caught.value
     assert original.code == code or code is None
     assert caught.value.retryable is original.retryable
     assert caught.value.hint

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.wire import WireReply, WireRequest, WireServer
-from retain.testing.wire_chat import completion
-from retain.testing.wire_models import KEY
+from memstone import Memory
+from memstone.testing.wire import WireReply, WireRequest, WireServer
+from memstone.testing.wire_chat import completion
+from memstone.testing.wire_models import KEY
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.wire import WireReply, WireRequest, WireServer
+from memstone import Memory
+from memstone.testing.wire import WireReply, WireRequest, WireServer
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model, configured
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from retain.testing.wire import WireReply, WireServer
+from memstone.testing.wire import WireReply, WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 from tests.faces.infer_steps import LOCAL
 
 
 class Heard:
-    """The records of Retain's logger, by event."""
+    """The records of Memstone's logger, by event."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         self._caplog = caplog
 
     def __call__(self, event: str, level: int | None = None) -> list[dict[str, Any]]:
         """What the records of an event hold, of one level or of all."""
-        found = [one for one in self._caplog.records if one.name == "retain" and one.__dict__.get("event") == event]
+        found = [one for one in self._caplog.records if one.name == "memstone" and one.__dict__.get("event") == event]
         return [one.__dict__ for one in found if level is None or one.levelno == level]
 
     @property
@@ -37,7 +37,7 @@ class Heard:
 
 @pytest.fixture
 def heard(caplog: pytest.LogCaptureFixture) -> Heard:
-    caplog.set_level(logging.DEBUG, "retain")
+    caplog.set_level(logging.DEBUG, "memstone")
     return Heard(caplog)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain.testing.wire import WireServer
-from retain.testing.wire_models import KEY
+from memstone.testing.wire import WireServer
+from memstone.testing.wire_models import KEY
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model
 from tests.faces.infer_steps import LOCAL, told, turns

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Settings
-from retain.errors import ConfigError
+from memstone import Settings
+from memstone.errors import ConfigError
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import kept, told
 
@@ -139,7 +139,7 @@ async def test_another_user_has_values_of_their_own(own: Face, opens: Opens) -> 
 
 
 async def test_rules_come_from_a_file_and_from_the_environment(opens: Opens, tmp_path: Path) -> None:
-    file = tmp_path / "retain.toml"
+    file = tmp_path / "memstone.toml"
     file.write_text(
         "[[extract.patterns]]\nmatch = 'my badge number is (?P<value>[\\w-]+)'\n"
         'fact = "{subject}\'s badge number is {value}"\nslot = "badge_number"\n'
@@ -148,8 +148,10 @@ async def test_rules_come_from_a_file_and_from_the_environment(opens: Opens, tmp
     )
     key = {**KEY, "slot": ""}
     by_file = Settings.load(file, env={})
-    by_json = Settings.load(env={"RETAIN_EXTRACT__PATTERNS": json.dumps([key])})
-    by_toml = Settings.load(env={"RETAIN_EXTRACT__PATTERNS": "[{match = 'on team (?P<value>\\w+)', fact = '{value}'}]"})
+    by_json = Settings.load(env={"MEMSTONE_EXTRACT__PATTERNS": json.dumps([key])})
+    by_toml = Settings.load(
+        env={"MEMSTONE_EXTRACT__PATTERNS": "[{match = 'on team (?P<value>\\w+)', fact = '{value}'}]"}
+    )
 
     assert [one.name for one in by_file.own_rules().slots] == ["badge_number"]
     assert by_json.own_rules().patterns[0].fact == KEY["fact"]

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import pytest
 
-from retain.core.curate import Candidate
-from retain.engine.learning.extract import extract
-from retain.engine.storing.turns import turns_of
-from retain.errors import ConfigError
-from retain.model.message import Message
-from retain.model.scope import Scope
-from retain.testing.wire import WireReply, WireServer
+from memstone.core.curate import Candidate
+from memstone.engine.learning.extract import extract
+from memstone.engine.storing.turns import turns_of
+from memstone.errors import ConfigError
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+from memstone.testing.wire import WireReply, WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 from tests.faces.infer_steps import kept

@@ -9,17 +9,17 @@ from typing import Final
 
 import pytest
 
-from retain.errors import (
+from memstone.errors import (
     AuthenticationFailed,
     BackendUnavailable,
     LLMError,
     LlmUnavailable,
+    MemstoneError,
     RateLimited,
-    RetainError,
 )
-from retain.testing.llm import ScriptedLlm
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_chat import completion, wrong_request
+from memstone.testing.llm import ScriptedLlm
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_chat import completion, wrong_request
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 
@@ -65,7 +65,7 @@ async def refused(face: Face, said: str = "I love tea.") -> LLMError:
     ],
 )
 async def test_the_original_error_is_the_cause(
-    face: Face, server: WireServer, reply: WireReply, cause: type[RetainError]
+    face: Face, server: WireServer, reply: WireReply, cause: type[MemstoneError]
 ) -> None:
     server.script(reply)
 

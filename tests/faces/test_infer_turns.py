@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from retain.core.showing.fence import Fence
+from memstone.core.showing.fence import Fence
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 from tests.faces.infer_steps import LOCAL, kept, told, turns
 
@@ -193,7 +193,7 @@ async def test_ten_turns_with_everything_remembered_injected_do_not_grow_the_mem
 
     assert await real.get_all(user_id="alice") == before
     stored = await kept(real)
-    assert not any("retain-memory" in line["text"] or "What is known" in line["text"] for line in stored)
+    assert not any("memstone-memory" in line["text"] or "What is known" in line["text"] for line in stored)
 
 
 @pytest.mark.req("R-11")

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from retain.errors import EmbeddingError
+from memstone.errors import EmbeddingError
 from tests.faces.fragile import Fragile
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import said_in

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import InvalidInput, ScopeError, TooLarge
+from memstone.errors import InvalidInput, ScopeError, TooLarge
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 from tests.faces.infer_steps import kept, said_in, turns
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import InvalidInput, ScopeError
+from memstone.errors import InvalidInput, ScopeError
 from tests.faces.harness import Opens
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain import ScopeError
+from memstone import ScopeError
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import told
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.errors import NeedsEventLoop
+from memstone import AsyncMemory, Memory
+from memstone.errors import NeedsEventLoop
 from tests.faces.harness import Face, Opens
 
 HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, ScopeError
+from memstone.errors import InvalidInput, ScopeError
 from tests.faces.harness import ON_DISK, Face, Opens
 
 STANDING: dict[str, Any] = {"cache_seconds": 0, "gate": "always", "false_injection": 0}

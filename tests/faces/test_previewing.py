@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.settings.backends import BACKENDS
-from retain.errors import Forbidden, InvalidInput
+from memstone.core.settings.backends import BACKENDS
+from memstone.errors import Forbidden, InvalidInput
 from tests.faces.harness import Face
 
 

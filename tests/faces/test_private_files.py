@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from retain.memory import Memory
+from memstone.memory import Memory
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")
 
@@ -30,16 +30,16 @@ def opened(path: Path) -> Memory:
 
 
 def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / ".retain" / "retain.db"
+    path = tmp_path / ".memstone" / "memstone.db"
     with opened(path) as memory:
         memory.add("I am diabetic", user_id="me", infer=False)
         files = {file.name: mode(file) for file in path.parent.iterdir()}
-    assert files == {"retain.db": 0o600, "retain.db-wal": 0o600, "retain.db-shm": 0o600}
+    assert files == {"memstone.db": 0o600, "memstone.db-wal": 0o600, "memstone.db-shm": 0o600}
     assert mode(path.parent) == 0o700
 
 
 def test_a_store_and_a_folder_that_are_there_keep_their_permissions(tmp_path: Path) -> None:
-    path = tmp_path / "shared" / "retain.db"
+    path = tmp_path / "shared" / "memstone.db"
     opened(path).close()
     path.chmod(0o660)
     path.parent.chmod(0o775)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import QuotaExceeded
+from memstone.errors import QuotaExceeded
 from tests.faces.harness import ON_DISK, Opens
 from tests.patience import LONG
 
@@ -12,7 +12,7 @@ from tests.patience import LONG
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is not counted again for a while; on a busy machine everything may."""
-    monkeypatch.setattr("retain.engine.access.quotas._QUICK", LONG)
+    monkeypatch.setattr("memstone.engine.access.quotas._QUICK", LONG)
 
 
 @pytest.mark.req("N-50")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import StorageError
-from retain.errors import StorageReadOnly
+from memstone import StorageError
+from memstone.errors import StorageReadOnly
 from tests.faces.harness import ON_DISK, Face, Opens
 
 pytestmark = [ON_DISK, pytest.mark.req("C-52")]
@@ -61,7 +61,7 @@ async def test_a_store_cannot_be_made_where_one_may_not_write(face: Face, opens:
     await used_once(face)
 
     with as_somebody_else():
-        for path in (guarded / "retain.db", guarded / "deeper" / "retain.db"):
+        for path in (guarded / "memstone.db", guarded / "deeper" / "memstone.db"):
             with pytest.raises(StorageError) as caught:
                 await opens({"store": {"url": f"sqlite:///{path}"}}).listed()
             assert caught.value.hint
@@ -73,7 +73,7 @@ async def test_a_store_that_may_only_be_read_is_read_and_refuses_to_be_written(
     face: Face, opens: Opens, guarded: Path
 ) -> None:
     await used_once(face)
-    url = {"store": {"url": f"sqlite:///{guarded / 'retain.db'}"}}
+    url = {"store": {"url": f"sqlite:///{guarded / 'memstone.db'}"}}
     permit(guarded, 0o755)
     owner = opens(url)
     memory_id = await owner.remember("I live in Oslo")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain import ScopeError
-from retain.errors import InvalidInput
+from memstone import ScopeError
+from memstone.errors import InvalidInput
 from tests.faces.harness import Face, Opens, texts
 from tests.faces.infer_steps import told
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.errors import RetainError
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.errors import MemstoneError
+from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
 SAID: Final = (
@@ -40,7 +40,7 @@ class World:
         held = [one["id"] for one in self.memory.get_all(user_id=user)["results"]]
         try:
             self._act(user, other, self.chance.choice(held) if held else "")
-        except RetainError:  # two would say the same, or a thing is not there: nothing happens then
+        except MemstoneError:  # two would say the same, or a thing is not there: nothing happens then
             return
 
     def _act(self, user: str, other: str, memory_id: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retain import Memory
-from retain.errors import InvalidInput, ScopeError
+from memstone import Memory
+from memstone.errors import InvalidInput, ScopeError
 from tests.faces.harness import Face, Opens, texts
 
 

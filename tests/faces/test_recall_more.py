@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from retain.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from retain.errors import BackendUnavailable
-from retain.model.memory import Kind, Layer
-from retain.model.query import Where
-from retain.ports.vectors import PointHit
+from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
+from memstone.errors import BackendUnavailable
+from memstone.model.memory import Kind, Layer
+from memstone.model.query import Where
+from memstone.ports.vectors import PointHit
 from tests.faces.context_steps import keep
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import ConfigError, InvalidInput
+from memstone.errors import ConfigError, InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 from tests.faces.infer_steps import kept, said_in
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import BackendUnavailable, ConfigError, EmbeddingError
+from memstone.errors import BackendUnavailable, ConfigError, EmbeddingError
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 SMALL = {"embedder": {"provider": "hash", "config": {"dim": 64}}}

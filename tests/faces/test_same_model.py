@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from retain import ScopeError
-from retain.errors import InvalidFilter, InvalidInput
+from memstone import ScopeError
+from memstone.errors import InvalidFilter, InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 
 SENTENCE = "At least one of user_id, agent_id, or run_id must be provided"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, TooLarge
+from memstone.errors import InvalidInput, TooLarge
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 
 NASTY = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory, Settings
-from retain.errors import ConfigError, StorageError, TooLarge, Unsupported
+from memstone import AsyncMemory, Memory, Settings
+from memstone.errors import ConfigError, StorageError, TooLarge, Unsupported
 from tests.faces.harness import FACES, ON_DISK, Face, Opens, texts
 
 
@@ -50,7 +50,7 @@ async def test_without_any_argument_it_works_at_home_and_offline(
     best = (await face.search("her favourite food", user_id="alice"))["results"][0]
     assert best["memory"] == "My favourite dish is mushroom risotto"
     assert best["score"] > 0.5
-    assert (home / ".retain" / "retain.db").stat().st_size > 0
+    assert (home / ".memstone" / "memstone.db").stat().st_size > 0
     assert [space["signature"].split(":")[0] for space in (await face.stats())["indexes"]] == ["local"]
 
 
@@ -125,7 +125,7 @@ def test_a_secret_is_never_part_of_an_error_or_of_what_is_shown(kind: str) -> No
 @pytest.mark.req("C-46", "X-38", "C-7")
 def test_only_from_env_chooses_a_provider_by_its_key(kind: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
-    monkeypatch.setenv("RETAIN_STORE__URL", "memory:")
+    monkeypatch.setenv("MEMSTONE_STORE__URL", "memory:")
 
     chosen = FACES[kind].from_env()._engine.parts.embedding.embedder
     assert chosen is not None
@@ -158,7 +158,7 @@ async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None
     face = opens(llm=lambda _: "fine")
 
     assert face.memory._engine.parts.llm is not None
-    from retain.ports.llm import Prompt
+    from memstone.ports.llm import Prompt
 
     reply = await face.memory._engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
     assert (reply.text, list(reply.tool_calls)) == ("fine", [])

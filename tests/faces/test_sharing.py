@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain import Conflict, NotFoundError, ScopeError
-from retain.errors import InvalidInput
+from memstone import Conflict, NotFoundError, ScopeError
+from memstone.errors import InvalidInput
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_steps import told
 

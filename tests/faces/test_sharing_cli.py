@@ -1,4 +1,4 @@
-"""``retain share``, ``unshare``, ``replace``, ``updates``, ``reassign``, ``feedback`` and ``metrics``."""
+"""``memstone share``, ``unshare``, ``replace``, ``updates``, ``reassign``, ``feedback`` and ``metrics``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.faces.cli_runner import Cli
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     made = Cli(tmp_path, monkeypatch, capsys)
-    made.environ("RETAIN_CONTEXT__GATE", "always")
-    made.environ("RETAIN_CONTEXT__FALSE_INJECTION", "0")
+    made.environ("MEMSTONE_CONTEXT__GATE", "always")
+    made.environ("MEMSTONE_CONTEXT__FALSE_INJECTION", "0")
     return made
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import LLMError, ScopeError
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import LLMError, ScopeError
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens, texts
 from tests.faces.infer_steps import told
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory, NotFoundError
-from retain.errors import Forbidden
+from memstone import Memory, NotFoundError
+from memstone.errors import Forbidden
 from tests.faces.harness import Face, Opens
 
 OFFICE = "The office is in Lisbon"
@@ -82,7 +82,7 @@ async def test_a_vector_store_of_its_own_follows_who_holds_what(opens: Opens) ->
 @pytest.mark.req("P-16", "P-20")
 def test_holders_who_change_a_memory_at_the_same_time_each_get_their_own(tmp_path: Path) -> None:
     users = [f"user-{number}" for number in range(8)]
-    store = {"url": f"sqlite:///{tmp_path / 'retain.db'}", "durable": False}
+    store = {"url": f"sqlite:///{tmp_path / 'memstone.db'}", "durable": False}
     with Memory({"store": store, "embedder": {"provider": "hash"}}) as memory:
         memory_id = memory.add(OFFICE, user_id=users[0], infer=False)["results"][0]["id"]
         for user in users[1:]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import Conflict, InvalidInput, NotFoundError, TooLarge
+from memstone.errors import Conflict, InvalidInput, NotFoundError, TooLarge
 from tests.faces.harness import Face, Opens, ids
 
 

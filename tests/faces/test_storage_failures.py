@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain import RetainError, StorageError
-from retain.errors import Corrupted, SchemaTooNew, StorageFull
+from memstone import MemstoneError, StorageError
+from memstone.errors import Corrupted, SchemaTooNew, StorageFull
 from tests.faces.harness import ON_DISK, Face, Opens
 
 pytestmark = [ON_DISK, pytest.mark.req("C-52")]
@@ -48,12 +48,12 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(face: Face) -> No
     assert stats["memories"] == stats["vectors"] == stats["fulltext"] == stats["events"] == len(acknowledged)
 
 
-async def until_refused(face: Face, acknowledged: list[str]) -> RetainError | None:
+async def until_refused(face: Face, acknowledged: list[str]) -> MemstoneError | None:
     """Add until the store says no; gives what it said."""
     for number in range(1000):
         try:
             acknowledged.append(await face.remember(f"fact {number} " + "x" * 500))
-        except RetainError as error:
+        except MemstoneError as error:
             return error
     return None
 
@@ -99,7 +99,7 @@ async def test_somebody_elses_database_is_refused_and_left_alone(opens: Opens) -
         database.execute("CREATE TABLE customers (name TEXT)")
         database.execute("INSERT INTO customers VALUES ('Ann')")
 
-    with pytest.raises(Corrupted, match="not made by Retain") as caught:
+    with pytest.raises(Corrupted, match="not made by Memstone") as caught:
         await opens().remember("text")
     assert caught.value.hint
     assert opens.rows("SELECT name FROM sqlite_master") == [("customers",)]
@@ -172,8 +172,8 @@ async def test_a_path_that_cannot_be_is_refused(opens: Opens, tmp_path: Path) ->
 async def test_whoever_only_asks_waits_for_nobody_who_writes(
     face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retain.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
-    monkeypatch.setattr("retain.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)  # whoever waits is told so
+    monkeypatch.setattr("memstone.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)  # whoever waits is told so
     await face.remember("I live in Oslo")
     before = await face.context("Where do I live?", user_id="alice", gate="always")
     again = opens()

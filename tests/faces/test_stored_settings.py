@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, StorageError
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import InvalidInput, StorageError
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens
 
 STANDING: dict[str, Any] = {"cache_seconds": 0, "gate": "always", "false_injection": 0}
@@ -167,7 +167,7 @@ async def test_what_cannot_be_read_in_the_table_is_left_out(opens: Opens, caplog
         database.execute("UPDATE settings SET value = '\"lots\"' WHERE key = 'context.budget'")
         database.execute("INSERT INTO settings VALUES ('default', 'user:alice', 'future.thing', '1', '')")
         database.execute("INSERT INTO settings VALUES ('default', 'user:alice', 'policy.enabled', '{', '')")
-    with caplog.at_level(logging.WARNING, "retain"):
+    with caplog.at_level(logging.WARNING, "memstone"):
         answer = await face.settings(user_id="alice")
     assert (answer["settings"]["context.budget"], answer["settings"]["context.limit"]) == (800, 7)
     assert answer["sources"]["context.budget"] == "default"
@@ -186,8 +186,8 @@ async def test_when_settings_cannot_be_loaded_the_configured_ones_hold(
     async def broken(*_: object) -> str:
         raise StorageError("the disk is on fire")
 
-    monkeypatch.setattr("retain.adapters.ledger.tables.preferences.PreferencesTable.version", broken)
-    with caplog.at_level(logging.WARNING, "retain"):
+    monkeypatch.setattr("memstone.adapters.ledger.tables.preferences.PreferencesTable.version", broken)
+    with caplog.at_level(logging.WARNING, "memstone"):
         assert await face.found("tea") == ["tea"]
     assert "the stored settings cannot be read, what is configured holds: storage" in caplog.text
 

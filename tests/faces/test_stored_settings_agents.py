@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import Forbidden, InvalidInput, NotFoundError, ScopeError, TooLarge
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import Forbidden, InvalidInput, NotFoundError, ScopeError, TooLarge
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens
 
 STANDING: dict[str, Any] = {"cache_seconds": 0, "gate": "always", "false_injection": 0}

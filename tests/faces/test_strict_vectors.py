@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.errors import EmbeddingError
+from memstone.errors import EmbeddingError
 from tests.faces.harness import Face, Opens, texts
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from retain.errors import InvalidInput, LLMError, TooLarge
-from retain.testing.llm import ScriptedLlm
+from memstone.errors import InvalidInput, LLMError, TooLarge
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ANYWHERE, Face, Opens
 
 COACH = "a cooking coach"

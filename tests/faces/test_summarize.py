@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import InvalidInput, ScopeError
+from memstone.errors import InvalidInput, ScopeError
 from tests.faces import consolidate_steps as steps
 from tests.faces.harness import Face, Opens
 

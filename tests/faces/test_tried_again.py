@@ -96,7 +96,7 @@ async def test_only_who_speaks_waits_for_what_was_put_off(face: Face, model: Fra
 async def test_what_fails_again_is_left_alone_for_a_while(
     face: Face, model: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retain.engine.waiting._REST", 600.0)  # longer than the machine may take for the rest
+    monkeypatch.setattr("memstone.engine.waiting._REST", 600.0)  # longer than the machine may take for the rest
     model.bad = {"bad"}
     await face.store("bad", user_id="alice")
     await face.store("one", user_id="alice")
@@ -111,7 +111,7 @@ async def test_what_fails_again_is_left_alone_for_a_while(
 
 @pytest.mark.req("C-55")
 async def test_nothing_is_asked_of_the_inbox_while_nothing_waits(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retain.adapters.ledger.tables.inbox import SignalsTable
+    from memstone.adapters.ledger.tables.inbox import SignalsTable
 
     asked: list[str] = []
     pending_, session = SignalsTable.pending, SignalsTable.session

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retain.errors import Conflict, InvalidInput, NotFoundError
+from memstone.errors import Conflict, InvalidInput, NotFoundError
 from tests.faces.harness import ON_DISK, Face, Opens
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import NotFoundError
+from memstone.errors import NotFoundError
 from tests.faces.harness import Face, Opens
 
 

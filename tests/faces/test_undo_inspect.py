@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import InvalidInput
+from memstone.errors import InvalidInput
 from tests.faces.harness import Face, Opens, ids
 
 CONTACT = "Reach Alice at alice@example.org or +1 212 555 0123, account 12345678901234, see https://example.org/a"

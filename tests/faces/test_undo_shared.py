@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.errors import Conflict
+from memstone.errors import Conflict
 from tests.faces.harness import Face, Opens
 
 LISBON = "The office is in Lisbon"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.errors import Conflict, InvalidInput, NotFoundError, ScopeError
+from memstone.errors import Conflict, InvalidInput, NotFoundError, ScopeError
 from tests.faces.harness import ON_DISK, Face, Opens
 
 OUTSIDE = {"vector_store": {"provider": "memory"}}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.errors import ConfigError, InvalidInput
+from memstone import Memory
+from memstone.errors import ConfigError, InvalidInput
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import told
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.errors import InvalidInput, RetainError
+from memstone.errors import InvalidInput, MemstoneError
 from tests.faces.harness import Face
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
@@ -52,7 +52,7 @@ WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
 @pytest.mark.parametrize("verb", WRONG)
 async def test_what_has_the_wrong_type_is_refused(face: Face, verb: str) -> None:
     for args, named in WRONG[verb]:
-        with pytest.raises(RetainError) as refused:
+        with pytest.raises(MemstoneError) as refused:
             await getattr(face, verb)(*args, **named)
         assert str(refused.value).strip()
     assert (await face.events())["results"] == []

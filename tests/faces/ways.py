@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from retain.errors import RetainError
+from memstone.errors import MemstoneError
 from tests.faces.harness import Face
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ _SCOPE: Final = ("user_id", "agent_id", "run_id")
 _LISTED: Final = frozenset({*_SCOPE, "limit", "offset", "page", "kind", "q", "status", "as_of", "layers"})
 
 
-def classes(kind: type[RetainError] = RetainError) -> Iterator[type[RetainError]]:
+def classes(kind: type[MemstoneError] = MemstoneError) -> Iterator[type[MemstoneError]]:
     """Every class of error."""
     yield kind
     for narrower in kind.__subclasses__():
         yield from classes(narrower)
 
 
-def raised(code: str, message: str, hint: str) -> RetainError:
+def raised(code: str, message: str, hint: str) -> MemstoneError:
     """The error with a code; each code has one class."""
     by_code = {kind.code: kind for kind in classes()}
     return by_code[code](message, hint=hint)

@@ -36,7 +36,7 @@ def smollm2() -> Iterator[RealModel]:
 @pytest.fixture
 def opens(kind: str, tmp_path: Path) -> Opens:
     """Opens faces over a store on disk."""
-    return Opens(kind, tmp_path / "retain.db")
+    return Opens(kind, tmp_path / "memstone.db")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from retain.testing.wire import WireReply, WireRequest, WireServer
+from memstone.testing.wire import WireReply, WireRequest, WireServer
 from scripts.fetch_models import Model
 
 SERVER: Final = Path(__file__).with_name("llama_server.py")
@@ -50,7 +50,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class RealModel:
-    """Stands between Retain and the server, passes everything on as it is, and keeps it."""
+    """Stands between Memstone and the server, passes everything on as it is, and keeps it."""
 
     name: str
     behind: str

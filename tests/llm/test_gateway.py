@@ -12,8 +12,8 @@ import anthropic
 import openai
 import pytest
 
-from retain import Memory
-from retain.server.app import create_app
+from memstone import Memory
+from memstone.server.app import create_app
 from tests.llm.between import watched
 from tests.llm.real_model import PATIENCE_SECONDS, RealModel
 from tests.server.gate import until

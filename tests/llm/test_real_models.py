@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pytest
 
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.llm.openai import OpenAiLlm, OpenAiLlmConfig
-from retain.drive import drive
-from retain.ports.llm import Prompt
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.llm.openai import OpenAiLlm, OpenAiLlmConfig
+from memstone.drive import drive
+from memstone.ports.llm import Prompt
 from tests.faces.harness import Face, Opens
 from tests.llm.real_model import RealModel, proposed
 

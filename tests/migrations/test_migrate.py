@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import migrate as runner
-from retain.errors import Corrupted, MigrationFailed, SchemaTooNew
+from memstone import Memory
+from memstone.adapters.ledger import migrate as runner
+from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
 
 REAL = runner.migrations()
 NEXT = REAL[-1].number + 1
@@ -19,7 +19,7 @@ SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIK
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "retain.db"
+    return tmp_path / "memstone.db"
 
 
 def opened(path: Path) -> Memory:
@@ -33,7 +33,7 @@ def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Retain of the future, with one more migration."""
+    """A Memstone of the future, with one more migration."""
     monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
 
 
@@ -104,7 +104,7 @@ def test_an_older_file_is_copied_aside_before_it_is_changed(path: Path, monkeypa
     opened(path).close()
 
     (copy,) = path.parent.glob("*before*")
-    assert copy.name == f"retain.db.before-{NEXT:04d}"
+    assert copy.name == f"memstone.db.before-{NEXT:04d}"
     assert rows(copy, SCHEMA) == schema
     assert rows(copy, "PRAGMA user_version") == [(NEXT - 1,)]
     assert copy.stat().st_mode & 0o777 == 0o600, "as private as the store"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 
 FOREIGN = {
     "links": "INSERT INTO links (tenant_id, memory_seq, user_id, created_at) VALUES ('acme', 1, 'eve', 'now')",

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from retain import Memory
-from retain.errors import RetainError
+from memstone import Memory
+from memstone.errors import MemstoneError
 from tests.postgres.server import Server
 
 TENANTS: Final = ("a", "b")
@@ -52,7 +52,7 @@ def _opened(config: dict[str, Any]) -> Memory:
     for _ in range(200):
         try:
             return Memory(config)
-        except RetainError as error:
+        except MemstoneError as error:
             if not error.retryable:
                 raise
             time.sleep(0.1)
@@ -96,7 +96,7 @@ class Client:
             begun = time.perf_counter()
             try:
                 answer = call()
-            except RetainError as error:
+            except MemstoneError as error:
                 self._note(error=error.code, retryable=error.retryable, said=str(error))
                 if not error.retryable:
                     return None
@@ -143,7 +143,7 @@ def work(url: str, folder: Path, name: str) -> None:
             try:
                 made.work(1.0, all_tenants=True)
                 (folder / f"{name}.ready").touch()
-            except RetainError as error:
+            except MemstoneError as error:
                 if not error.retryable:
                     raise
                 time.sleep(0.2)
@@ -240,7 +240,7 @@ class Chaos:
 
     def waiting(self) -> int:
         """How many signals wait."""
-        return int(self.ask("SELECT count(*) FROM retain.signals WHERE status = 'pending'")[0][0])
+        return int(self.ask("SELECT count(*) FROM memstone.signals WHERE status = 'pending'")[0][0])
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Rows, across all tenants."""
@@ -295,8 +295,8 @@ def verify(chaos: Chaos, seconds: float) -> dict[str, Any]:
 
 def _facts_are_there(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
     """Every acknowledged fact was stored, the last acknowledged revision or one begun later is what it says now."""
-    live = chaos.ask("SELECT tenant_id, id, text FROM retain.memories WHERE valid_to IS NULL AND layer = 'fact'")
-    ever = set(chaos.ask("SELECT tenant_id, text FROM retain.memories"))
+    live = chaos.ask("SELECT tenant_id, id, text FROM memstone.memories WHERE valid_to IS NULL AND layer = 'fact'")
+    ever = set(chaos.ask("SELECT tenant_id, text FROM memstone.memories"))
     for note in notes:
         if note.get("done") in ("fact", "shared"):
             assert (note["tenant"], note["text"]) in ever, f"lost: {note}"
@@ -323,11 +323,11 @@ def _revisions(notes: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
 def _formed_once(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
     """Whoever said where they live is known to live there: one live fact, added once; a portrait follows later."""
     assert chaos.waiting() == 0, "something waits for ever"
-    assert chaos.ask("SELECT 1 FROM retain.signals WHERE status = 'dead'") == []
+    assert chaos.ask("SELECT 1 FROM memstone.signals WHERE status = 'dead'") == []
     live = Counter(
         chaos.ask(
-            "SELECT m.tenant_id, l.user_id, m.text FROM retain.memories m "
-            "JOIN retain.links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq "
+            "SELECT m.tenant_id, l.user_id, m.text FROM memstone.memories m "
+            "JOIN memstone.links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq "
             "WHERE m.valid_to IS NULL AND m.layer = 'fact'"
         )
     )
@@ -338,8 +338,8 @@ def _formed_once(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
             assert note["city"] in known.get((note["tenant"], note["user"]), ""), f"never formed: {note}"
     twice = chaos.ask(
         "SELECT e.tenant_id, e.user_id, array_agg(concat_ws(' ', e.new_text, e.created_at, e.actor)) "
-        "FROM retain.events e WHERE e.event = 'ADD' AND e.actor <> 'consolidate' AND e.user_id LIKE 'c%-%' "
-        "AND NOT EXISTS (SELECT 1 FROM retain.memories m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id "
+        "FROM memstone.events e WHERE e.event = 'ADD' AND e.actor <> 'consolidate' AND e.user_id LIKE 'c%-%' "
+        "AND NOT EXISTS (SELECT 1 FROM memstone.memories m WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id "
         "AND m.layer = 'turn') GROUP BY 1, 2 HAVING count(*) > 1"
     )
     assert twice == [], f"formation was committed twice: {twice}"

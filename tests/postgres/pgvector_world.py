@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retain import Memory
+from memstone import Memory
 
 DIM = 24
 USER, OTHER = "u", "o"

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import psycopg
 
-from retain.adapters.ledger import postgres_migrate
+from memstone.adapters.ledger import postgres_migrate
 from tests.patience import LONG
 
 APP: Final = "app"
@@ -28,11 +28,11 @@ CREATE OR REPLACE FUNCTION public.wipe() RETURNS VOID LANGUAGE plpgsql AS $$
 DECLARE
     name TEXT;
 BEGIN
-    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'retain' AND tablename <> 'schema_version' LOOP
-        EXECUTE format('DELETE FROM retain.%I', name);
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'memstone' AND tablename <> 'schema_version' LOOP
+        EXECUTE format('DELETE FROM memstone.%I', name);
     END LOOP;
-    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'retain' AND last_value IS NOT NULL LOOP
-        EXECUTE format('ALTER SEQUENCE retain.%I RESTART', name);
+    FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'memstone' AND last_value IS NOT NULL LOOP
+        EXECUTE format('ALTER SEQUENCE memstone.%I RESTART', name);
     END LOOP;
 END $$"""
 
@@ -96,7 +96,7 @@ class Server:
     def database(self, template: str = "template0") -> str:
         """A new database: an empty one, or a copy of ``pattern``."""
         self._made += 1
-        name = f"retain_{self._made}"
+        name = f"memstone_{self._made}"
         with self.superuser() as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
@@ -120,7 +120,7 @@ class Server:
 
 def _end_orphans() -> None:
     """Stop servers whose test run was killed: they outlive it."""
-    for folder in Path(tempfile.gettempdir()).glob("retain-pg-*-*"):
+    for folder in Path(tempfile.gettempdir()).glob("memstone-pg-*-*"):
         owner = folder.name.split("-")[2]
         if not owner.isdigit() or Path(f"/proc/{owner}").exists() or not Path("/proc/self").exists():
             continue
@@ -133,7 +133,7 @@ def _end_orphans() -> None:
 def running() -> Iterator[Server]:
     """A server in a folder of its own, gone afterwards."""
     _end_orphans()
-    folder = Path(tempfile.mkdtemp(prefix=f"retain-pg-{os.getpid()}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"memstone-pg-{os.getpid()}-"))
     server = Server(folder)
     try:
         yield server

@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import postgres_migrate
-from retain.errors import Corrupted, Forbidden, InvalidInput, RetainError
+from memstone import Memory
+from memstone.adapters.ledger import postgres_migrate
+from memstone.errors import Corrupted, Forbidden, InvalidInput, MemstoneError
 from tests.postgres.server import APP, Server
 
 _MOST = 1_000
@@ -93,7 +93,7 @@ def test_a_restored_store_goes_on(memory: Memory, target: Path) -> None:
 def test_the_manifest_says_what_is_in_it(memory: Memory, target: Path) -> None:
     manifest = memory.backup(target)
 
-    assert (manifest["format"], manifest["store"], manifest["tenant"]) == ("retain-backup", "postgresql", "default")
+    assert (manifest["format"], manifest["store"], manifest["tenant"]) == ("memstone-backup", "postgresql", "default")
     assert manifest["schema"] == postgres_migrate.latest()
     assert manifest["tables"]["memories"] == sum('"type": "memory"' in line for line in _told(memory))
     assert memory.verify_backup(target) == {**manifest, "ok": True}
@@ -229,7 +229,7 @@ def test_what_is_not_whole_changes_nothing(memory: Memory, target: Path, damage:
     before = _told(memory)
     damage(target)
 
-    with pytest.raises(RetainError) as caught:
+    with pytest.raises(MemstoneError) as caught:
         memory.restore_backup(target)
 
     assert isinstance(caught.value, Corrupted)
@@ -289,4 +289,4 @@ def test_a_copy_is_not_put_back_into_another_kind_of_store(memory: Memory, targe
     with _memory(f"sqlite:///{tmp_path / 'other.db'}") as other, pytest.raises(Corrupted, match="postgresql") as caught:
         other.restore_backup(target)
 
-    assert "retain copy" in caught.value.hint
+    assert "memstone copy" in caught.value.hint

@@ -11,14 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import postgres_calling
-from retain.adapters.ledger.postgres_calling import Caller, _together
-from retain.adapters.ledger.postgres_notify import CHANNEL
+from memstone import Memory
+from memstone.adapters.ledger import postgres_calling
+from memstone.adapters.ledger.postgres_calling import Caller, _together
+from memstone.adapters.ledger.postgres_notify import CHANNEL
 from tests.patience import LONG, until
 from tests.postgres.server import Server
 
-_MINE = "FROM pg_stat_activity WHERE application_name = 'retain-caller'"
+_MINE = "FROM pg_stat_activity WHERE application_name = 'memstone-caller'"
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +191,7 @@ def test_whoever_is_called_can_see_the_work(postgres: Server, monkeypatch: pytes
 
     def look(_: Caller, said: list[str]) -> None:
         with postgres.superuser(postgres.name) as connection:
-            seen.append((len(said), connection.execute("SELECT count(*) FROM retain.signals").fetchone()))
+            seen.append((len(said), connection.execute("SELECT count(*) FROM memstone.signals").fetchone()))
 
     monkeypatch.setattr(Caller, "call", look)
     config = {

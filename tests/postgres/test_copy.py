@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.compose import ledger_of
-from retain.config import Settings
-from retain.drive import drive
-from retain.engine.moving import copying
-from retain.errors import Conflict, InvalidInput, NotFoundError, StorageError
-from retain.registry import adapter
+from memstone import Memory
+from memstone.compose import ledger_of
+from memstone.config import Settings
+from memstone.drive import drive
+from memstone.engine.moving import copying
+from memstone.errors import Conflict, InvalidInput, NotFoundError, StorageError
+from memstone.registry import adapter
 from tests.faces.cli_runner import Cli
 from tests.postgres.server import Server
 

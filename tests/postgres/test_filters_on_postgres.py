@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from retain.adapters.ledger.postgres_sql import translated
-from retain.adapters.ledger.postgres_where import compiled
-from retain.core.checks.evaluate import found_fields
-from retain.model.memory import Found
-from retain.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
+from memstone.adapters.ledger.postgres_sql import translated
+from memstone.adapters.ledger.postgres_where import compiled
+from memstone.core.checks.evaluate import found_fields
+from memstone.model.memory import Found
+from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
 from tests.conformance.filter_world import SELECT, expected, link_column, written
 from tests.conformance.test_filter_sql import one_row, operands, questions, values
 from tests.postgres.server import Server
@@ -101,7 +101,7 @@ def test_every_value_against_every_operand_on_postgres(
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 @example(text="Straße ŒUVRE İstanbul ΣΊΣΥΦΟΣ ﬁn")
 def test_case_is_folded_as_python_folds_it(tables: psycopg.Connection[Any], text: str) -> None:
-    row = tables.execute("SELECT retain.folded($1)", (text,)).fetchone()
+    row = tables.execute("SELECT memstone.folded($1)", (text,)).fetchone()
 
     assert row == (text.casefold(),)
 

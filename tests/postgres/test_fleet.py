@@ -15,17 +15,17 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from retain import AsyncMemory, Memory
-from retain.adapters.ledger import postgres as ledger_of_postgres
-from retain.adapters.ledger import postgres_backup, postgres_migrate, postgres_pools
-from retain.adapters.ledger.postgres_connect import connected, setting_up
-from retain.adapters.ledger.postgres_pools import BlockingPool
-from retain.adapters.ledger.postgres_sql import BlockingWire
-from retain.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
-from retain.drive import drive
-from retain.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
-from retain.ports.ledger import Tx
-from retain.registry import adapter
+from memstone import AsyncMemory, Memory
+from memstone.adapters.ledger import postgres as ledger_of_postgres
+from memstone.adapters.ledger import postgres_backup, postgres_migrate, postgres_pools
+from memstone.adapters.ledger.postgres_connect import connected, setting_up
+from memstone.adapters.ledger.postgres_pools import BlockingPool
+from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
+from memstone.drive import drive
+from memstone.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
+from memstone.ports.ledger import Tx
+from memstone.registry import adapter
 from tests.patience import LONG, until
 from tests.postgres.server import APP, Server
 
@@ -331,7 +331,7 @@ def test_stores_of_vectors_that_start_together_set_up_once(postgres: Server) -> 
     with postgres.superuser(name) as connection, postgres.superuser(name) as watcher, ThreadPoolExecutor(1) as pool:
         with setting_up(connection):
             connection.execute("CREATE EXTENSION vector")
-            connection.execute("CREATE SCHEMA retain_vectors")
+            connection.execute("CREATE SCHEMA memstone_vectors")
             other = pool.submit(lambda: drive(store.create("memories", 8)))
             until(lambda: watcher.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone() == (1,))
         other.result(LONG)

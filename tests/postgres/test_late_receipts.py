@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.engine import late_receipts
-from retain.engine.requests import ContextRequest
+from memstone import AsyncMemory, Memory
+from memstone.engine import late_receipts
+from memstone.engine.requests import ContextRequest
 from tests.patience import LONG
 from tests.postgres.server import Server
 

@@ -11,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from retain import AsyncMemory, Memory
-from retain.adapters.ledger.postgres_sql import BlockingWire
-from retain.drive import drive
-from retain.errors import StorageBusy
-from retain.ports.ledger import Tx
+from memstone import AsyncMemory, Memory
+from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.drive import drive
+from memstone.errors import StorageBusy
+from memstone.ports.ledger import Tx
 from tests.patience import until, until_awaited
 from tests.postgres.server import Server, running
 

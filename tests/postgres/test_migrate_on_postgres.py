@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import postgres_migrate
-from retain.errors import MigrationFailed, SchemaTooNew
+from memstone import Memory
+from memstone.adapters.ledger import postgres_migrate
+from memstone.errors import MigrationFailed, SchemaTooNew
 from tests.postgres.server import APP, Server
 
 
@@ -30,7 +30,7 @@ def test_many_that_start_together_migrate_once(postgres: Server) -> None:
 
     assert told == ["ok"] * 6
     with psycopg.connect(url) as connection:
-        steps = connection.execute("SELECT count(*) FROM retain.schema_version").fetchone()
+        steps = connection.execute("SELECT count(*) FROM memstone.schema_version").fetchone()
     assert steps == (len(postgres_migrate.migrations()),)
 
 
@@ -38,13 +38,13 @@ def test_whoever_may_not_migrate_is_told_what_to_do(postgres: Server) -> None:
     with pytest.raises(MigrationFailed) as caught, _memory(postgres.url(postgres.database(), APP)) as memory:
         memory.stats()
 
-    assert "retain migrate" in caught.value.hint
+    assert "memstone migrate" in caught.value.hint
 
 
 def test_a_newer_schema_is_refused(postgres: Server) -> None:
     name = postgres.database(postgres.pattern)
     with postgres.superuser(name) as connection:
-        connection.execute("INSERT INTO retain.schema_version (number, name) VALUES (9999, '9999_future.sql')")
+        connection.execute("INSERT INTO memstone.schema_version (number, name) VALUES (9999, '9999_future.sql')")
 
     with pytest.raises(SchemaTooNew), _memory(postgres.url(name)) as memory:
         memory.stats()
@@ -60,7 +60,7 @@ def test_a_step_that_fails_leaves_nothing_behind(postgres: Server, monkeypatch: 
         memory.stats()
 
     with psycopg.connect(url) as connection:
-        left = connection.execute("SELECT to_regnamespace('retain')").fetchone()
+        left = connection.execute("SELECT to_regnamespace('memstone')").fetchone()
     assert left == (None,)
 
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import postgres_notify
-from retain.adapters.ledger.postgres_notify import Listener, calls, tenant_key
-from retain.drive import drive
-from retain.engine.work import worker
-from retain.model.event import Signal
-from retain.model.instant import instant
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.adapters.ledger import postgres_notify
+from memstone.adapters.ledger.postgres_notify import Listener, calls, tenant_key
+from memstone.drive import drive
+from memstone.engine.work import worker
+from memstone.model.event import Signal
+from memstone.model.instant import instant
+from memstone.model.scope import Scope
 from tests.patience import until
 from tests.postgres.server import Server
 
 _WAIT = 120.0
-_CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'retain-listener'"
+_CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'memstone-listener'"
 
 
 class Bell:
@@ -163,5 +163,5 @@ def test_a_worker_of_another_process_wakes_long_before_it_would_look(
 
 def _ears(postgres: Server) -> set[int]:
     with postgres.superuser(postgres.name) as connection:
-        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'retain-listener'"
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'memstone-listener'"
         return {pid for (pid,) in connection.execute(query)}

@@ -12,20 +12,20 @@ import numpy as np
 import psycopg
 import pytest
 
-from retain import Memory
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.ledger.postgres_sql import PostgresSql
-from retain.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reach
-from retain.adapters.vectors import pg_hnsw
-from retain.adapters.vectors.local import LocalConfig, LocalVectors
-from retain.adapters.vectors.pg import PgConfig, PgVectors
-from retain.core.text.analyze import query_terms
-from retain.drive import drive
-from retain.engine.storing.draft import scope_tokens
-from retain.errors import StorageBusy, StorageError
-from retain.model.query import TextQuery, VectorQuery
-from retain.model.scope import Scope
-from retain.ports.index import DenseHit
+from memstone import Memory
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.ledger.postgres_sql import PostgresSql
+from memstone.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reach
+from memstone.adapters.vectors import pg_hnsw
+from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.adapters.vectors.pg import PgConfig, PgVectors
+from memstone.core.text.analyze import query_terms
+from memstone.drive import drive
+from memstone.engine.storing.draft import scope_tokens
+from memstone.errors import StorageBusy, StorageError
+from memstone.model.query import TextQuery, VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.index import DenseHit
 from tests.faces.cli_runner import Cli
 from tests.postgres.pgvector_world import OTHER, USER, embed, opened, told
 from tests.postgres.server import Server
@@ -53,7 +53,7 @@ def graph(postgres: Server, memory: Memory) -> Iterator[Graph]:
 def _drop(postgres: Server) -> None:
     with postgres.superuser(postgres.name) as connection:
         for (name,) in connection.execute("SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_hnsw%'"):
-            connection.execute(f"DROP INDEX retain.{name}")
+            connection.execute(f"DROP INDEX memstone.{name}")
 
 
 def _signature(memory: Memory) -> str:
@@ -176,7 +176,7 @@ def test_the_index_is_what_the_planner_uses_behind_row_level_security(
 
     assert found
     assert f"Index Scan using {graph.name}" in plans[0]
-    assert "retain.tenant" in plans[0]
+    assert "memstone.tenant" in plans[0]
 
 
 @pytest.mark.req("C-34")
@@ -185,7 +185,7 @@ def test_an_index_over_all_tenants_shows_nobody_what_is_of_others(
 ) -> None:
     by_index = _index(memory, in_process_rows=0, exact_rows=0)
     with postgres.superuser(postgres.name) as connection:
-        own = {row[0] for row in connection.execute("SELECT seq FROM retain.memories WHERE tenant_id = 'default'")}
+        own = {row[0] for row in connection.execute("SELECT seq FROM memstone.memories WHERE tenant_id = 'default'")}
 
     found = [hit for query in _questions(memory) for hit in drive(by_index.search(query))]
 
@@ -298,8 +298,8 @@ def test_the_view_of_replaced_memories_names_the_new_one(postgres: Server) -> No
         added = memory.add("before", user_id=USER, infer=False)["results"][0]["id"]
         memory.update(added, "after")
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('retain.tenant', 'default', true)")
-        rows = connection.execute("SELECT old_vector_id, new_vector_id FROM retain_views.memory_updates").fetchall()
+        connection.execute("SELECT set_config('memstone.tenant', 'default', true)")
+        rows = connection.execute("SELECT old_vector_id, new_vector_id FROM memstone_views.memory_updates").fetchall()
 
     assert rows == [(added, added)]
 
@@ -318,7 +318,7 @@ def test_indexes_are_built_by_hand_once_and_again_after_a_build_that_broke_off(
     name = Graph.of(_signature(memory), half=False).name
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
-            "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = %s::regclass", (f"retain.{name}",)
+            "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = %s::regclass", (f"memstone.{name}",)
         )
     half_done = _graph(memory)
     third = cli("migrate", "--db", url, "--index-vectors")
@@ -345,7 +345,8 @@ def test_vectors_that_are_too_long_for_an_index_are_said_to_be(postgres: Server)
     url = postgres.fresh()
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
-            "INSERT INTO retain.indexes (tenant_id, signature, dim, state) VALUES ('default', 'x:4001', 4001, 'active')"
+            "INSERT INTO memstone.indexes (tenant_id, signature, dim, state) "
+            "VALUES ('default', 'x:4001', 4001, 'active')"
         )
     with pytest.raises(StorageError, match="4001"):
         pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())

@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.postgres_fate import Sent
-from retain.adapters.ledger.postgres_tx import Witness
-from retain.drive import drive
-from retain.errors import StorageBusy
-from retain.model.event import Event, EventType, Signal
-from retain.model.scope import Scope
+from memstone import Memory
+from memstone.adapters.ledger.postgres_fate import Sent
+from memstone.adapters.ledger.postgres_tx import Witness
+from memstone.drive import drive
+from memstone.errors import StorageBusy
+from memstone.model.event import Event, EventType, Signal
+from memstone.model.scope import Scope
 from tests.postgres.server import Server
 
 _LOOK = "SELECT pg_current_xact_id()::text, pg_postmaster_start_time()::text"

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from retain.adapters.ledger import migrate, postgres_migrate
+from memstone.adapters.ledger import migrate, postgres_migrate
 from tests.postgres.server import Server
 
 _ONLY_SQLITE = {"fulltext"}
@@ -32,8 +32,9 @@ def _sqlite() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
 def _postgres(server: Server) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     with server.superuser(server.name) as connection:
         columns = connection.execute(
-            "SELECT CASE table_schema WHEN 'retain' THEN 'table' ELSE 'view' END, table_name::text, column_name::text "
-            "FROM information_schema.columns WHERE table_schema IN ('retain', 'retain_views')"
+            "SELECT CASE table_schema WHEN 'memstone' THEN 'table' ELSE 'view' END, "
+            "table_name::text, column_name::text "
+            "FROM information_schema.columns WHERE table_schema IN ('memstone', 'memstone_views')"
         ).fetchall()
     return _split(columns)
 
@@ -70,7 +71,7 @@ def test_the_tenant_leads_every_key(postgres: Server) -> None:
             "SELECT c.relname::text, i.relname::text, a.attname::text FROM pg_index x "
             "JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid "
             "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0] "
-            "WHERE c.relnamespace = 'retain'::regnamespace AND (x.indisunique OR x.indisprimary)"
+            "WHERE c.relnamespace = 'memstone'::regnamespace AND (x.indisunique OR x.indisprimary)"
         ).fetchall()
 
     assert {index for table, index, first in rows if first != "tenant_id" and table not in _ONLY_POSTGRES} == set()
@@ -81,7 +82,7 @@ def test_every_text_is_compared_byte_by_byte(postgres: Server) -> None:
     with postgres.superuser(postgres.name) as connection:
         rows = connection.execute(
             "SELECT table_name::text, column_name::text, collation_name::text FROM information_schema.columns "
-            "WHERE table_schema = 'retain' AND data_type = 'text'"
+            "WHERE table_schema = 'memstone' AND data_type = 'text'"
         ).fetchall()
 
     assert {one[:2] for one in rows if one[2] != "C" and one[0] not in _ONLY_POSTGRES} == set()

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.postgres_sql import BlockingWire
-from retain.ports.glance import one_look, seen
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.ports.glance import one_look, seen
+from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server
 
 _WAITS = ("alone", "fetch", "change", "commit")

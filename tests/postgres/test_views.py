@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server
 
 
@@ -35,5 +35,5 @@ def test_the_views_of_a_file_hide_what_has_expired(tmp_path: Path) -> None:
 def test_the_views_of_a_database_hide_what_has_expired(postgres: Server) -> None:
     lasting = tell(postgres.fresh())
     with postgres.superuser(postgres.name) as connection:
-        assert connection.execute("SELECT id FROM retain_views.vectors").fetchall() == [(lasting,)]
-        assert connection.execute("SELECT vector_id FROM retain_views.users_vectors").fetchall() == [(lasting,)]
+        assert connection.execute("SELECT id FROM memstone_views.vectors").fetchall() == [(lasting,)]
+        assert connection.execute("SELECT vector_id FROM memstone_views.users_vectors").fetchall() == [(lasting,)]

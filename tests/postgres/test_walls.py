@@ -9,17 +9,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from retain import Memory
-from retain.drive import drive
-from retain.engine.access import keys
-from retain.model.event import Signal
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.drive import drive
+from memstone.engine.access import keys
+from memstone.model.event import Signal
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 from tests.postgres.server import APP, Server
 
-EVIL = "'; SET retain.tenant = 'b'; SELECT set_config('retain.tenant', 'b', false); --"
+EVIL = "'; SET memstone.tenant = 'b'; SELECT set_config('memstone.tenant', 'b', false); --"
 _TABLES = """
-SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = 'retain'::regnamespace AND c.relkind = 'r'
+SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = 'memstone'::regnamespace AND c.relkind = 'r'
 AND c.relname <> 'schema_version'"""
 
 
@@ -48,7 +48,7 @@ def _asks(url: str, tenant: str | None, query: str) -> list[tuple[Any, ...]]:
     """A statement of one's own, without any condition, as the product's role."""
     with psycopg.connect(url) as connection:
         if tenant is not None:
-            connection.execute("SELECT set_config('retain.tenant', %s, true)", (tenant,))
+            connection.execute("SELECT set_config('memstone.tenant', %s, true)", (tenant,))
         return connection.execute(query).fetchall()
 
 
@@ -56,15 +56,17 @@ def _held(postgres: Server) -> dict[str, set[str]]:
     """Which tenants really have rows, by table."""
     with postgres.superuser(postgres.name) as connection:
         tables = [row[0] for row in connection.execute(_TABLES)]
-        rows = {name: connection.execute(f"SELECT DISTINCT tenant_id FROM retain.{name}").fetchall() for name in tables}
+        rows = {
+            name: connection.execute(f"SELECT DISTINCT tenant_id FROM memstone.{name}").fetchall() for name in tables
+        }
     return {name: {row[0] for row in found} for name, found in rows.items()}
 
 
 @pytest.mark.req("X-18")
 def test_without_a_tenant_there_is_nothing_to_see(url: str, postgres: Server) -> None:
     for table, tenants in _held(postgres).items():
-        assert _asks(url, None, f"SELECT 1 FROM retain.{table}") == [], table
-        assert _asks(url, "", f"SELECT 1 FROM retain.{table}") == [], table
+        assert _asks(url, None, f"SELECT 1 FROM memstone.{table}") == [], table
+        assert _asks(url, "", f"SELECT 1 FROM memstone.{table}") == [], table
         assert tenants <= {"a", "b"}
 
 
@@ -75,7 +77,7 @@ def test_with_the_condition_taken_out_rows_of_others_stay_hidden_in_every_table(
         table for table, tenants in held.items() if tenants == {"a", "b"}
     }
     for table, tenants in held.items():
-        seen = {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM retain.{table}")}
+        seen = {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM memstone.{table}")}
         assert seen == tenants & {"a"}, table
 
 
@@ -83,11 +85,11 @@ def test_with_the_condition_taken_out_rows_of_others_stay_hidden_in_every_table(
 @pytest.mark.parametrize("view", ["vectors", "users_vectors", "memory_history", "memory_updates"])
 def test_views_show_what_whoever_looks_may_see(url: str, postgres: Server, view: str) -> None:
     with postgres.superuser(postgres.name) as connection:
-        every = {row[0] for row in connection.execute(f"SELECT DISTINCT tenant_id FROM retain_views.{view}")}
+        every = {row[0] for row in connection.execute(f"SELECT DISTINCT tenant_id FROM memstone_views.{view}")}
     assert every == {"a", "b"}
 
-    assert {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM retain_views.{view}")} == {"a"}
-    assert _asks(url, None, f"SELECT 1 FROM retain_views.{view}") == []
+    assert {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM memstone_views.{view}")} == {"a"}
+    assert _asks(url, None, f"SELECT 1 FROM memstone_views.{view}") == []
 
 
 @pytest.mark.req("P-2", "P-3")
@@ -95,8 +97,8 @@ def test_the_views_have_the_shape_that_other_tools_expect(url: str) -> None:
     (row,) = _asks(
         url,
         "a",
-        "SELECT v.id, vector_dims(v.values), v.metadata, u.user_id FROM retain_views.vectors v "
-        "JOIN retain_views.users_vectors u ON u.vector_id = v.id WHERE v.metadata ->> 'content' LIKE 'secret%'",
+        "SELECT v.id, vector_dims(v.values), v.metadata, u.user_id FROM memstone_views.vectors v "
+        "JOIN memstone_views.users_vectors u ON u.vector_id = v.id WHERE v.metadata ->> 'content' LIKE 'secret%'",
     )
 
     assert row[1] == 256
@@ -107,12 +109,12 @@ def test_the_views_have_the_shape_that_other_tools_expect(url: str) -> None:
 
 def test_nobody_writes_into_another_tenant(url: str) -> None:
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('retain.tenant', 'a', false)")
-        changed = connection.execute("UPDATE retain.memories SET text = 'x' WHERE tenant_id = 'b'").rowcount
-        gone = connection.execute("DELETE FROM retain.events WHERE tenant_id = 'b'").rowcount
+        connection.execute("SELECT set_config('memstone.tenant', 'a', false)")
+        changed = connection.execute("UPDATE memstone.memories SET text = 'x' WHERE tenant_id = 'b'").rowcount
+        gone = connection.execute("DELETE FROM memstone.events WHERE tenant_id = 'b'").rowcount
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
             connection.execute(
-                "INSERT INTO retain.agents (tenant_id, id, created_at, updated_at) VALUES ('b', 'x', '', '')"
+                "INSERT INTO memstone.agents (tenant_id, id, created_at, updated_at) VALUES ('b', 'x', '', '')"
             )
 
     assert (changed, gone) == (0, 0)
@@ -121,8 +123,8 @@ def test_nobody_writes_into_another_tenant(url: str) -> None:
 def test_a_link_across_tenants_is_an_error(postgres: Server, url: str) -> None:
     with postgres.superuser(postgres.name) as connection, pytest.raises(psycopg.errors.ForeignKeyViolation):
         connection.execute(
-            "INSERT INTO retain.links (tenant_id, memory_seq, user_id, created_at) "
-            "SELECT 'b', seq, 'thief', '' FROM retain.memories WHERE tenant_id = 'a' LIMIT 1"
+            "INSERT INTO memstone.links (tenant_id, memory_seq, user_id, created_at) "
+            "SELECT 'b', seq, 'thief', '' FROM memstone.memories WHERE tenant_id = 'a' LIMIT 1"
         )
 
 
@@ -138,7 +140,7 @@ def test_a_unit_sees_one_tenant_whatever_it_asks(url: str) -> None:
 
 
 def test_a_variable_of_the_session_changes_nothing(url: str) -> None:
-    with _memory(f"{url}&options=-cretain.tenant%3Db", "a") as memory:
+    with _memory(f"{url}&options=-cmemstone.tenant%3Db", "a") as memory:
         texts = [one["memory"] for one in memory.get_all(user_id="u")["results"]]
 
     assert texts
@@ -152,7 +154,7 @@ def test_a_session_cannot_open_the_wall_for_all_that_waits(url: str) -> None:
         sql = tx.memories._sql  # type: ignore[attr-defined]
         return list(await sql.rows("SELECT tenant_id FROM signals"))
 
-    with _memory(f"{url}&options=-cretain.queue%3Dall", "a") as memory:
+    with _memory(f"{url}&options=-cmemstone.queue%3Dall", "a") as memory:
         ledger = memory._engine.parts.ledger
         waits = Signal("s-b", Scope("b", "u"), "secret", now, now, due_at=now)
         drive(ledger.of("b").write(lambda tx: tx.signals.put([waits])))
@@ -164,21 +166,21 @@ def test_what_stands_first_in_the_search_path_is_not_asked(postgres: Server, url
     with postgres.superuser(postgres.name) as connection:
         connection.execute("DROP SCHEMA IF EXISTS evil CASCADE")
         connection.execute(f"CREATE SCHEMA evil AUTHORIZATION {APP}")
-        connection.execute("CREATE TABLE evil.memories AS SELECT * FROM retain.memories")
+        connection.execute("CREATE TABLE evil.memories AS SELECT * FROM memstone.memories")
         connection.execute(
             "CREATE FUNCTION evil.strpos(text, text) RETURNS int LANGUAGE sql AS "
-            "'SELECT set_config(''retain.tenant'', ''b'', true); SELECT 1'"
+            "'SELECT set_config(''memstone.tenant'', ''b'', true); SELECT 1'"
         )
         connection.execute(f"GRANT SELECT ON evil.memories TO {APP}")
 
-    with _memory(f"{url}&options=-csearch_path%3Devil,retain", "a") as memory:
+    with _memory(f"{url}&options=-csearch_path%3Devil,memstone", "a") as memory:
         found = memory.get_all(user_id="u", filters={"memory": {"contains": "of"}})["results"]
 
     assert found
     assert not [one for one in found if "of b" in one["memory"]]
 
 
-@pytest.mark.parametrize("tenant", ["a", "o'brien\\", "x'); SET retain.tenant = 'b'; --"])
+@pytest.mark.parametrize("tenant", ["a", "o'brien\\", "x'); SET memstone.tenant = 'b'; --"])
 def test_sql_in_any_text_is_text(url: str, tenant: str) -> None:
     word = EVIL.replace(" ", "_")  # ids hold no blanks
     with _memory(url, tenant) as memory:

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from retain import Memory
-from retain.drive import drive
-from retain.engine.parts import Parts
-from retain.engine.work.claims import Claim, claim, lease_name
-from retain.model.event import Signal
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.drive import drive
+from memstone.engine.parts import Parts
+from memstone.engine.work.claims import Claim, claim, lease_name
+from memstone.model.event import Signal
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 from tests.postgres.server import Server
 
 _SESSIONS = [Scope("default", "alice", "", f"run{number:02}") for number in range(40)]

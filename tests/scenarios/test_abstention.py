@@ -12,17 +12,17 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.core.ranking.probes import PROBES
-from retain.drive import drive
-from retain.engine.asking import SearchRequest, check
-from retain.engine.recall import calibrate
-from retain.engine.recall.ranking import Hit
-from retain.engine.recall.read import hits_of
-from retain.engine.recall.relevance import Relevance, relevance
-from retain.errors import InvalidInput
-from retain.model.scope import Scope
-from retain.ports.ledger import Tx
+from memstone import Memory
+from memstone.core.ranking.probes import PROBES
+from memstone.drive import drive
+from memstone.engine.asking import SearchRequest, check
+from memstone.engine.recall import calibrate
+from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.read import hits_of
+from memstone.engine.recall.relevance import Relevance, relevance
+from memstone.errors import InvalidInput
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
 
 GATE: Final = Path(__file__).parents[1] / "data" / "gate"
 HASH: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.tables.vectors import VectorsTable
-from retain.drive import drive
-from retain.engine.asking import SearchRequest, check
-from retain.engine.recall import judge
-from retain.engine.recall.read import hits_of
-from retain.engine.recall.relevance import Relevance, relevance
-from retain.errors import EmbeddingError
+from memstone import Memory
+from memstone.adapters.ledger.tables.vectors import VectorsTable
+from memstone.drive import drive
+from memstone.engine.asking import SearchRequest, check
+from memstone.engine.recall import judge
+from memstone.engine.recall.read import hits_of
+from memstone.engine.recall.relevance import Relevance, relevance
+from memstone.errors import EmbeddingError
 
 LIFE: Final = (
     "User's daughter Wren is eight and plays the cello",

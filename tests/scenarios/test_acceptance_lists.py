@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.core.text.tokens import estimate_tokens
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.text.tokens import estimate_tokens
+from memstone.testing.clock import FakeClock
 
 TOTAL: Final = 45
 GATEWAY: Final = {"profile": "gateway", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}

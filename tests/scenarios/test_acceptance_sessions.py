@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.errors import (
+from memstone import Memory
+from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
@@ -19,8 +19,8 @@ from retain.errors import (
     ModelRefused,
     RateLimited,
 )
-from retain.testing.clock import FakeClock
-from retain.testing.llm import Answer, ScriptedLlm
+from memstone.testing.clock import FakeClock
+from memstone.testing.llm import Answer, ScriptedLlm
 
 SESSION: Final[dict[str, Any]] = {"user_id": "alice", "agent_id": "guide", "run_id": "monday"}
 LONG: Final = "My name is Alice and I live in Oslo. I have worked as a nurse at the harbour clinic for nine years now."

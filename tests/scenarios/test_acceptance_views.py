@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
 NURSE: Final = "My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic. I love green tea."
@@ -22,7 +22,7 @@ CONFIG: Final = {"profile": "companion", "embedder": {"provider": "hash", "confi
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "retain.db"
+    return tmp_path / "memstone.db"
 
 
 @pytest.fixture

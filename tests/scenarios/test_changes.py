@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 DATA: Final = Path(__file__).parents[1] / "data" / "curation"
 MARGIN: Final = 0.03

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from retain.core.curate import EFFECT, Candidate, candidates
+from memstone.core.curate import EFFECT, Candidate, candidates
 
 CHATS = Path(__file__).parents[1] / "data" / "curation" / "chats.jsonl"
 MIN_RECALL = 0.96

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 WHO: Final[dict[str, Any]] = {"user_id": "ada", "agent_id": "bot"}
 MONTH: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from retain.core.gate import decide
+from memstone.core.gate import decide
 
 DATA: Final = Path(__file__).parents[1] / "data" / "gate"
 PRECISION: Final = 0.95

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from retain import Memory, NotFoundError
-from retain.errors import Conflict, InvalidInput
-from retain.testing.clock import FakeClock
+from memstone import Memory, NotFoundError
+from memstone.errors import Conflict, InvalidInput
+from memstone.testing.clock import FakeClock
 
 USERS: Final = ("ann", "bob")
 SAID: Final = (
@@ -223,7 +223,7 @@ INVARIANTS: Final = (
 @given(st.lists(STEPS, min_size=3, max_size=10))
 def test_whatever_is_said_and_done_the_invariants_hold(plan: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path, clock = Path(folder) / "retain.db", FakeClock()
+        path, clock = Path(folder) / "memstone.db", FakeClock()
         store = {"url": f"sqlite:///{path}", "durable": False}
         with Memory({**CONFIG, "store": store}, clock=clock) as memory:
             life = Life(memory, clock, path)

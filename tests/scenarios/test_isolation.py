@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from retain import Memory, NotFoundError
-from retain.errors import Conflict
-from retain.testing.clock import FakeClock
+from memstone import Memory, NotFoundError
+from memstone.errors import Conflict
+from memstone.testing.clock import FakeClock
 
 NAMES = ("user_id", "agent_id", "run_id")
 scopes = st.tuples(*(st.sampled_from([None, "a", "b"]) for _ in NAMES)).filter(any)

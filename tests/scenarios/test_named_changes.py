@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 from tests.scenarios.test_changes import DATA
 
 NAME: Final = "Maya"

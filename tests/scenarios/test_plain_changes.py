@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 START: Final = datetime(2026, 5, 7, 9, 30, tzinfo=UTC)
 

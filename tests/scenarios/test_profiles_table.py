@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.config import Settings
-from retain.model.policy import Policy
-from retain.model.profiles import PROFILES
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.config import Settings
+from memstone.model.policy import Policy
+from memstone.model.profiles import PROFILES
+from memstone.testing.clock import FakeClock
 
 ABOVE_08 = math.nextafter(0.8, 1)
 NAMES = ("gateway", "companion", "shared", "facts")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 KNOWN = [
     "User is allergic to peanuts.",

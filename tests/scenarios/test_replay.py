@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retain import Memory, NotFoundError
-from retain.errors import Conflict
-from retain.testing.clock import FakeClock
+from memstone import Memory, NotFoundError
+from memstone.errors import Conflict
+from memstone.testing.clock import FakeClock
 
 texts = st.sampled_from(["one", "two", "three", "four", "five"])
 steps = st.lists(
@@ -93,7 +93,7 @@ def listed(memory: Memory, **rest: Any) -> dict[str, str]:
 @given(steps)
 def test_the_rows_of_the_file_agree_with_one_another(plan: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "retain.db"
+        path = Path(folder) / "memstone.db"
         config = {"store": {"url": f"sqlite:///{path}", "durable": False}, "embedder": {"provider": "hash"}}
         ids: list[str] = []
         with Memory(config, clock=FakeClock()) as memory:

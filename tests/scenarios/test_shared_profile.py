@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 SHARED = {"profile": "shared", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 OFFICE = "The office is in Lisbon"
@@ -112,7 +112,7 @@ def test_a_memory_is_put_into_the_starting_set_by_sharing_it(memory: Memory) -> 
 def test_every_background_run_logs_and_keeps_its_decisions(
     memory: Memory, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, logger="retain"):
+    with caplog.at_level(logging.INFO, logger="memstone"):
         say(memory, clock, "I live in Oslo. I like tea.", "alice")
         say(memory, clock, "I moved to Bergen", "alice")
     runs = [record.__dict__ for record in caplog.records if record.__dict__.get("event") == "memory_decision"]

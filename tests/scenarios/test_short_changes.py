@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
-from retain import Memory
-from retain.core.curate import EFFECT, candidates
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.curate import EFFECT, candidates
+from memstone.testing.clock import FakeClock
 
 TOLD: Final = [
     ("I smoke.", "User smokes."),

@@ -17,9 +17,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from retain import Memory, NotFoundError
-from retain.errors import Conflict
-from retain.testing.clock import FakeClock
+from memstone import Memory, NotFoundError
+from memstone.errors import Conflict
+from memstone.testing.clock import FakeClock
 
 USERS: Final = ("a", "b", "c")
 TEXTS: Final = (

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 TALK: Final[list[dict[str, Any]]] = [
     {"role": "user", "content": "I live in Oslo."},

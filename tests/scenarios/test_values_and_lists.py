@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.testing.clock import FakeClock
 
 
 def known_after(*messages: str) -> set[str]:

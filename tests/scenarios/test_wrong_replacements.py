@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain import Memory
-from retain.core.entities.relations import found_in
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.entities.relations import found_in
+from memstone.testing.clock import FakeClock
 
 
 @pytest.mark.parametrize(

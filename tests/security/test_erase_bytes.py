@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from retain import Memory
-from retain.engine.erasing.traces import Pieces, pieces_of
+from memstone import Memory
+from memstone.engine.erasing.traces import Pieces, pieces_of
 
 _SYLLABLES: Final = "ba ke lo mu ni po ra se ti vu xa ye zo qui fro gla".split()
 _PREFIX: Final = 4
@@ -94,7 +94,7 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
     assert report["complete"], report["checks"]
     assert report["erased"]["memories"] > each
     after = files(path)
-    assert {"retain.db", "first.backup", "second.backup"} <= after.keys()
+    assert {"memstone.db", "first.backup", "second.backup"} <= after.keys()
     for name, raw in after.items():
         assert [piece for piece in victim.pieces() if piece in raw] == [], name
         assert [vector for vector in theirs[:50] if vector in raw] == [], name
@@ -111,20 +111,20 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
 @pytest.mark.slow
 @pytest.mark.req("X-30")
 def test_of_a_thousand_memories_of_twenty_users_not_a_byte_of_one_is_left(tmp_path: Path) -> None:
-    _assert_gone(tmp_path / "retain.db", users=20, each=50)
+    _assert_gone(tmp_path / "memstone.db", users=20, each=50)
 
 
 @pytest.mark.system
 @pytest.mark.timeout(900)
 @pytest.mark.req("X-30")
 def test_of_ten_thousand_memories_of_fifty_users_not_a_byte_of_one_is_left(tmp_path: Path) -> None:
-    _assert_gone(tmp_path / "retain.db", users=50, each=200)
+    _assert_gone(tmp_path / "memstone.db", users=50, each=200)
 
 
 @pytest.mark.req("X-30")
 def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
     """Why the full text is made anew: what is taken out of it stays in its segments, whatever is zeroed or vacuumed."""
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
     said = Said("u01", 600, random.Random(1))  # noqa: S311 - test data
     with Memory({"store": {"url": f"sqlite:///{path}", "durable": False}, "embedder": {"provider": "none"}}) as memory:
         _tell(memory, said)
@@ -146,9 +146,9 @@ def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_is_left_is_found_and_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retain.adapters.ledger.sqlite_copies import SqliteCopies
+    from memstone.adapters.ledger.sqlite_copies import SqliteCopies
 
-    path = tmp_path / "retain.db"
+    path = tmp_path / "memstone.db"
 
     def _leaky(_: SqliteCopies) -> bool:
         with path.open("ab") as file:
@@ -160,7 +160,7 @@ def test_a_trace_that_is_left_is_found_and_the_report_says_so(tmp_path: Path, mo
         memory.add("the kerosene is in the basement", user_id="alice", infer=False)
         report = memory.erase(user_id="alice")
         assert not report["complete"]
-        assert report["checks"][-1]["found"]["retain.db"] >= 1
+        assert report["checks"][-1]["found"]["memstone.db"] >= 1
         assert not memory.verify_erasure(report)["ok"]
 
 
@@ -180,7 +180,7 @@ def test_pieces_are_found_wherever_they_stand() -> None:
 
 
 def test_a_piece_across_two_parts_of_a_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retain.adapters.ledger import sqlite_traces
+    from memstone.adapters.ledger import sqlite_traces
 
     monkeypatch.setattr(sqlite_traces, "_READ", 64)
     look = Pieces(pieces_of(["the kerosene is in the basement"]))

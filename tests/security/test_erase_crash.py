@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger import sqlite_backup
+from memstone import Memory
+from memstone.adapters.ledger import sqlite_backup
 from tests.concurrency.intact import assert_sound
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def _live(verb: str, path: Path, copy: Path, step: int) -> None:
 @pytest.mark.req("X-30", "C-56")
 @pytest.mark.parametrize("step", [1, 3, *(pytest.param(step, marks=pytest.mark.system) for step in (2, 4, 5, 6))])
 def test_an_erasure_that_was_killed_is_finished_by_the_same_call(tmp_path: Path, step: int) -> None:
-    path, copy = tmp_path / "retain.db", tmp_path / "one.backup"
+    path, copy = tmp_path / "memstone.db", tmp_path / "one.backup"
     others = filled(path)
     with opened(path) as memory:
         memory.backup(copy)
@@ -104,7 +104,7 @@ def test_an_erasure_that_was_killed_is_finished_by_the_same_call(tmp_path: Path,
 @pytest.mark.req("N-45", "C-56")
 @pytest.mark.parametrize("step", [3, *(pytest.param(step, marks=pytest.mark.system) for step in (1, 9))])
 def test_a_backup_that_was_killed_is_not_taken_for_one(tmp_path: Path, step: int) -> None:
-    path, copy = tmp_path / "retain.db", tmp_path / "copies" / "one.backup"
+    path, copy = tmp_path / "memstone.db", tmp_path / "copies" / "one.backup"
     copy.parent.mkdir()
     filled(path)
     assert killed("backup", path, copy, step)
@@ -125,7 +125,7 @@ def test_a_backup_that_was_killed_is_not_taken_for_one(tmp_path: Path, step: int
 @pytest.mark.req("N-45", "C-56")
 @pytest.mark.parametrize("step", [5, *(pytest.param(step, marks=pytest.mark.system) for step in (1, 12))])
 def test_a_restore_that_was_killed_has_changed_nothing(tmp_path: Path, step: int) -> None:
-    path, copy = tmp_path / "retain.db", tmp_path / "one.backup"
+    path, copy = tmp_path / "memstone.db", tmp_path / "one.backup"
     filled(path)
     with opened(path) as memory:
         memory.backup(copy)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from retain import Memory
+from memstone import Memory
 
 _DATA: Final = Path(__file__).resolve().parents[1] / "data" / "curation" / "not_facts"
 _BEGIN: Final = re.compile(r"^%% (system|tool|user)\n", re.MULTILINE)

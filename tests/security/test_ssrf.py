@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from retain.config import Settings
-from retain.errors import BackendRejected, BackendUnavailable, InvalidInput
-from retain.server.urls import Guard, SafeUrl, fetched
+from memstone.config import Settings
+from memstone.errors import BackendRejected, BackendUnavailable, InvalidInput
+from memstone.server.urls import Guard, SafeUrl, fetched
 from tests.server.upstream import served
 
 PUBLIC = "93.184.216.34"

@@ -11,8 +11,8 @@ from typing import Any
 import anthropic
 import openai
 
-from retain import Memory
-from retain.server.app import create_app
+from memstone import Memory
+from memstone.server.app import create_app
 from tests.patience import LONG, until
 from tests.server.upstream import Upstream, served
 
@@ -61,12 +61,12 @@ class Gate:
     @property
     def loop(self) -> Any:
         """The loop on which the gateway lives, while something goes on there."""
-        return next(iter(self.app.state.retain.tasks._running)).get_loop()
+        return next(iter(self.app.state.memstone.tasks._running)).get_loop()
 
     @property
     def tasks(self) -> int:
         """How much goes on after answers."""
-        return len(self.app.state.retain.tasks)
+        return len(self.app.state.memstone.tasks)
 
 
 @contextmanager

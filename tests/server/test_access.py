@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from starlette.testclient import TestClient
 
-from retain import AsyncMemory
-from retain.model.access import ApiKey, Subjects
-from retain.server.app import create_app
-from retain.testing.clock import FakeClock
+from memstone import AsyncMemory
+from memstone.model.access import ApiKey, Subjects
+from memstone.server.app import create_app
+from memstone.testing.clock import FakeClock
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -153,7 +153,7 @@ def test_a_key_that_makes_no_sense_is_not_made(world: World, wrong: dict[str, ob
 
 
 def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(world: World) -> None:
-    door, engine = world.app.state.retain.doorkeeper, world.app.state.retain.memory._engine
+    door, engine = world.app.state.memstone.doorkeeper, world.app.state.memstone.memory._engine
     key = ApiKey("default", "one", "", "", subjects=Subjects(user_id="alice"))
     first = door._caller(key).memory
     assert door._caller(replace(key, id="two")).memory is first

@@ -15,8 +15,8 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from retain.remote.verbs import VERBS
-from retain.server.schemas.answers.verbs import VERBS as ANSWERS
+from memstone.remote.verbs import VERBS
+from memstone.server.schemas.answers.verbs import VERBS as ANSWERS
 from scripts import rest_walk
 from tests.server.conftest import CONFIG
 from tests.server.world import World
@@ -169,11 +169,11 @@ def test_every_method_has_a_form() -> None:
 
 def test_the_forms_are_not_loaded_before_somebody_asks_for_the_description() -> None:
     script = (
-        "import sys; from retain.server.app import create_app; "
+        "import sys; from memstone.server.app import create_app; "
         f"app = create_app({CONFIG!r}); "
-        "early = [name for name in sys.modules if name.startswith('retain.server.schemas.answers')]; "
+        "early = [name for name in sys.modules if name.startswith('memstone.server.schemas.answers')]; "
         "app.openapi(); "
-        "print(early, 'retain.server.schemas.answers.verbs' in sys.modules)"
+        "print(early, 'memstone.server.schemas.answers.verbs' in sys.modules)"
     )
     ended = subprocess.run(  # noqa: S603 - a command of our own
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
@@ -289,7 +289,7 @@ def test_an_answer_is_sent_as_it_is_whatever_is_described(asked: World, monkeypa
     async def other(_: Any) -> Any:
         return given
 
-    monkeypatch.setattr("retain.async_memory.AsyncMemory.stats", other)
+    monkeypatch.setattr("memstone.async_memory.AsyncMemory.stats", other)
     assert asked.client.get("/v1/stats").json() == given
     assert asked.client.post("/v1/verbs/stats").json() == given
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from retain.core.text.tokens import estimate_tokens
-from retain.engine.engine_status import PROBE_KEY, PROBE_OWNER
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.engine_status import PROBE_KEY, PROBE_OWNER
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -82,7 +82,7 @@ def test_a_preview_ranks_with_reasons_and_counts_nothing_as_used(world: World) -
     assert found["resolution"]["fallbackReason"] is None
     assert found["totals"]["maxTokens"] == 2_000
     assert found["totals"]["tokens"] == sum(one["tokens"] for one in found["items"])
-    memory = world.app.state.retain.memory
+    memory = world.app.state.memstone.memory
     assert world.run(memory.metrics)["counts"]["injected"] == 0
     assert all(one["use_count"] == 0 for one in world.run(memory.pinned, user_id="alice")["results"])
 
@@ -220,7 +220,7 @@ def test_a_read_by_id_follows_every_write_of_another_process_at_once(tmp_path: P
 
 @pytest.mark.req("O-95")
 def test_a_miss_is_not_remembered(world: World) -> None:
-    memory = world.app.state.retain.memory
+    memory = world.app.state.memstone.memory
     exported = {"key": "city", "content": "Oslo", "apiKeyId": "a"}
     entry = world.client.post("/api/memory", json=exported).json()["id"]
     world.client.delete(f"/api/memory/{entry['id']}")

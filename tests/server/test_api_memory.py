@@ -216,7 +216,7 @@ def test_the_hit_rate_is_used_of_shown_and_null_before_there_is_any(world: World
     asked = {"query": "What is my sister called?", "user_id": "alice", "gate": "always"}
     pack = world.client.post("/v1/context", json=asked).json()
     assert pack["citations"]
-    memory = world.app.state.retain.memory
+    memory = world.app.state.memstone.memory
     world.run(memory.record_answer, pack["receipt_id"], "Your sister is called Ingrid, in Tromso.")
     rate = world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"]
     assert rate == world.run(memory.metrics, user_id="alice")["retrieval_hit_rate"] == 1.0
@@ -236,4 +236,4 @@ def test_the_figures_are_those_of_a_cache_that_is_used(world: World) -> None:
     after = world.client.get("/api/memory").json()["stats"]["cacheStats"]
     assert after["misses"] == before["misses"] + 1
     assert after["hits"] >= before["hits"] + 1
-    assert world.app.state.retain.settings.embedding_cache.model_dump() == {"entries": 1_000, "seconds": 300.0}
+    assert world.app.state.memstone.settings.embedding_cache.model_dump() == {"entries": 1_000, "seconds": 300.0}

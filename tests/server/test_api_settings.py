@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from retain.config import Settings
-from retain.server.stored import with_stored
-from retain.server.urls import Guard
+from memstone.config import Settings
+from memstone.server.stored import with_stored
+from memstone.server.urls import Guard
 from tests.server.conftest import CONFIG
 from tests.server.upstream import served
 from tests.server.world import World
@@ -30,7 +30,7 @@ KEY = "qd-0123456789-secret-WXYZ"
 def world() -> Iterator[World]:
     """A service for which every name stands for a public machine."""
     with World.of(CONFIG) as made:
-        made.app.state.retain.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        made.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
         yield made
 
 
@@ -149,7 +149,7 @@ def test_a_stored_choice_holds_from_the_next_start(tmp_path: Path) -> None:
         "rerankProviderModel": "openai/rank-1",
     }
     with World.of(settings) as world:  # type: ignore[arg-type]
-        world.app.state.retain.guard = public
+        world.app.state.memstone.guard = public
         changed = world.client.put("/api/settings/memory", json=chosen).json()
         assert changed["restartRequired"] is True
         assert changed["backendConfigs"]["openai"]["apiKey"] == "***WXYZ"
@@ -162,7 +162,7 @@ def test_a_stored_choice_holds_from_the_next_start(tmp_path: Path) -> None:
     assert later.reranker.config["model"] == "rank-1"
     assert KEY not in repr(later)
     with World.of(later) as world:  # type: ignore[arg-type]
-        world.app.state.retain.guard = public
+        world.app.state.memstone.guard = public
         assert world.client.get("/api/settings/memory").json()["restartRequired"] is False
         assert world.client.get("/api/memory/engine-status").json()["embedding"]["provider"] == "openai"
 
@@ -171,7 +171,7 @@ def test_a_stored_choice_holds_from_the_next_start(tmp_path: Path) -> None:
 def test_a_choice_that_cannot_be_followed_any_more_does_not_stop_the_start(tmp_path: Path) -> None:
     settings = Settings.of({**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}})
     with World.of(settings) as world:  # type: ignore[arg-type]
-        world.app.state.retain.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        world.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
         config = {"openai": {"baseUrl": "http://models.example.com/v1"}}
         chosen = {"embeddingSource": "remote", "embeddingProviderModel": "openai/m", "backendConfigs": config}
         assert world.client.put("/api/settings/memory", json=chosen).status_code == 200
@@ -195,7 +195,7 @@ def test_a_key_of_the_configuration_file_is_not_sent_to_a_stored_address(tmp_pat
     embedder = {"provider": "openai", "config": {"api_key": "from-the-file", "model": "m"}}
     settings = Settings.of({"store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}, "embedder": embedder})
     with World.of(settings) as world:  # type: ignore[arg-type]
-        world.app.state.retain.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        world.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
         config = {"openai": {"baseUrl": "https://elsewhere.example.com/v1"}}
         chosen = {"embeddingSource": "remote", "embeddingProviderModel": "openai/m", "backendConfigs": config}
         assert world.client.put("/api/settings/memory", json=chosen).status_code == 200
@@ -210,7 +210,7 @@ def test_the_settings_of_qdrant_have_names_and_defaults(world: World) -> None:
     assert found["collection"] == "omniroute_memory"
     assert found["embeddingModel"] == "openai/text-embedding-3-small"
     assert found["status"] == "not_configured"
-    stored = world.run(world.app.state.retain.memory.backends)["settings"]
+    stored = world.run(world.app.state.memstone.memory.backends)["settings"]
     names = ("qdrantEnabled", "qdrantHost", "qdrantPort", "qdrantCollection", "qdrantEmbeddingModel", "qdrantApiKey")
     assert set(names) <= set(stored)
     for model in ("no-model", "/m", "p/", ""):
@@ -231,8 +231,8 @@ def test_the_key_of_qdrant_is_masked_and_an_empty_one_removes_it(
         world.client.get(path).text
         for path in ("/api/settings/qdrant", "/api/settings/memory", "/api/memory/engine-status", "/v1/stats")
     ]
-    everything.append(str(world.run(world.app.state.retain.memory.settings)))
-    everything.append(str(world.run(world.app.state.retain.memory.backends)))
+    everything.append(str(world.run(world.app.state.memstone.memory.settings)))
+    everything.append(str(world.run(world.app.state.memstone.memory.backends)))
     everything.append(caplog.text)
     assert not any(KEY in text for text in everything)
     gone = world.client.put("/api/settings/qdrant", json={"apiKey": ""}).json()
@@ -306,7 +306,7 @@ def stored(private: list[str]) -> Iterator[tuple[World, Store, int]]:
     store = Store()
     with served(store.app) as url, World.of(CONFIG) as world:
         guard = Guard(private, lambda _host, _port: ["127.0.0.1"])
-        world.app.state.retain.guard = guard
+        world.app.state.memstone.guard = guard
         yield world, store, int(url.rpartition(":")[2])
 
 

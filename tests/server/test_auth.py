@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 
-from retain.async_memory import AsyncMemory
-from retain.core.access import jwt, passwords
-from retain.core.access.passwords import Cost
-from retain.server.app import create_app
-from retain.server.observe import clean
-from retain.testing.clock import FakeClock
+from memstone.async_memory import AsyncMemory
+from memstone.core.access import jwt, passwords
+from memstone.core.access.passwords import Cost
+from memstone.server.app import create_app
+from memstone.server.observe import clean
+from memstone.testing.clock import FakeClock
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -38,7 +38,7 @@ def clocked(request: pytest.FixtureRequest) -> Iterator[tuple[World, FakeClock]]
     config, clock = {**CONFIG, "store": {"url": url}}, FakeClock()
     with World.over(create_app(config, memory=AsyncMemory(config, clock=clock))) as world:
         yield world, clock
-        world.run(world.app.state.retain.memory.close)
+        world.run(world.app.state.memstone.memory.close)
 
 
 def account(world: World, login: str = ADA, **more: Any) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def test_a_token_that_somebody_made_or_changed_is_none(world: World) -> None:
         "dots": "..",
     }
     for name, forged in attacks.items():
-        world.app.state.retain.failures._left.clear()
+        world.app.state.memstone.failures._left.clear()
         assert bearer(world, forged).get(LIST).status_code == 401, name
     assert bearer(world, token).get(LIST).status_code == 200
 

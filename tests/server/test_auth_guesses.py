@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from retain.engine.access.accounts_tokens import LongToken
-from retain.errors import TooManyRequests
-from retain.server.accounts import Guesses
-from retain.testing.clock import FakeClock
+from memstone.engine.access.accounts_tokens import LongToken
+from memstone.errors import TooManyRequests
+from memstone.server.accounts import Guesses
+from memstone.testing.clock import FakeClock
 from tests.patience import until
 from tests.server.test_auth import ADA, LIST, OTHER, account, cheap, clocked, logged_in, login, refresh
 from tests.server.world import World
@@ -23,7 +23,7 @@ def test_who_guesses_refresh_tokens_has_to_wait_and_disturbs_nobody(
 ) -> None:
     account(world)
     _, tokens = logged_in(world)
-    state = world.app.state.retain
+    state = world.app.state.memstone
     until(lambda: not state.doorkeeper._tasks)  # that a key was used is noted behind an answer
     monkeypatch.setattr(state.failures, "_now", lambda: 0.0)  # nothing is forgiven while the machine is busy
     forgotten, written = list[None](), list[None]()
@@ -54,7 +54,7 @@ def test_only_a_session_that_ended_is_forgotten(
     account(world)
     _, tokens = logged_in(world)
     forgotten = list[None]()
-    monkeypatch.setattr(world.app.state.retain.doorkeeper, "forget", lambda: forgotten.append(None))
+    monkeypatch.setattr(world.app.state.memstone.doorkeeper, "forget", lambda: forgotten.append(None))
     unknown = LongToken.new("default", "11111111-1111-4111-8111-111111111111")
     assert refresh(world, str(unknown)).status_code == 401
     assert not forgotten
@@ -65,7 +65,7 @@ def test_only_a_session_that_ended_is_forgotten(
 
 @pytest.mark.req("N-42")
 def test_who_guesses_has_to_wait_and_others_do_not(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(world.app.state.retain.failures, "_now", lambda: 0.0)
+    monkeypatch.setattr(world.app.state.memstone.failures, "_now", lambda: 0.0)
     account(world)
     ada, _ = logged_in(world)
     assert ada.get(LIST).status_code == 200
@@ -109,6 +109,6 @@ def test_a_login_is_one_login_however_it_is_written(world: World) -> None:
 
 def test_passwords_are_compared_few_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     account(world)
-    monkeypatch.setattr("retain.server.accounts._WAITING", 0)
+    monkeypatch.setattr("memstone.server.accounts._WAITING", 0)
     crowded = login(world)
     assert (crowded.status_code, crowded.headers["retry-after"]) == (429, "1")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.server import middleware
-from retain.server.app import create_app
+from memstone import Memory
+from memstone.server import middleware
+from memstone.server.app import create_app
 from tests.patience import LONG
 from tests.server.conftest import CONFIG
 from tests.server.upstream import served

@@ -10,13 +10,21 @@ from uuid import UUID
 
 import pytest
 
-from retain import AsyncClient, AsyncMemory, Client, Memory, errors
-from retain.errors import ConfigError, Forbidden, InvalidInput, RetainError, ScopeError, StorageError, Unauthenticated
-from retain.model.query import Condition, Op
-from retain.remote import link
-from retain.remote.verbs import LEFT_OUT, NOT_OVER_HTTP, VERBS
-from retain.remote.wire import sent
-from retain.server.app import create_app
+from memstone import AsyncClient, AsyncMemory, Client, Memory, errors
+from memstone.errors import (
+    ConfigError,
+    Forbidden,
+    InvalidInput,
+    MemstoneError,
+    ScopeError,
+    StorageError,
+    Unauthenticated,
+)
+from memstone.model.query import Condition, Op
+from memstone.remote import link
+from memstone.remote.verbs import LEFT_OUT, NOT_OVER_HTTP, VERBS
+from memstone.remote.wire import sent
+from memstone.server.app import create_app
 from scripts import make_client
 from tests.faces.ways import classes
 from tests.server.upstream import served
@@ -88,8 +96,8 @@ def values(method: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SHARED)
 def test_a_closed_client_raises_what_a_closed_memory_raises(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retain.adapters.io.blocking.BlockingIo.http", _unreachable)
-    monkeypatch.setattr("retain.adapters.io.aio.AsyncIo.http", _unreachable)
+    monkeypatch.setattr("memstone.adapters.io.blocking.BlockingIo.http", _unreachable)
+    monkeypatch.setattr("memstone.adapters.io.aio.AsyncIo.http", _unreachable)
     with Client("http://127.0.0.1:1", "key") as client:
         client.close()
     with pytest.raises(StorageError, match="this client is closed") as caught:
@@ -116,9 +124,9 @@ def test_a_closed_client_says_the_same_as_a_closed_memory() -> None:
     memory.close()
     client = Client("http://127.0.0.1:1", "key")
     client.close()
-    told = list[RetainError]()
+    told = list[MemstoneError]()
     for one in (memory, client):
-        with pytest.raises(RetainError) as caught:
+        with pytest.raises(MemstoneError) as caught:
             one.get_all(user_id="alice")
         told.append(caught.value)
     assert type(told[0]) is type(told[1])
@@ -293,7 +301,7 @@ def test_what_is_wrong_with_an_export_is_told_in_full(service: tuple[str, Memory
     async def steps() -> None:
         key = service[1].create_key(verbs=["admin"])["key"]
         async with AsyncClient(service[0], key) as client:
-            with pytest.raises(RetainError) as caught:
+            with pytest.raises(MemstoneError) as caught:
                 [line async for line in client.export(user_id="a" * 300)]
             assert caught.value.code in ("scope", "invalid_input", "too_large")
             assert vars(caught.value)["request_id"]

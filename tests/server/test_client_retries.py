@@ -10,19 +10,19 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from retain import Client
-from retain.errors import (
+from memstone import Client
+from memstone.errors import (
     BackendRejected,
     BackendTimeout,
     BackendUnavailable,
     Conflict,
     LlmUnavailable,
+    MemstoneError,
     NotFoundError,
-    RetainError,
     StorageBusy,
     TooManyRequests,
 )
-from retain.remote import link
+from memstone.remote import link
 from tests.server.upstream import served
 
 BUSY = {"code": "storage_busy", "detail": "busy", "hint": "later", "retryable": True}
@@ -98,7 +98,7 @@ def test_it_is_given_up_after_the_last_try(service: Scripted, client: Client) ->
 
 def test_what_says_it_will_not_pass_is_not_tried_again(service: Scripted, client: Client) -> None:
     service.answers = [problem(502, REFUSED)]
-    with pytest.raises(RetainError, match="no"):
+    with pytest.raises(MemstoneError, match="no"):
         client.search("Oslo", user_id="alice")
     assert len(service.seen) == 1
 
@@ -148,7 +148,7 @@ def test_a_service_that_asks_for_time_gets_it(
     [(404, "not_found", NotFoundError), (409, "conflict", Conflict), (502, "llm_unavailable", LlmUnavailable)],
 )
 def test_an_error_comes_back_as_the_class_it_was_raised_as(
-    service: Scripted, client: Client, status: int, code: str, kind: type[RetainError]
+    service: Scripted, client: Client, status: int, code: str, kind: type[MemstoneError]
 ) -> None:
     details = [{"field": "text", "message": "too short"}]
     told = {"code": code, "detail": "what happened", "hint": "what to do", "request_id": "r1"}
@@ -167,9 +167,9 @@ def test_a_redirect_is_not_followed(service: Scripted, client: Client) -> None:
 
 
 @pytest.mark.parametrize("answer", [Response("hello"), Response("<html>", 404), Response("{}", 500)])
-def test_somebody_who_is_not_retain_is_noticed(service: Scripted, client: Client, answer: Response) -> None:
+def test_somebody_who_is_not_memstone_is_noticed(service: Scripted, client: Client, answer: Response) -> None:
     service.answers = [answer]
-    with pytest.raises(RetainError) as caught:
+    with pytest.raises(MemstoneError) as caught:
         client.get("x")
     assert "html" not in str(caught.value)
 
@@ -182,7 +182,7 @@ def test_an_unknown_route_is_not_taken_for_an_unknown_memory(service: Scripted, 
 
 def test_a_service_that_repeats_the_key_does_not_get_it_shown(service: Scripted, client: Client) -> None:
     service.answers = [problem(400, {"code": "invalid_input", "detail": "Bearer secret-key is odd", "hint": ""})]
-    with pytest.raises(RetainError) as caught:
+    with pytest.raises(MemstoneError) as caught:
         client.get("x")
     assert "secret-key" not in f"{caught.value} {vars(caught.value)}"
 

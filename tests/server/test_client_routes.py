@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from retain import AsyncMemory, Client, Memory
-from retain.cli.run import run
-from retain.cli.serve import _greet, _Shown
-from retain.config import Settings
-from retain.errors import LLMError
-from retain.server.app import create_app
+from memstone import AsyncMemory, Client, Memory
+from memstone.cli.run import run
+from memstone.cli.serve import _greet, _Shown
+from memstone.config import Settings
+from memstone.errors import LLMError
+from memstone.server.app import create_app
 from tests.patience import LONG
 from tests.server.upstream import served
 from tests.server.world import World
@@ -112,8 +112,8 @@ def test_an_error_is_described_by_its_status_code_and_a_suggestion() -> None:
         client = world.client
         wrong = client.post("/v1/memories", json={"message": "I live in Oslo"})
         unknown = client.get("/v1/memories/no-such-id")
-        world.app.state.retain.doorkeeper._memory = world.run(memory)
-        token = world.run(world.app.state.retain.doorkeeper._memory.create_key)["key"]
+        world.app.state.memstone.doorkeeper._memory = world.run(memory)
+        token = world.run(world.app.state.memstone.doorkeeper._memory.create_key)["key"]
         failed = world.anonymous(Authorization=f"Bearer {token}").post(
             "/v1/memories", json={"messages": "I live in Oslo", "user_id": "a", "strict": True}
         )
@@ -143,7 +143,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
 
         added = httpx2.request(**_request(shlex.split(shell)), timeout=LONG)
         assert added.json()["results"][0]["memory"] == "User lives in Oslo."
-        monkeypatch.setenv("RETAIN_STORE__URL", store)
+        monkeypatch.setenv("MEMSTONE_STORE__URL", store)
         client = subprocess.run(  # noqa: S603 - what our own command line prints
             [sys.executable, *shlex.split(scripts[0])[1:]], capture_output=True, text=True, check=True
         )
@@ -164,16 +164,18 @@ def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], addres
     printed = io.StringIO()
     with redirect_stdout(printed):
         _greet(
-            Settings.of({"store": {"url": "postgresql://me:secret@db/retain"}, "server": server}), "rt_1_2", _Shown()
+            Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}), "rt_1_2", _Shown()
         )
-    assert printed.getvalue().startswith(f"Retain listens on {address} and keeps everything in postgresql://db/retain")
+    assert printed.getvalue().startswith(
+        f"Memstone listens on {address} and keeps everything in postgresql://db/memstone"
+    )
     assert f"curl {address}/v1/memories" in printed.getvalue()
     assert f"Client('{address}'" in printed.getvalue()
 
 
 def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_case(tmp_path: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        command = [sys.executable, "-m", "retain.cli", "--db", f"{tmp_path}/m.db", "serve"]
+        command = [sys.executable, "-m", "memstone.cli", "--db", f"{tmp_path}/m.db", "serve"]
         port = str(taken.getsockname()[1])
         ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, check=False)  # noqa: S603
     assert ended.returncode == 3
@@ -204,10 +206,10 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
         if ends is not None:
             raise ends
 
-    monkeypatch.setattr("retain.server.serving.serve", served_so)
-    monkeypatch.setattr("retain.server.app.create_app", lambda _: None)
-    monkeypatch.setattr("retain.server.observe.configure", lambda _: None)
-    monkeypatch.setenv("RETAIN_EMBEDDER__PROVIDER", "hash")
+    monkeypatch.setattr("memstone.server.serving.serve", served_so)
+    monkeypatch.setattr("memstone.server.app.create_app", lambda _: None)
+    monkeypatch.setattr("memstone.server.observe.configure", lambda _: None)
+    monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     shown = list[int]()
     for _ in range(2):
         with suppress(SystemExit):
@@ -222,8 +224,8 @@ def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
     def refuses(_: Any) -> None:
         raise OSError("no log")
 
-    monkeypatch.setattr("retain.server.observe.configure", refuses)
-    monkeypatch.setenv("RETAIN_EMBEDDER__PROVIDER", "hash")
+    monkeypatch.setattr("memstone.server.observe.configure", refuses)
+    monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     run(["--db", f"{tmp_path}/m.db", "serve"])
     assert capsys.readouterr().out.count("shown this once") == 1
 
@@ -235,7 +237,7 @@ def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() ->
     (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
     shown = subprocess.run(  # noqa: S603 - what our own command line prints
         ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],
-        env={"RETAIN_KEY": "rk_abc"},
+        env={"MEMSTONE_KEY": "rk_abc"},
         capture_output=True,
         text=True,
         check=True,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from retain import AsyncMemory
-from retain.remote.verbs import VERBS
-from retain.server.rest.verb_forms import TYPES, form_of, parameters
+from memstone import AsyncMemory
+from memstone.remote.verbs import VERBS
+from memstone.server.rest.verb_forms import TYPES, form_of, parameters
 from tests.server.world import World
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ STRANGE: dict[str, list[Any]] = {
     "Sequence[float]": [[], [0.0], [1e308] * 3],
     "Sequence[Mapping[str, Any]]": [[], [{}], [{"messages": 7}], [{"id": "", "values": []}], [{"memory_id": "x"}]],
     "Iterable[Mapping[str, Any]]": [[], [{}], [{"type": "header"}], [{"id": "x", "messages": "y"}]],
-    "ExportLines": [[], [{}], [{"type": "header"}], [{"type": "header", "format": "retain-export", "version": 1}, {}]],
+    "ExportLines": [
+        [],
+        [{}],
+        [{"type": "header"}],
+        [{"type": "header", "format": "memstone-export", "version": 1}, {}],
+    ],
     "MessagesInput": ["", [], {}, [{}], [{"role": "ghost", "content": "x"}], {"content": [{"type": "image_url"}]}],
     "TranscriptInput": ["", [], {}, [{}], [{"content": "x", "timestamp": "then"}], [{"content": "x", "run_id": []}]],
 }
@@ -70,7 +75,7 @@ def test_a_strange_argument_never_breaks_a_verb(client: TestClient, name: str) -
         assert answer.status_code < 500, (body, answer.text)
         if answer.status_code >= 400:
             told = answer.json()
-            assert told["code"] not in ("internal", "retain_error"), (body, told)
+            assert told["code"] not in ("internal", "memstone_error"), (body, told)
             assert told["detail"], body
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from retain.server.gateway.tasks import Tasks
-from retain.server.journal import Journal, Line
-from retain.server.running import Works
+from memstone.server.gateway.tasks import Tasks
+from memstone.server.journal import Journal, Line
+from memstone.server.running import Works
 from tests.server.conftest import CONFIG
 from tests.server.rooms import Room, ended
 from tests.server.world import World

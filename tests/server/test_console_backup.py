@@ -10,7 +10,7 @@ from tests.server.world import World
 def test_a_backup_goes_where_the_operator_said_and_nowhere_else(tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
-    store = {"url": f"sqlite:///{tmp_path / 'retain.db'}", "durable": False}
+    store = {"url": f"sqlite:///{tmp_path / 'memstone.db'}", "durable": False}
     with World.of({**CONFIG, "store": store, "server": {"backup_folder": str(folder)}}) as world:
         said = {"messages": "I live in Oslo", "user_id": "alice", "infer": False}
         assert world.client.post("/v1/memories", json=said).status_code == 200

@@ -10,13 +10,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from retain import Memory
-from retain.errors import BackendError, Corrupted, RetainError, StorageBusy, StorageError, VectorStoreError
-from retain.server.errors import discreet
+from memstone import Memory
+from memstone.errors import BackendError, Corrupted, MemstoneError, StorageBusy, StorageError, VectorStoreError
+from memstone.server.errors import discreet
 from tests.server.gate import Gate, gated
 from tests.server.world import World
 
-INSIDE = "/srv/secret/retain.db: no such column: SELECT text FROM memories"
+INSIDE = "/srv/secret/memstone.db: no such column: SELECT text FROM memories"
 WHERE = {"query": "Where do I live?", "user_id": "alice"}
 HIDDEN = "the store cannot do this now"
 
@@ -29,7 +29,7 @@ def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
     async def fails(*_: Any) -> Any:
         raise kind(INSIDE)
 
-    monkeypatch.setattr("retain.adapters.text.local.LocalText.search", fails)
+    monkeypatch.setattr("memstone.adapters.text.local.LocalText.search", fails)
     return kind
 
 
@@ -47,7 +47,7 @@ def test_an_answer_names_the_code_of_a_failure_and_not_what_the_store_said(
     world: World, broken: type[StorageError], path: str, body: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     world.client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice", "infer": False})
-    with caplog.at_level(logging.WARNING, "retain"):
+    with caplog.at_level(logging.WARNING, "memstone"):
         answer = world.client.post(path, json=body)
     assert answer.status_code == 200, answer.text
     assert "secret" not in answer.text
@@ -72,7 +72,7 @@ def test_the_receipt_of_a_chat_tells_callers_no_more_and_the_library_all(
     shown = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
         model="m", messages=[{"role": "user", "content": "Where do I live?"}]
     )
-    number = shown.headers["x-retain-receipt"]
+    number = shown.headers["x-memstone-receipt"]
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     for told in (
         httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
@@ -95,7 +95,7 @@ def test_the_library_tells_what_the_store_said(broken: type[StorageError]) -> No
 
 @pytest.mark.parametrize("kind", [StorageError, StorageBusy, Corrupted])
 @pytest.mark.parametrize("place", ["degraded", "checks", "results"])
-def test_failures_are_found_where_answers_tell_of_them(kind: type[RetainError], place: str) -> None:
+def test_failures_are_found_where_answers_tell_of_them(kind: type[MemstoneError], place: str) -> None:
     told = kind(INSIDE).as_dict()
     for note in ({"step": "x", **told}, {"check": "x", "error": told}):
         shown = discreet({"job": {"result": 1}, "result": {place: (note, "other")}})

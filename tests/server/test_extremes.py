@@ -108,7 +108,7 @@ def test_what_json_can_say_and_nobody_can_hold_is_a_problem_of_the_request(
         f"PUT /v1/memories/{known}": f'{{"metadata": {{"n": {raw}}}}}',
         "POST /v1/verbs/backfill": f'{{"conversations": [{{"id": {raw}, "messages": []}}], "user_id": "alice"}}',
         "POST /insert": f'{{"vectors": [{{"id": "v", "values": [{raw}, 1.0]}}], "userId": "alice"}}',
-        "POST /v1/import": f'{{"type": "header", "format": "retain", "version": {raw}}}',
+        "POST /v1/import": f'{{"type": "header", "format": "memstone", "version": {raw}}}',
         "POST /v1/chat/completions": f'{{"model": "m", "messages": {raw}}}',
     }
     for target, body in sent.items():

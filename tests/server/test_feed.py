@@ -11,10 +11,10 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from retain import Memory
-from retain.errors import StorageBusy
-from retain.server.app import create_app
-from retain.server.rest import feed
+from memstone import Memory
+from memstone.errors import StorageBusy
+from memstone.server.app import create_app
+from memstone.server.rest import feed
 from tests.server.conftest import CONFIG
 from tests.server.rooms import ALL, Room
 from tests.server.upstream import served
@@ -70,7 +70,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
     """A service on a port, and the same memory in this thread."""
     monkeypatch.setattr(feed, "EVERY", 0.01)
     monkeypatch.setattr(feed, "HEARTBEAT", 0.05)
-    config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'retain.db'}", "durable": False}}
+    config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'memstone.db'}", "durable": False}}
     with Memory(config) as memory, served(create_app(config)) as address:
         yield address, memory
 
@@ -127,7 +127,7 @@ def test_a_bound_stream_tells_of_its_own_user_and_beats_while_nothing_happens(se
 
 @pytest.mark.req("N-46")
 def test_a_stream_ends_with_its_key(service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retain.server.access._SECONDS", 0.0)
+    monkeypatch.setattr("memstone.server.access._SECONDS", 0.0)
     address, memory = service
     made = memory.create_key("all", verbs=ALL)
     with listening(address, made["key"]) as stream:
@@ -137,12 +137,14 @@ def test_a_stream_ends_with_its_key(service: tuple[str, Memory], monkeypatch: py
         assert 'data: {"code": "unauthenticated"}' in list(lines)
 
 
-@pytest.mark.parametrize("owner", ["retain.async_memory.AsyncMemory.events", "retain.server.access.Doorkeeper.admit"])
+@pytest.mark.parametrize(
+    "owner", ["memstone.async_memory.AsyncMemory.events", "memstone.server.access.Doorkeeper.admit"]
+)
 def test_a_stream_whose_store_fails_says_so_and_ends(
     service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch, owner: str
 ) -> None:
     async def busy(*_: Any, **__: Any) -> Any:
-        raise StorageBusy("postgresql://db.internal/retain: no connection")
+        raise StorageBusy("postgresql://db.internal/memstone: no connection")
 
     address, memory = service
     with listening(address, memory.create_key("all", verbs=ALL)["key"]) as stream, capture_logs() as logs:

@@ -7,8 +7,8 @@ from typing import Any
 import openai
 import pytest
 
-from retain import Memory
-from retain.server.app import create_app
+from memstone import Memory
+from memstone.server.app import create_app
 from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Upstream, served
 
@@ -93,7 +93,7 @@ def test_a_key_that_may_name_users_remembers_nobody_when_nobody_is_named(gate: G
     assert "Oslo" not in shown(gate.upstream)
     ask(client, "Where do I live?", extra_headers={"x-openwebui-user-id": "bob"})
     assert "Oslo" not in shown(gate.upstream)
-    ask(client, "Where do I live?", extra_headers={"X-Retain-User": "alice"})
+    ask(client, "Where do I live?", extra_headers={"X-Memstone-User": "alice"})
     assert gate.memory.get_all(user_id="key:" + gate.memory.keys()[0]["id"])["results"] == []
     assert not any("Eve" in one["memory"] for one in gate.memory.get_all(user_id="alice")["results"])
     assert before <= gate.memory.stats()["memories"]
@@ -102,7 +102,7 @@ def test_a_key_that_may_name_users_remembers_nobody_when_nobody_is_named(gate: G
 def test_a_key_of_one_user_cannot_ask_for_another(gate: Gate) -> None:
     client = gate.openai(user_id="alice")
     with pytest.raises(openai.PermissionDeniedError):
-        ask(client, "hello", extra_headers={"X-Retain-User": "bob"})
+        ask(client, "hello", extra_headers={"X-Memstone-User": "bob"})
     assert gate.upstream.seen == []
 
 
@@ -144,7 +144,7 @@ def test_models_and_embeddings_are_passed_on(gate: Gate) -> None:
 def test_the_memories_come_along_for_those_who_ask(gate: Gate, *, stream: bool) -> None:
     client = gate.openai(user_id="alice")
     gate.memory.add("I live in Oslo", user_id="alice")
-    answer = ask(client, "Where do I live?", stream=stream, extra_headers={"X-Retain-Include": "memories"})
+    answer = ask(client, "Where do I live?", stream=stream, extra_headers={"X-Memstone-Include": "memories"})
     pieces = list(answer) if stream else [answer]
     carried = [one.model_extra["memories"] for one in pieces if "memories" in (one.model_extra or {})]
     assert len(carried) == 1

@@ -34,13 +34,13 @@ def test_running_an_agent_goes_from_the_gate_to_the_transcript(gate: Gate) -> No
     assert (sent["model"], sent["temperature"], "session_id" in sent) == ("m-nurse", 0.1, False)
     system, user = sent["messages"]
     assert system == {"role": "system", "content": "You are a nurse."}
-    assert user["content"].startswith("<retain-memory")
+    assert user["content"].startswith("<memstone-memory")
     assert user["content"].endswith("\n\nWhat am I allergic to?")
     assert user["content"].count("\n# ") <= 1
     assert "peanuts" in user["content"]
     turns = gate.memory.get_all(user_id="alice", agent_id="nurse", run_id="monday", layers=["turn"])["results"]
     assert sorted(one["role"] for one in turns) == ["assistant", "user"]
-    assert all("retain-memory" not in one["memory"] for one in turns)
+    assert all("memstone-memory" not in one["memory"] for one in turns)
     assert gate.memory.end_session(user_id="alice", agent_id="nurse", run_id="monday")["results"]
 
 
@@ -55,7 +55,7 @@ def test_the_gate_decides_whether_an_agent_is_shown_anything(gate: Gate) -> None
 def test_plain_chat_is_shown_nothing_and_files_what_is_said_under_the_agent(gate: Gate) -> None:
     gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
     client = gate.openai(user_id="alice")
-    ask(client, "What am I allergic to?", extra_headers={"X-Agent-Id": "nurse", "X-Retain-Session": "tuesday"})
+    ask(client, "What am I allergic to?", extra_headers={"X-Agent-Id": "nurse", "X-Memstone-Session": "tuesday"})
     assert gate.upstream.seen[-1]["messages"] == [{"role": "user", "content": "What am I allergic to?"}]
     until(lambda: len(gate.turns("alice")) == 2)
     turns = gate.memory.get_all(user_id="alice", agent_id="nurse", run_id="tuesday", layers=["turn"])["results"]

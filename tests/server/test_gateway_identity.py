@@ -10,11 +10,11 @@ import httpx2
 import openai
 import pytest
 
-from retain.errors import Forbidden
-from retain.model.access import ApiKey, Subjects
-from retain.model.policy import Identity
-from retain.server.access import Caller
-from retain.server.gateway.identity import who
+from memstone.errors import Forbidden
+from memstone.model.access import ApiKey, Subjects
+from memstone.model.policy import Identity
+from memstone.server.access import Caller
+from memstone.server.gateway.identity import who
 from tests.server.gate import Gate, ask, gated, until
 
 ALICE = {"x-openwebui-user-id": "alice"}
@@ -78,10 +78,10 @@ def test_the_sources_are_asked_in_their_order_and_never_end_at_the_key() -> None
     assert user(trusted, ("api_key",), {}) is None
     assert user(plain, ("header:x-who", "api_key"), {}) is None
     assert user(plain, ("api_key",), {}) == "key:k1"
-    assert user(plain, ("api_key",), {"x-retain-user": "h"}) is None
+    assert user(plain, ("api_key",), {"x-memstone-user": "h"}) is None
     assert user(trusted, ("body",), {}, {"user": 7}) is None
     assert user(trusted, ("body",), {}, {"user": "x" * 300}) is None
-    assert user(trusted, ("body",), {"x-retain-user": "own"}, body) == "own"
+    assert user(trusted, ("body",), {"x-memstone-user": "own"}, body) == "own"
 
 
 @pytest.mark.req("X-1")
@@ -106,7 +106,7 @@ def test_two_people_in_one_request_are_nobody(tmp_path: Path) -> None:
 
 
 def asked(gate: Gate, key: str, *names: str) -> int:
-    headers = [("authorization", f"Bearer {key}"), *(("x-retain-user", name) for name in names)]
+    headers = [("authorization", f"Bearer {key}"), *(("x-memstone-user", name) for name in names)]
     body = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}
     return httpx2.post(f"{gate.url}/v1/chat/completions", json=body, headers=headers, timeout=60).status_code
 
@@ -116,7 +116,7 @@ def test_nobody_is_called_everybody(tmp_path: Path) -> None:
     """What stands under that name is shown to all; a chat must not write there, whoever gave themselves that name."""
     with gated(tmp_path) as gate:
         client = gate.openai(may_assert_user=True)
-        ask(client, "I live in Oslo", extra_headers={"X-Retain-User": "*"})
+        ask(client, "I live in Oslo", extra_headers={"X-Memstone-User": "*"})
         ask(client, "I live in Oslo", user="*")
         until(lambda: gate.tasks == 0)
         assert not any(one.get("memory") for one in gate.memory.export())
@@ -127,7 +127,7 @@ def test_nobody_is_called_everybody(tmp_path: Path) -> None:
 @pytest.mark.req("O-4")
 def test_the_session_is_that_of_a_header_else_the_request_itself() -> None:
     policy = Identity(("api_key",))
-    assert who(caller(), {"x-retain-session": "s"}, {}, policy, "r1").run_id == "s"
+    assert who(caller(), {"x-memstone-session": "s"}, {}, policy, "r1").run_id == "s"
     assert who(caller(), {"x-claude-code-session-id": "c"}, {}, policy, "r1").run_id == "c"
     assert who(caller(), {"x-openwebui-chat-id": "c"}, {}, policy, "r1").run_id == "c"
     assert who(caller(), {}, {}, policy, "r1").run_id == "r1"
@@ -136,5 +136,5 @@ def test_the_session_is_that_of_a_header_else_the_request_itself() -> None:
 def test_somebody_who_names_another_user_reaches_no_model(tmp_path: Path) -> None:
     with gated(tmp_path) as gate:
         with pytest.raises(openai.PermissionDeniedError):
-            ask(gate.openai(user_id="alice"), "hello", extra_headers={"X-Retain-User": "bob"})
+            ask(gate.openai(user_id="alice"), "hello", extra_headers={"X-Memstone-User": "bob"})
         assert gate.upstream.seen == []

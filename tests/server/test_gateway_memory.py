@@ -11,8 +11,8 @@ import openai
 import pytest
 import structlog
 
-from retain.errors import StorageBusy
-from retain.server.gateway.counts import SKIPPED
+from memstone.errors import StorageBusy
+from memstone.server.gateway.counts import SKIPPED
 from tests.server.gate import Gate, ask, gated, said, until
 
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/beach.png"}}
@@ -82,7 +82,7 @@ def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> Non
 @pytest.mark.parametrize("failure", ["slow", "busy", "bug", "settings"])
 def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
-    settings = gate.app.state.retain.settings.gateway
+    settings = gate.app.state.memstone.settings.gateway
     object.__setattr__(settings, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
 
     async def broken(self: Any, *_: Any, **__: Any) -> Any:
@@ -93,14 +93,14 @@ def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: st
     before, reason = skipped("deadline"), {"slow": "deadline", "busy": "storage_busy"}.get(failure, "ValueError")
     with pytest.MonkeyPatch.context() as patch, structlog.testing.capture_logs() as logs:
         if failure == "settings":
-            patch.setattr("retain.server.gateway.hook.tuned", broken)
+            patch.setattr("memstone.server.gateway.hook.tuned", broken)
         else:
-            patch.setattr("retain.engine.engine.Engine.shown", broken)
+            patch.setattr("memstone.engine.engine.Engine.shown", broken)
         raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Where do I live?"}], temperature=0.5
         )
     assert raw.parse().choices[0].message.content == "Noted."
-    assert raw.headers["x-retain-receipt"] == "none"
+    assert raw.headers["x-memstone-receipt"] == "none"
     assert gate.upstream.seen[-1] == {
         "model": "m",
         "messages": [{"role": "user", "content": "Where do I live?"}],
@@ -117,9 +117,9 @@ def test_a_store_that_takes_no_writes_does_not_hold_an_answer_up(tmp_path: Path)
         async def stuck(self: Any, *_: Any, **__: Any) -> None:
             await released.wait()
 
-        object.__setattr__(gate.app.state.retain.settings.gateway, "recall_ms", 150.0)
+        object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("retain.async_memory.AsyncMemory.add", stuck)
+            patch.setattr("memstone.async_memory.AsyncMemory.add", stuck)
             client = gate.openai(user_id="alice")
             assert said(ask(client, "I live in Oslo")) == "Noted."
             assert said(ask(client, "I live in Oslo", stream=True), stream=True) == "Noted."
@@ -219,7 +219,7 @@ def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
     client = gate.openai(may_assert_user=True)
     with structlog.testing.capture_logs() as logs:
         ask(client, "Where do I live?")
-        ask(client, "Where do I live?", extra_headers={"X-Retain-User": "ann lee"})
+        ask(client, "Where do I live?", extra_headers={"X-Memstone-User": "ann lee"})
     reasons = [one["reason"] for one in logs if one["event"] == "memory.injection.skipped"]
     assert reasons[0] == "the request names no user"
     assert "white space" in reasons[1]

@@ -11,12 +11,12 @@ import openai
 import pytest
 import structlog
 
-from retain.core.dialects.anthropic import Messages
-from retain.core.dialects.base import Block, readable
-from retain.core.dialects.responses import Responses
-from retain.core.showing.inject import Position, injected
-from retain.server.gateway.counts import SKIPPED
-from retain.server.gateway.sse import Events, event_of
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.base import Block, readable
+from memstone.core.dialects.responses import Responses
+from memstone.core.showing.inject import Position, injected
+from memstone.server.gateway.counts import SKIPPED
+from memstone.server.gateway.sse import Events, event_of
 from tests.server.gate import Gate, ask, gated, said, until
 from tests.server.scripted import CHAT, answers, chunk, pieces, post, whole
 
@@ -107,7 +107,7 @@ def test_an_odd_answer_comes_back_byte_for_byte(gate: Gate, *, searching: bool) 
         answers(gate, CHAT, whole(text))
         answer = post(gate, {"model": "m", "messages": [USER]})
         assert (answer.status_code, answer.text) == (200, text)
-        told = post(gate, {"model": "m", "messages": [USER]}, **{"X-Retain-Include": "memories"})
+        told = post(gate, {"model": "m", "messages": [USER]}, **{"X-Memstone-Include": "memories"})
         assert told.status_code == 200
         if text.startswith("{"):
             found = json.loads(told.text)
@@ -147,7 +147,7 @@ def test_what_cannot_be_understood_is_counted_and_logged(
         raise KeyError("no")
 
     for name in ("whole", "piece", "with_memory"):
-        monkeypatch.setattr(f"retain.core.dialects.chat.Chat.{name}", broken)
+        monkeypatch.setattr(f"memstone.core.dialects.chat.Chat.{name}", broken)
     before = SKIPPED.labels("unread")._value.get()
     with structlog.testing.capture_logs() as logs:
         answer = ask(gate.openai(user_id="alice"), "Where do I live?", stream=stream)

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 import structlog
 
-from retain.errors import StorageBusy
+from memstone.errors import StorageBusy
 from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Turn
 
@@ -29,8 +29,8 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 @pytest.mark.parametrize(
     ("paused", "headers"),
     [
-        ({"run_id": "s"}, {"X-Retain-Session": "s"}),
-        ({"user_id": "alice", "run_id": "s"}, {"X-Retain-Session": "s"}),
+        ({"run_id": "s"}, {"X-Memstone-Session": "s"}),
+        ({"user_id": "alice", "run_id": "s"}, {"X-Memstone-Session": "s"}),
         ({"agent_id": "nurse"}, {"X-Agent-Id": "nurse"}),
         ({"user_id": "alice", "agent_id": "nurse", "run_id": "s"}, {"X-Agent-Id": "nurse", "X-Session-Id": "s"}),
         ({"user_id": "alice"}, {}),
@@ -42,13 +42,13 @@ def test_who_is_paused_is_shown_nothing(gate: Gate, paused: dict[str, str], head
         model="m", messages=[{"role": "user", "content": ASKED}], extra_headers=headers
     )
     assert gate.upstream.seen == [{"model": "m", "messages": [{"role": "user", "content": ASKED}]}]
-    assert raw.headers["x-retain-receipt"] == "none"
+    assert raw.headers["x-memstone-receipt"] == "none"
 
 
 def test_a_pause_holds_for_nobody_else(gate: Gate) -> None:
     gate.memory.pause(run_id="s")
     gate.memory.pause(agent_id="nurse")
-    ask(gate.openai(user_id="alice"), ASKED, extra_headers={"X-Retain-Session": "other", "X-Agent-Id": "cook"})
+    ask(gate.openai(user_id="alice"), ASKED, extra_headers={"X-Memstone-Session": "other", "X-Agent-Id": "cook"})
     assert "Oslo" in gate.sent
     assert "memory_search" in gate.sent
 
@@ -64,7 +64,7 @@ def test_a_request_without_a_session_is_not_looked_up_by_its_number(gate: Gate) 
     client = gate.openai(user_id="alice")
     for _ in range(3):
         ask(client, ASKED, extra_headers={"x-memory": "extract-off"})
-    known = gate.app.state.retain.memory._engine.parts.tunings.policies
+    known = gate.app.state.memstone.memory._engine.parts.tunings.policies
     assert {(user, run) for _, user, _, run in known} == {("alice", "")}
 
 
@@ -85,11 +85,11 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
             await asyncio.sleep(600)
         raise StorageBusy("no") if failure == "busy" else RuntimeError("no")
 
-    object.__setattr__(gate.app.state.retain.settings.gateway, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
     if failure == "busy":  # what the settings themselves make of a store that does not answer
-        monkeypatch.setattr("retain.engine.tuning._stored", broken)
+        monkeypatch.setattr("memstone.engine.tuning._stored", broken)
     else:
-        monkeypatch.setattr("retain.server.gateway.hook.tuned", broken)
+        monkeypatch.setattr("memstone.server.gateway.hook.tuned", broken)
     gate.upstream.turns = [Turn("", [CALL]), Turn("Hm.")]
     ask(client, ASKED)
     assert gate.upstream.seen[1:] == [{"model": "m", "messages": [{"role": "user", "content": ASKED}]}]

@@ -14,14 +14,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from retain import Memory
-from retain.adapters.ledger.sqlite import SqliteLedger
-from retain.engine import late_receipts
-from retain.engine.erasing import erase
-from retain.errors import StorageReadOnly
-from retain.model.instant import instant, moment
-from retain.ports.erasure import Erased, Subject
-from retain.ports.ledger import Work
+from memstone import Memory
+from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.engine import late_receipts
+from memstone.engine.erasing import erase
+from memstone.errors import StorageReadOnly
+from memstone.model.instant import instant, moment
+from memstone.ports.erasure import Erased, Subject
+from memstone.ports.ledger import Work
 from tests.patience import LONG
 from tests.server.gate import Gate, gated, until
 
@@ -56,7 +56,7 @@ def promised(gate: Gate, text: str = WHERE, user: str = "alice", **more: Any) ->
         **asked, **more, extra_headers=headers
     ) as raw:
         assert b"Noted" in raw.read()
-        return str(raw.headers["x-retain-receipt"])
+        return str(raw.headers["x-memstone-receipt"])
 
 
 def looked_up(gate: Gate, receipt: str, **key: Any) -> httpx2.Response:
@@ -115,7 +115,7 @@ def test_an_answer_does_not_wait_for_a_store_that_somebody_else_writes_to(gate: 
         wanted: Any = {"messages": [{"role": "user", "content": text}], "extra_headers": {"x-memory": "extract-off"}}
         raw = create(model="m", **wanted)
         assert raw.parse().choices[0].message.content == "Noted."
-        return str(raw.headers["x-retain-receipt"])
+        return str(raw.headers["x-memstone-receipt"])
 
     first = asked(WHERE)  # what is written once for a key and a tenant
     until(lambda: stored(tmp_path) == [first])
@@ -132,7 +132,7 @@ def test_a_service_that_is_stopped_loses_nothing(tmp_path: Path, monkeypatch: py
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice")
         numbers = [promised(gate, f"{WHERE} I ask for the {time}. time") for time in range(3)]
-        assert gate.app.state.retain.memory._engine.parts.late._held, "they are still held"
+        assert gate.app.state.memstone.memory._engine.parts.late._held, "they are still held"
     assert sorted(stored(tmp_path)) == sorted(numbers)
 
 
@@ -203,8 +203,8 @@ def test_a_receipt_that_cannot_be_kept_is_told_of_and_no_other_is_promised_until
         raise StorageReadOnly("the store may not be written")
 
     monkeypatch.setattr(late_receipts, "_PAUSES", (0.0, 0.0))
-    late = gate.app.state.retain.memory._engine.parts.late
-    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "retain"):
+    late = gate.app.state.memstone.memory._engine.parts.late
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memstone"):
         patch.setattr(SqliteLedger, "note", refused)
         number = promised(gate)
         until(lambda: late.lost == 1)

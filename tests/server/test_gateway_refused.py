@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import REGISTRY
 from starlette.responses import JSONResponse
 
-from retain.server.gateway import outages
+from memstone.server.gateway import outages
 from tests.server.gate import Gate, ask, gated, said
 from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, post, whole
 
@@ -42,7 +42,7 @@ def answered(text: str) -> Any:
 
 
 def skipped() -> float:
-    return REGISTRY.get_sample_value("retain_gateway_memory_skipped_total", {"reason": "refused"}) or 0.0
+    return REGISTRY.get_sample_value("memstone_gateway_memory_skipped_total", {"reason": "refused"}) or 0.0
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422, 500])
@@ -54,7 +54,7 @@ def test_what_a_service_refuses_with_memory_is_asked_without(gate: Gate, status:
         model="m", messages=[{"role": "user", "content": WHERE}]
     )
     assert said(answer.parse()) == "Hello."
-    assert answer.headers["x-retain-receipt"] == "none"
+    assert answer.headers["x-memstone-receipt"] == "none"
     with_memory, without = gate.upstream.seen
     assert ("Oslo" in str(with_memory), "tools" in with_memory) == (user == "alice", user == "bob")
     assert without == {"model": "m", "messages": [{"role": "user", "content": WHERE}]}
@@ -89,7 +89,7 @@ def test_a_service_that_fails_without_memory_too_is_asked_once_for_a_while(
     assert asked(gate, "alice", 500) == 1
     assert asked(gate, "carol", None) == 1
     assert asked(gate, "alice", 500, 503) == 2, "it has answered"
-    monkeypatch.setattr(gate.app.state.retain.upstreams._outages, "_now", lambda: time.monotonic() + 31)
+    monkeypatch.setattr(gate.app.state.memstone.upstreams._outages, "_now", lambda: time.monotonic() + 31)
     assert asked(gate, "alice", 500, None) == 2, "that was long ago"
 
 
@@ -167,4 +167,4 @@ def test_no_receipt_is_named_where_memory_was_refused_in_a_later_round(gate: Gat
     answer = post(gate, {"model": "m", "messages": [{"role": "user", "content": WHERE}], "stream": stream})
     assert "Oslo" in str(gate.upstream.seen[0])
     assert "Oslo" not in gate.sent
-    assert answer.headers["x-retain-receipt"] == "none"
+    assert answer.headers["x-memstone-receipt"] == "none"

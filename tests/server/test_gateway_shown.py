@@ -13,7 +13,7 @@ import pytest
 from tests.server.gate import Gate, ask, gated, until
 
 ASKED = "Where do I live?"
-WANTED = {"X-Retain-Include": "memories"}
+WANTED = {"X-Memstone-Include": "memories"}
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_streamed_responses_tell_what_was_shown_and_stay_what_they_are(gate: Gat
     numbers = [one.sequence_number for one in events]
     assert numbers == sorted(numbers)
     pieces = list(client.responses.create(model="m", input=ASKED, stream=True, extra_headers=WANTED))
-    assert [one.type for one in pieces[-2:]] == ["retain.memories", "response.completed"]
+    assert [one.type for one in pieces[-2:]] == ["memstone.memories", "response.completed"]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import httpx2
 import openai
 import pytest
 
-from retain import Memory
-from retain.server.gateway.sse import Events
+from memstone import Memory
+from memstone.server.gateway.sse import Events
 from tests.patience import at_most
 from tests.ports import free_port
 from tests.server.gate import Gate, ask, gated, until
@@ -111,7 +111,7 @@ def test_a_whole_answer_that_is_cut_is_an_error_of_the_upstream(gate: Gate) -> N
 def _killed(place: Path, config: str, key: str) -> tuple[list[int], list[int]]:
     """Start a service of its own, chat, and kill it in the middle of ten streams; what ended, and what broke."""
     port = free_port()
-    program = [sys.executable, "-m", "retain.cli", "--config", config, "serve", "--port", str(port)]
+    program = [sys.executable, "-m", "memstone.cli", "--config", config, "serve", "--port", str(port)]
     process = subprocess.Popen(  # noqa: S603 - our own command
         program, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -164,7 +164,7 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
     upstream = Upstream()
     upstream.reply, upstream.delay = f"{WORDS} " * 20, 0.05
     with served(upstream.app) as behind:
-        config = tmp_path / "retain.toml"
+        config = tmp_path / "memstone.toml"
         config.write_text(
             f'profile = "gateway"\n[store]\nurl = "sqlite:///{tmp_path}/k.db"\n[embedder]\nprovider = "hash"\n'
             f'[write]\nmode = "manual"\n[gateway]\nrecall_ms = 10000\n'

@@ -118,7 +118,7 @@ def test_a_model_cannot_name_another_user(gate: Gate) -> None:
     gate.upstream.turns = [Turn("", [("c", "memory_search", {"query": "live", "user_id": "bob"})]), Turn("Hm.")]
     gate.memory.set_settings({"policy.search_tool": True})
     client = gate.openai(may_assert_user=True)
-    ask(client, "Where does Bob live?", extra_headers={"X-Retain-User": "alice"})
+    ask(client, "Where does Bob live?", extra_headers={"X-Memstone-User": "alice"})
     told = json.loads(gate.upstream.seen[-1]["messages"][-1]["content"])
     assert told["success"] is False
     assert "Rome" not in gate.sent

@@ -16,8 +16,8 @@ import pytest
 from starlette.requests import Request  # noqa: TC002 - the stand-in reads it from the signature
 from starlette.responses import JSONResponse
 
-from retain import Memory
-from retain.server.app import create_app
+from memstone import Memory
+from memstone.server.app import create_app
 from tests.patience import LONG
 from tests.server.gate import Gate, ask, gated, until
 from tests.server.upstream import Upstream, served
@@ -185,9 +185,9 @@ def test_an_answer_that_does_not_come_has_its_receipt_too(tmp_path: Path, answer
     with wired(answer) as bad, gateway(tmp_path, {**one, "base_url": bad.url}) as client:
         failed = chat(client)
         assert failed.status_code == (504 if answer is None else 502)
-        assert len(failed.headers["x-retain-receipt"]) > len("none")
+        assert len(failed.headers["x-memstone-receipt"]) > len("none")
         failed = chat(client, memory="off")
-        assert (failed.status_code >= 500, failed.headers["x-retain-receipt"]) == (True, "none")
+        assert (failed.status_code >= 500, failed.headers["x-memstone-receipt"]) == (True, "none")
 
 
 def test_what_the_official_clients_act_on_comes_back(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_a_name_in_a_header_is_the_person_of_the_same_name_in_a_body(tmp_path: P
         until(lambda: gate.facts(name))
         body = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}
         for key in (client.api_key, gate.key(user_id=name)):
-            headers = {b"Authorization": f"Bearer {key}".encode(), b"X-Retain-User": name.encode()}
+            headers = {b"Authorization": f"Bearer {key}".encode(), b"X-Memstone-User": name.encode()}
             answer = httpx2.post(f"{gate.url}/v1/chat/completions", json=body, headers=headers, timeout=LONG)
             assert answer.status_code == 200
             assert "User lives in Oslo" in gate.sent

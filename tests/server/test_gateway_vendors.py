@@ -13,14 +13,14 @@ import pytest
 from prometheus_client import REGISTRY
 from starlette.responses import StreamingResponse
 
-from retain.core.dialects.anthropic import Messages
-from retain.core.dialects.anthropic_tools import MessageTools
-from retain.core.dialects.base import Block
-from retain.core.dialects.chat import Chat
-from retain.core.dialects.responses_tools import ResponseTools
-from retain.core.dialects.tooling import Call
-from retain.core.showing.capability import SystemRole
-from retain.core.showing.inject import Position
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.anthropic_tools import MessageTools
+from memstone.core.dialects.base import Block
+from memstone.core.dialects.chat import Chat
+from memstone.core.dialects.responses_tools import ResponseTools
+from memstone.core.dialects.tooling import Call
+from memstone.core.showing.capability import SystemRole
+from memstone.core.showing.inject import Position
 from tests.patience import LONG
 from tests.server.gate import Gate, ask, gated, said
 from tests.server.scripted import CHAT, EVENTS, answers, chunk, in_turn, pieces, post, whole
@@ -29,7 +29,7 @@ from tests.server.upstream import Turn
 CALL = ("call-1", "memory_search", {"query": "where does the user live"})
 WHERE = "Where do I live?"
 DONE = "data: [DONE]\n\n"
-MEMORIES = {"X-Retain-Include": "memories"}
+MEMORIES = {"X-Memstone-Include": "memories"}
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_stream_without_its_mark_is_whole_and_tells_what_was_shown(gate: Gate)
 
 
 def cut() -> float:
-    return REGISTRY.get_sample_value("retain_gateway_streams_cut_total", {"by": "upstream"}) or 0.0
+    return REGISTRY.get_sample_value("memstone_gateway_streams_cut_total", {"by": "upstream"}) or 0.0
 
 
 @pytest.mark.parametrize("position", list(Position))

@@ -9,17 +9,17 @@ import httpx2
 import pytest
 import uvicorn
 
-from retain import Memory
-from retain.adapters.ledger.sqlite import SqliteLedger
-from retain.errors import Corrupted
-from retain.server.app import create_app
-from retain.server.serving import Service
+from memstone import Memory
+from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.errors import Corrupted
+from memstone.server.app import create_app
+from memstone.server.serving import Service
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
 
 def counted(world: World) -> dict[str, Any]:
-    stats = world.run(world.app.state.retain.memory.stats)
+    stats = world.run(world.app.state.memstone.memory.stats)
     return {name: value for name, value in stats.items() if isinstance(value, int)}
 
 
@@ -31,14 +31,14 @@ def test_health_needs_no_key_and_writes_nothing(world: World) -> None:
     for _ in range(3):
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/readyz").json() == {"status": "ok", "reason": None}
-        assert world.run(world.app.state.retain.memory.health)["level"] == "healthy"
+        assert world.run(world.app.state.memstone.memory.health)["level"] == "healthy"
     assert counted(world) == before
 
 
 def test_a_service_that_is_not_open_is_not_ready() -> None:
     from starlette.testclient import TestClient
 
-    from retain.server.app import create_app
+    from memstone.server.app import create_app
 
     client = TestClient(create_app(CONFIG))  # its life has not begun
     answer = client.get("/readyz")
@@ -67,7 +67,7 @@ def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> Non
         async def peek(self, _: Any) -> Any:
             raise Corrupted("the file is not a database: /secret/place")
 
-    parts = world.app.state.retain.memory._engine.parts
+    parts = world.app.state.memstone.memory._engine.parts
     whole = parts.ledger
     object.__setattr__(parts, "ledger", Broken())
     answer = world.anonymous().get("/readyz")
@@ -77,12 +77,12 @@ def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> Non
 
 
 def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
-    from retain import Memory
+    from memstone import Memory
 
     store = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/s.db"}}
     config = {**store, "write": {"mode": "background", "debounce_seconds": 0, "shutdown_seconds": 120}}
     with World.of(config) as world:
-        assert world.run(world.app.state.retain.memory.stats)["formation"]["worker"]
+        assert world.run(world.app.state.memstone.memory.stats)["formation"]["worker"]
         said = {"messages": "I live in Oslo", "user_id": "alice", "run_id": "s"}
         assert world.client.post("/v1/memories", json=said).status_code == 200
     with Memory(store) as memory:

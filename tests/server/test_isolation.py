@@ -53,7 +53,7 @@ class Crowd:
 
     def _say(self, tenant: str, user: str, agent: str) -> None:
         word = f"canary{next(_NUMBERS)}qx"
-        memory = self.world.app.state.retain.memory.acting_for(tenant)
+        memory = self.world.app.state.memstone.memory.acting_for(tenant)
         about = {"user_id": user, "agent_id": agent or None, "infer": False, "metadata": {"word": word}}
         stored = self.world.run(memory.add, f"likes the harbour at {word}", **about)
         self.secrets.append(Secret(word, stored["results"][0]["id"], tenant, user, agent))
@@ -64,7 +64,7 @@ class Crowd:
 
     def held(self, secrets: list[Secret]) -> list[Any]:
         """What there is of some memories, as the service itself sees it, whoever asks."""
-        memory = self.world.app.state.retain.memory
+        memory = self.world.app.state.memstone.memory
         states = []
         for one in secrets:
             found = self.world.run(memory.acting_for(one.tenant).get, one.id)

@@ -12,11 +12,11 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from retain import Memory
+from memstone import Memory
 from tests.ports import free_port
 
 _CLIENTS: Final = 8
-_ENVIRONMENT: Final = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+_ENVIRONMENT: Final = {"MEMSTONE_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -27,12 +27,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 class Service:
-    """``retain serve`` in a process of its own."""
+    """``memstone serve`` in a process of its own."""
 
     def __init__(self, place: Path, **environment: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        program = [sys.executable, "-m", "retain.cli", "--db", str(place), "serve", "--port", str(self.port)]
+        program = [sys.executable, "-m", "memstone.cli", "--db", str(place), "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(  # noqa: S603 - our own command
             program,
             env={**os.environ, **_ENVIRONMENT, **environment},
@@ -140,8 +140,8 @@ def test_no_session_is_lost_when_the_service_is_killed_before_it_was_formed(tmp_
     config = {"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
         key = memory.create_key("writer")["key"]
-    later = {"RETAIN_WRITE__MODE": "background", "RETAIN_WRITE__DEBOUNCE_SECONDS": "2"}
-    later["RETAIN_WRITE__LEASE_SECONDS"] = "2"  # what a killed service had begun is free again after that
+    later = {"MEMSTONE_WRITE__MODE": "background", "MEMSTONE_WRITE__DEBOUNCE_SECONDS": "2"}
+    later["MEMSTONE_WRITE__LEASE_SECONDS"] = "2"  # what a killed service had begun is free again after that
     acknowledged = killed(place, key, 3, **later)
     sessions = {user for user in acknowledged if user.rpartition("x")[2] in "1357"}
     time.sleep(3)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
-from retain.async_memory import AsyncMemory
-from retain.errors import LLMError, TooManyRequests
-from retain.ports.llm import Prompt, Reply
-from retain.sections_service import RateSettings
-from retain.server.app import create_app
-from retain.server.governor import SPENT, Governor
-from retain.server.limits import Failures, Rate, address_of
-from retain.testing.clock import FakeClock
-from retain.testing.llm import ScriptedLlm
+from memstone.async_memory import AsyncMemory
+from memstone.errors import LLMError, TooManyRequests
+from memstone.ports.llm import Prompt, Reply
+from memstone.sections_service import RateSettings
+from memstone.server.app import create_app
+from memstone.server.governor import SPENT, Governor
+from memstone.server.limits import Failures, Rate, address_of
+from memstone.testing.clock import FakeClock
+from memstone.testing.llm import ScriptedLlm
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -213,7 +213,7 @@ def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool
 
     with World.of({**CONFIG, "server": {"body_bytes": 2_048}, "gateway": {"body_bytes": 8_192}}) as world:
         for agent in ("nurse", "ward/nurse"):
-            world.run(world.app.state.retain.memory.save_agent, agent)
+            world.run(world.app.state.memstone.memory.save_agent, agent)
         passed = world.client.post(path, content=body(4_000))
         assert "no upstream runs the model" in passed.json()["detail"]
         refused = world.client.post(path, content=body(9_000))
@@ -259,7 +259,7 @@ def test_a_day_costs_no_more_than_its_tokens_and_rules_go_on(tmp_path: Any) -> N
             assert answer["degraded"][0]["step"] == "extraction"
             assert {one["code"] for one in answer["degraded"]} == {"llm_budget_spent"}
             assert answer["results"]
-            assert "retain_llm_tokens_today 120.0" in world.client.get("/metrics").text
+            assert "memstone_llm_tokens_today 120.0" in world.client.get("/metrics").text
             assert "degraded" not in said(world.as_key("acme"), 9)  # each tenant has its own
             del llm.prompts[2:]
     clock.advance(days=1)
@@ -272,7 +272,7 @@ def test_tokens_are_estimated_where_a_provider_does_not_tell(tmp_path: Any) -> N
     llm = ScriptedLlm(lambda _: '{"facts": []}')
     with World.over(served(tmp_path, llm, FakeClock(), 1_000_000)) as world:
         said(world.client, 1)
-        memory = world.app.state.retain.memory
+        memory = world.app.state.memstone.memory
         parts = memory._engine.parts
         counted = world.run(parts.ledger.peek, lambda tx: tx.metrics.counted("default", "", parts.now()))
         sent = sum(len(one["content"]) for one in llm.prompts[0].messages)
@@ -283,16 +283,16 @@ def test_what_fails_costs_nothing_and_without_a_budget_nothing_is_written(tmp_pa
     llm = ScriptedLlm(lambda _: LLMError("no"))
     with World.over(served(tmp_path, llm, FakeClock(), 50)) as world:
         said(world.client, 1)
-        governor: Governor = world.app.state.retain.governor
+        governor: Governor = world.app.state.memstone.governor
         assert world.run(governor.spent, "default") == 0
-        assert world.run(world.app.state.retain.memory.stats)["pending"] == 1
+        assert world.run(world.app.state.memstone.memory.stats)["pending"] == 1
 
 
 def test_sessions_that_are_formed_later_go_on_by_rules_too(tmp_path: Any) -> None:
     llm, later = ScriptedLlm(facts), {"write": {"mode": "manual", "novelty_chars": 0}}
     with World.over(served(tmp_path, llm, FakeClock(), 1, **later)) as world:
-        memory = world.app.state.retain.memory
-        world.run(world.app.state.retain.governor.count, "default", 60)
+        memory = world.app.state.memstone.memory
+        world.run(world.app.state.memstone.governor.count, "default", 60)
         said(world.client, 1, run_id="s1")
         formed = world.run(memory.end_session, user_id="alice")
         assert [one["distillation"] for one in formed["results"]] == ["distilled"]

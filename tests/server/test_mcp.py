@@ -11,11 +11,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from structlog.testing import capture_logs
 
-from retain import AsyncMemory, Memory
-from retain.config import Settings
-from retain.errors import ScopeError, StorageBusy
-from retain.server.app import create_app
-from retain.server.mcp.stdio import serve_stdio
+from memstone import AsyncMemory, Memory
+from memstone.config import Settings
+from memstone.errors import ScopeError, StorageBusy
+from memstone.server.app import create_app
+from memstone.server.mcp.stdio import serve_stdio
 from tests.patience import LONG
 from tests.server.upstream import served
 from tests.server.world import World
@@ -29,8 +29,8 @@ def session(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Session]:
     path = tmp_path / "m.db"
     config = {"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "hash"}}
     if request.param == "stdio":
-        environment = {"RETAIN_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
-        command = ["-m", "retain.cli", "--db", str(path), "mcp", "--for-user", "alice"]
+        environment = {"MEMSTONE_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+        command = ["-m", "memstone.cli", "--db", str(path), "mcp", "--for-user", "alice"]
         parameters = StdioServerParameters(command=sys.executable, args=command, env=environment)
 
         def run(work: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -175,7 +175,7 @@ def test_a_user_that_cannot_be_one_is_refused_at_the_start() -> None:
 
 def test_where_the_store_is_is_no_matter_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     async def busy(*_: Any, **__: Any) -> Any:
-        raise StorageBusy("postgresql://db.internal/retain: no connection")
+        raise StorageBusy("postgresql://db.internal/memstone: no connection")
 
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     call = {"name": "memory_search", "arguments": {"query": "tea", "user_id": "alice"}}
@@ -183,7 +183,7 @@ def test_where_the_store_is_is_no_matter_of_a_model(monkeypatch: pytest.MonkeyPa
     with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world, capture_logs() as logs:
         monkeypatch.setattr(AsyncMemory, "search", busy)
         tool = world.client.post("/mcp", json={**message, "params": call}, headers=accepts)
-        monkeypatch.setattr(world.app.state.retain.doorkeeper, "admit", busy)
+        monkeypatch.setattr(world.app.state.memstone.doorkeeper, "admit", busy)
         door = world.client.post("/mcp", json={**message, "params": call}, headers=accepts)
     error = tool.json()["result"]["structuredContent"]["error"]
     assert (error["code"], error["retryable"], door.json()["code"]) == ("storage_busy", True, "storage_busy")

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain import AsyncMemory
-from retain.server.mcp.tools import Asked, tools, used
-from retain.testing.clock import FakeClock
+from memstone import AsyncMemory
+from memstone.server.mcp.tools import Asked, tools, used
+from memstone.testing.clock import FakeClock
 
 PLAIN: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 TOOLS: Final = tools()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from retain.server.metrics import STEPS
+from memstone.server.metrics import STEPS
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -37,15 +37,15 @@ def _four_figures(world: World) -> None:
         world.client.post("/v1/memories", json={"messages": text, "user_id": "alice"})
     asked = {"query": "moved to a new town", "user_id": "alice", "gate": "always"}
     shown = world.client.post("/v1/context", json=asked).json()
-    told = world.run(world.app.state.retain.memory.metrics)
+    told = world.run(world.app.state.memstone.memory.metrics)
     assert "retrieval_hit_rate" not in scraped(world)
-    memory = world.app.state.retain.memory
+    memory = world.app.state.memstone.memory
     world.run(memory.record_answer, shown["receipt_id"], "You moved to Bergen.")
     found = scraped(world)
     assert found["retrieval_hit_rate"] == world.run(memory.metrics)["retrieval_hit_rate"] == 1
     for name in ("memory_total_count", "memory_replacement_rate", "memory_dedup_rate"):
         assert found[name] == pytest.approx(told[name])
-    assert found["retain_signals_pending"] == found["retain_signals_dead"] == found["retain_index_lag"] == 0
+    assert found["memstone_signals_pending"] == found["memstone_signals_dead"] == found["memstone_index_lag"] == 0
 
 
 @pytest.mark.req("P-24")
@@ -61,26 +61,26 @@ def test_requests_and_steps_are_timed_and_gate_decisions_counted(world: World) -
         ("/v1/memories/search", "POST", 200),
         ("/v1/memories/{memory_id}", "GET", 404),
     ):
-        name = f'retain_request_seconds_count{{method="{method}",route="{route}",status="{status}"}}'
+        name = f'memstone_request_seconds_count{{method="{method}",route="{route}",status="{status}"}}'
         assert grown(before, after, name) == 1
     for step in ("learn.extract", "learn.settle", "search.understand", "search.retrieve", "context.gate"):
-        assert grown(before, after, f'retain_step_seconds_count{{step="{step}"}}') >= 1
-    assert grown(before, after, 'retain_gate_decisions_total{route="none"}') == 1
+        assert grown(before, after, f'memstone_step_seconds_count{{step="{step}"}}') >= 1
+    assert grown(before, after, 'memstone_gate_decisions_total{route="none"}') == 1
 
 
 def test_receipts_that_were_given_up_are_told_to_whoever_runs_the_service(world: World) -> None:
-    assert scraped(world)["retain_receipts_lost_total"] == 0
-    world.app.state.retain.memory._engine.parts.late.lost = 3
-    assert scraped(world)["retain_receipts_lost_total"] == 3
+    assert scraped(world)["memstone_receipts_lost_total"] == 0
+    world.app.state.memstone.memory._engine.parts.late.lost = 3
+    assert scraped(world)["memstone_receipts_lost_total"] == 3
     other = world.as_key("elsewhere", verbs=["admin"])
-    assert "retain_receipts_lost" not in other.get("/metrics").text
+    assert "memstone_receipts_lost" not in other.get("/metrics").text
 
 
 def test_what_waits_and_what_was_given_up_is_counted(tmp_path: Any) -> None:
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/w.db"}, "write": {"mode": "manual"}}
     with World.of(config) as world:
         world.client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "a", "run_id": "s"})
-        assert scraped(world)["retain_signals_pending"] == 1
+        assert scraped(world)["memstone_signals_pending"] == 1
 
 
 def test_only_administrators_of_a_whole_tenant_are_told(world: World) -> None:
@@ -93,7 +93,7 @@ def test_another_tenant_is_told_of_its_own_store_alone(world: World) -> None:
     world.client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice"})
     other = world.as_key("acme", verbs=["admin"]).get("/metrics")
     assert figures(other.text)["memory_total_count"] == 0
-    assert "retain_request_seconds" not in other.text
+    assert "memstone_request_seconds" not in other.text
     assert scraped(world)["memory_total_count"] == 1
 
 
@@ -107,7 +107,7 @@ def test_on_this_machine_no_key_is_needed_if_it_is_configured_so() -> None:
 
 
 def test_an_engine_that_nobody_watches_tells_nobody() -> None:
-    from retain import Memory
+    from memstone import Memory
 
     def count() -> float:
         return sum(one.value for found in STEPS.collect() for one in found.samples if one.name.endswith("_count"))

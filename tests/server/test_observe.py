@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from retain import Memory
-from retain.core.privacy.redact import redact_preview
-from retain.errors import StorageBusy
-from retain.server import observe
-from retain.server.app import create_app
-from retain.server.observe import _FORWARDED, clean, configure, log, speak_softly
+from memstone import Memory
+from memstone.core.privacy.redact import redact_preview
+from memstone.errors import StorageBusy
+from memstone.server import observe
+from memstone.server.app import create_app
+from memstone.server.observe import _FORWARDED, clean, configure, log, speak_softly
 from tests.server.upstream import Upstream, served
 from tests.server.world import World
 
@@ -192,7 +192,7 @@ def _broken() -> Any:
 
     @app.get("/busy")
     async def busy() -> None:
-        raise StorageBusy("postgresql://db.internal/retain: no connection")
+        raise StorageBusy("postgresql://db.internal/memstone: no connection")
 
     return app
 
@@ -259,10 +259,10 @@ def test_an_application_that_configured_nothing_finds_the_log_in_its_own(
 ) -> None:
     structlog.reset_defaults()
     speak_softly()
-    with caplog.at_level(logging.INFO, "retain"):
+    with caplog.at_level(logging.INFO, "memstone"):
         world.client.get("/v1/stats", headers={"X-Request-ID": "r7"})
         log.error("broken", exc_info=ValueError("Anna lives in Oslo"), note=f"key {CANARY}")
-    request, broken = (one for one in caplog.records if one.name == "retain.server")
+    request, broken = (one for one in caplog.records if one.name == "memstone.server")
     assert (request.getMessage(), vars(request)["route"], vars(request)["request_id"]) == ("request", "/v1/stats", "r7")
     assert vars(broken)["error"] == "ValueError"
     assert not [word for word in ("Oslo", CANARY) if word in str(vars(broken))]

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 from starlette.requests import Request
 
-from retain.errors import Unauthenticated
-from retain.server.rest import feed
+from memstone.errors import Unauthenticated
+from memstone.server.rest import feed
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -152,7 +152,7 @@ def test_a_stream_ends_when_its_key_may_do_less(world: World) -> None:
     headers = [(b"authorization", f"Bearer {token}".encode())]
     about = {"type": "http", "method": "GET", "path": "/v1/events/stream", "query_string": b"", "client": ("::1", 1)}
     request = Request({**about, "headers": headers, "app": world.app})
-    caller = world.run(world.app.state.retain.doorkeeper.admit, request)
+    caller = world.run(world.app.state.memstone.doorkeeper.admit, request)
     world.run(feed._check, request, caller)
     assert world.client.patch("/v1/accounts/ann", json={"role": "viewer"}).status_code == 200
     with pytest.raises(Unauthenticated):

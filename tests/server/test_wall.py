@@ -72,7 +72,7 @@ def test_a_configured_page_may_ask_with_a_key_and_reads_the_answer(shared: World
     [
         "authorization,content-type,x-stainless-lang,x-stainless-os,x-stainless-retry-count",
         "anthropic-dangerous-direct-browser-access,anthropic-version,content-type,x-api-key",
-        "authorization,content-type,x-memory,x-retain-user,x-retain-session",
+        "authorization,content-type,x-memory,x-memstone-user,x-memstone-session",
         "authorization,content-type,idempotency-key,last-event-id,x-request-id",
     ],
 )
@@ -85,7 +85,7 @@ def test_a_configured_page_may_use_the_official_clients_and_reads_its_receipts(s
     refused = shared.anonymous().options("/v1/chat/completions", headers={**wanted, "Origin": ELSEWHERE})
     assert (refused.status_code, "access-control-allow-headers" in refused.headers) == (403, False)
     answer = shared.client.get("/v1/me", headers={"Origin": PAGE})
-    assert "x-retain-receipt" in answer.headers["access-control-expose-headers"]
+    assert "x-memstone-receipt" in answer.headers["access-control-expose-headers"]
     assert "access-control-allow-credentials" not in {*before.headers, *answer.headers}
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from retain.async_memory import AsyncMemory
-from retain.server.app import create_app
+from memstone.async_memory import AsyncMemory
+from memstone.server.app import create_app
 from tests.patience import until
 from tests.server.world import World
 
@@ -55,7 +55,7 @@ def test_what_runs_in_this_process_is_loaded_at_once_and_what_does_not_is_not_as
     for embedder in (near, far):
         memory = AsyncMemory({"store": {"url": "memory:"}}, embedder=embedder)
         with World.over(create_app(memory=memory)) as world:
-            until(lambda: not len(world.app.state.retain.tasks))
+            until(lambda: not len(world.app.state.memstone.tasks))
 
     assert near.asked == ["embed", "read relevance"]  # learning has time
     assert far.asked == []
@@ -72,6 +72,6 @@ class Broken(Reading):
 def test_a_model_that_cannot_be_loaded_does_not_keep_a_service_from_starting() -> None:
     memory = AsyncMemory({"store": {"url": "memory:"}}, embedder=Broken())
     with World.over(create_app(memory=memory)) as world:
-        until(lambda: not len(world.app.state.retain.tasks))
+        until(lambda: not len(world.app.state.memstone.tasks))
 
         assert world.client.get("/readyz").status_code == 200

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from retain.server.app import create_app
+from memstone.server.app import create_app
 
 
 @dataclass
@@ -38,7 +38,7 @@ class World:
     def as_key(self, tenant: str = "default", **key: Any) -> TestClient:
         """A client with a new key."""
         assert self.client.portal is not None or self.app is not None
-        memory = self.app.state.retain.memory.acting_for(tenant)
+        memory = self.app.state.memstone.memory.acting_for(tenant)
         made = self.run(memory.create_key, **key)
         client = TestClient(self.app, headers={"Authorization": f"Bearer {made['key']}"})
         client.portal = self.portal

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.abstain import (
+from memstone.core.ranking.abstain import (
     BY_MEANING,
     UNHEARD,
     Null,
@@ -23,8 +23,8 @@ from retain.core.ranking.abstain import (
     vocabulary,
     worth_showing,
 )
-from retain.core.ranking.probes import ABOUT_ME, ABOUT_THE_WORLD, PROBES
-from retain.errors import InvalidInput
+from memstone.core.ranking.probes import ABOUT_ME, ABOUT_THE_WORLD, PROBES
+from memstone.errors import InvalidInput
 
 GATE = Path(__file__).parents[1] / "data" / "gate"
 STANDARD = Null(rows=100, middle=0.0, spread=1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.changes.reconcile import Action, Decision, Known, decide
-from retain.core.changes.statement import understand
+from memstone.core.changes.reconcile import Action, Decision, Known, decide
+from memstone.core.changes.statement import understand
 
 
 def settled(new: str, *known: str, cosine: float = 0.7) -> Decision:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from retain.core.curate import answer
-from retain.core.rules.answers import answered, is_played
-from retain.core.rules.replies import may_answer
+from memstone.core.curate import answer
+from memstone.core.rules.answers import answered, is_played
+from memstone.core.rules.replies import may_answer
 
 DATA: Final = Path(__file__).parents[1] / "data" / "curation" / "answers.jsonl"
 CASES: Final = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.changes.apart import brings_news, individuals, is_closer, names_another, other_people, puts_another
-from retain.core.changes.reconcile import Action, Decision, Known, decide
-from retain.core.changes.statement import understand
+from memstone.core.changes.apart import brings_news, individuals, is_closer, names_another, other_people, puts_another
+from memstone.core.changes.reconcile import Action, Decision, Known, decide
+from memstone.core.changes.statement import understand
 
 
 def settled(new: str, *known: str, cosine: float = 0.8) -> Decision:

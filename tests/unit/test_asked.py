@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.talk.asked import only_asked, sentences_at
+from memstone.core.talk.asked import only_asked, sentences_at
 
 pytestmark = pytest.mark.req("R-32")
 

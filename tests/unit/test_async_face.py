@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from retain import AsyncMemory, Memory
+from memstone import AsyncMemory, Memory
 from scripts import make_async_face
 
 NAMES = sorted(name for name in dir(Memory) if not name.startswith("_"))

@@ -181,7 +181,7 @@ def test_the_floor_makes_one_commit_an_add(tmp_path: Path) -> None:
 
 def _results(cpu: float) -> dict[str, dict[str, object]]:
     return {
-        "retain": {"calls.10000.1": {"search": {"cpu": cpu}}},
+        "memstone": {"calls.10000.1": {"search": {"cpu": cpu}}},
         "mem0": {"calls.10000.1": {"search": {"cpu": 170.0}}},
         "floor": {"calls.10000.1": {"search": {"cpu": 1.0}}},
     }
@@ -198,7 +198,7 @@ def test_a_missed_target_is_marked() -> None:
 
 
 def test_a_failed_reading_is_a_missed_target() -> None:
-    results = _results(4.0) | {"retain": {"calls.10000.1": {"failed": "why"}}}
+    results = _results(4.0) | {"memstone": {"calls.10000.1": {"failed": "why"}}}
     (row,) = report.rows(results, report.metrics([10_000], 0))
     assert row[1] == ""
     assert row[3] in report.MISSED

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io.aio import AsyncIo
-from retain.adapters.io.blocking import BlockingIo
-from retain.adapters.llm.breaker import GuardedLlm
-from retain.drive import drive
-from retain.errors import (
+from memstone.adapters.io.aio import AsyncIo
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.llm.breaker import GuardedLlm
+from memstone.drive import drive
+from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
     ConfigError,
     LLMError,
     LlmUnavailable,
+    MemstoneError,
     RateLimited,
-    RetainError,
 )
-from retain.ports.io import Io
-from retain.ports.llm import Llm, Prompt, Reply
-from retain.testing.llm import Answer, ScriptedLlm
-from retain.testing.modes import MODES, run
+from memstone.ports.io import Io
+from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.testing.llm import Answer, ScriptedLlm
+from memstone.testing.modes import MODES, run
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -53,7 +53,7 @@ async def outcomes(guard: GuardedLlm, times: int) -> list[str]:
 async def outcome(guard: GuardedLlm) -> str:
     try:
         return (await guard.generate(PROMPT)).text
-    except RetainError as error:
+    except MemstoneError as error:
         return error.code
 
 

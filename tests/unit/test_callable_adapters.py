@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.adapters.clock import SystemClock
-from retain.adapters.embed.callable import CallableEmbedder
-from retain.adapters.llm.callable import CallableLlm
-from retain.errors import ConfigError, DimensionMismatch, EmbeddingError, LLMError, RateLimited, Unsupported
-from retain.ports.clock import Clock
-from retain.ports.embedder import Embedder
-from retain.ports.io import Io
-from retain.ports.llm import Llm, Prompt, Reply
-from retain.testing.clock import FakeClock
-from retain.testing.llm import ScriptedLlm
-from retain.testing.modes import MODES, run
+from memstone.adapters.clock import SystemClock
+from memstone.adapters.embed.callable import CallableEmbedder
+from memstone.adapters.llm.callable import CallableLlm
+from memstone.errors import ConfigError, DimensionMismatch, EmbeddingError, LLMError, RateLimited, Unsupported
+from memstone.ports.clock import Clock
+from memstone.ports.embedder import Embedder
+from memstone.ports.io import Io
+from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.testing.clock import FakeClock
+from memstone.testing.llm import ScriptedLlm
+from memstone.testing.modes import MODES, run
 
 both = pytest.mark.parametrize("mode", MODES)
 

@@ -6,12 +6,12 @@ from importlib.resources import files
 
 import pytest
 
-from retain import Memory
-from retain.core.changes.features import Said, features
-from retain.core.changes.judge import STANDS, Odds, answers, as_table, judge, verdict, weigh, weights
-from retain.core.changes.pairing import Action, Decision, Known
-from retain.core.changes.statement import understand
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.changes.features import Said, features
+from memstone.core.changes.judge import STANDS, Odds, answers, as_table, judge, verdict, weigh, weights
+from memstone.core.changes.pairing import Action, Decision, Known
+from memstone.core.changes.statement import understand
+from memstone.testing.clock import FakeClock
 
 ADD = Decision(Action.ADD, None, "nothing known says this or its opposite")
 MOST_BYTES = 500_000
@@ -28,7 +28,7 @@ def known(text: str, cosine: float = 0.4, *, fresh: bool = False) -> Known:
 
 @pytest.mark.req("P-17")
 def test_the_weights_are_small_and_ask_for_features_there_are() -> None:
-    assert len(files("retain.core.changes").joinpath("weights.npz").read_bytes()) < MOST_BYTES
+    assert len(files("memstone.core.changes").joinpath("weights.npz").read_bytes()) < MOST_BYTES
     (found,) = features(said("User sold the boat"), [known("User has a boat")])
     assert {name for trees in weights().values() for name in trees.names} <= found.keys()
     assert not any(name.startswith("near") for name in weights()["far"].names)

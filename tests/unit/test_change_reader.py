@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.changes.judge import Odds
-from retain.core.changes.pairing import Action, Decision
-from retain.core.changes.reader import KNOWN, STANDS, SURE, Read, is_read, of_a_message, reading, replaced, verdict
-from retain.core.rules.guarded import may_end
+from memstone.core.changes.judge import Odds
+from memstone.core.changes.pairing import Action, Decision
+from memstone.core.changes.reader import KNOWN, STANDS, SURE, Read, is_read, of_a_message, reading, replaced, verdict
+from memstone.core.rules.guarded import may_end
 
 ADD = Decision(Action.ADD, None, "nothing known says this or its opposite")
 LITTLE = 0.05

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
-from retain.errors import InvalidInput, TooLarge, UsageError
-from retain.model.policy import Limits
+from memstone.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
+from memstone.errors import InvalidInput, TooLarge, UsageError
+from memstone.model.policy import Limits
 
 LIMITS = Limits(key_chars=5, metadata_bytes=30)
 

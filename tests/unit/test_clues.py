@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from retain.core.rules import slot_patterns as said
-from retain.core.rules.plain import plain
-from retain.core.text import lexicon
-from retain.core.text.clues import clued, clues_of, clues_of_all, is_possible
+from memstone.core.rules import slot_patterns as said
+from memstone.core.rules.plain import plain
+from memstone.core.text import lexicon
+from memstone.core.text.clues import clued, clues_of, clues_of_all, is_possible
 
 CURATION = Path(__file__).resolve().parent.parent / "data" / "curation"
 

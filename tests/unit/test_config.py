@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from retain.config import Settings, store_path
-from retain.errors import ConfigError
-from retain.model.policy import Limits
+from memstone.config import Settings, store_path
+from memstone.errors import ConfigError
+from memstone.model.policy import Limits
 
 
 @pytest.mark.req("X-38", "C-7", "X-18")
@@ -15,14 +15,14 @@ def test_without_a_word_everything_is_local() -> None:
     settings = Settings.of(None)
     assert settings == Settings.of({}) == Settings()
     assert (settings.embedder.provider, settings.vector_store.provider, settings.llm) == ("local", "local", None)
-    assert store_path(settings) == Path("~/.retain/retain.db").expanduser()
+    assert store_path(settings) == Path("~/.memstone/memstone.db").expanduser()
     assert settings.as_policy().limits == Limits()
     assert (settings.embedding_cache.entries, settings.embedding_cache.seconds) == (1000, 300.0)
 
 
 @pytest.mark.req("X-38")
 def test_the_library_does_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "DATABASE_URL", "QDRANT_HOST", "RETAIN_TENANT", "RETAIN_STORE__URL"):
+    for name in ("OPENAI_API_KEY", "DATABASE_URL", "QDRANT_HOST", "MEMSTONE_TENANT", "MEMSTONE_STORE__URL"):
         monkeypatch.setenv(name, "memory:")
     assert Settings.of({}) == Settings()
 
@@ -91,13 +91,13 @@ def test_settings_cannot_be_changed_after_they_were_made() -> None:
 
 @pytest.mark.req("C-46")
 def test_a_file_and_variables_make_settings(tmp_path: Path) -> None:
-    file = tmp_path / "retain.toml"
+    file = tmp_path / "memstone.toml"
     file.write_text('tenant = "t"\n[store]\nurl = "sqlite:///file.db"\ndurable = false\n[limits]\nbatch = 10\n')
     env = {
-        "RETAIN_STORE__URL": "memory:",
-        "RETAIN_LIMITS__PAGE": "7",
-        "RETAIN_POLICY__MIN_SCORE": "0.5",
-        "RETAIN_CONFIG": "not read here",
+        "MEMSTONE_STORE__URL": "memory:",
+        "MEMSTONE_LIMITS__PAGE": "7",
+        "MEMSTONE_POLICY__MIN_SCORE": "0.5",
+        "MEMSTONE_CONFIG": "not read here",
         "HOME": "/nowhere",
         "OPENAI_API_KEY": "sk-x",
     }
@@ -110,40 +110,46 @@ def test_a_file_and_variables_make_settings(tmp_path: Path) -> None:
 @pytest.mark.req("C-52")
 @pytest.mark.parametrize("content", [b"tenant = ", b"\xff\xfe", None])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
-    file = tmp_path / "retain.toml"
+    file = tmp_path / "memstone.toml"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"retain\.toml") as caught:
+    with pytest.raises(ConfigError, match=r"memstone\.toml") as caught:
         Settings.load(file, {})
     assert caught.value.hint
 
 
 @pytest.mark.parametrize(
-    "env", [{"RETAIN_STORE__URLL": "x"}, {"RETAIN_TENANT__X": "y"}, {"RETAIN_STROE__URL": "x"}, {"RETAIN_PROFILE": "x"}]
+    "env",
+    [
+        {"MEMSTONE_STORE__URLL": "x"},
+        {"MEMSTONE_TENANT__X": "y"},
+        {"MEMSTONE_STROE__URL": "x"},
+        {"MEMSTONE_PROFILE": "x"},
+    ],
 )
 def test_a_variable_that_names_no_setting_is_refused_by_its_name(env: dict[str, str]) -> None:
     with pytest.raises(ConfigError) as caught:
-        Settings.load(None, {**env, "RETAIN_STORE__URL": "memory:"})
+        Settings.load(None, {**env, "MEMSTONE_STORE__URL": "memory:"})
     (name,) = env
     assert f"({name})" in caught.value.message
-    assert "RETAIN_STORE__URL)" not in caught.value.message, "only the wrong one is named"
+    assert "MEMSTONE_STORE__URL)" not in caught.value.message, "only the wrong one is named"
 
 
 def test_variables_of_others_that_begin_alike_stop_nothing() -> None:
     env = {
-        "RETAIN_KEY": "rk_abc",
-        "RETAIN_SERVICE_HOST": "10.0.0.1",
-        "RETAIN_PORT": "tcp://10.0.0.1:80",
-        "RETAIN_PORT_80_TCP_PROTO": "tcp",
-        "RETAIN_SERVER_SERVICE_PORT": "80",
-        "RETAIN_STORE__URL": "memory:",
-        "RETAIN_TENANT": "acme",
+        "MEMSTONE_KEY": "rk_abc",
+        "MEMSTONE_SERVICE_HOST": "10.0.0.1",
+        "MEMSTONE_PORT": "tcp://10.0.0.1:80",
+        "MEMSTONE_PORT_80_TCP_PROTO": "tcp",
+        "MEMSTONE_SERVER_SERVICE_PORT": "80",
+        "MEMSTONE_STORE__URL": "memory:",
+        "MEMSTONE_TENANT": "acme",
     }
     assert Settings.load(None, env) == Settings.of({"store": {"url": "memory:"}, "tenant": "acme"})
     assert Settings.from_env(env).tenant == "acme"
 
 
-@pytest.mark.parametrize("given", ["retain.toml", "sqlite:///x.db", Path("retain.toml"), "", [1], 5])
+@pytest.mark.parametrize("given", ["memstone.toml", "sqlite:///x.db", Path("memstone.toml"), "", [1], 5])
 def test_something_else_than_a_dictionary_says_what_to_do(given: Any) -> None:
     with pytest.raises(ConfigError, match="dictionary or Settings") as caught:
         Settings.of(given)
@@ -153,7 +159,7 @@ def test_something_else_than_a_dictionary_says_what_to_do(given: Any) -> None:
 
 def test_a_variable_may_not_be_both_a_value_and_a_group() -> None:
     with pytest.raises(ConfigError, match="twice"):
-        Settings.load(None, {"RETAIN_STORE": "x", "RETAIN_STORE__URL": "memory:"})
+        Settings.load(None, {"MEMSTONE_STORE": "x", "MEMSTONE_STORE__URL": "memory:"})
 
 
 @pytest.mark.req("C-46", "X-38")
@@ -162,12 +168,12 @@ def test_from_env_is_the_word_by_which_text_may_leave() -> None:
     assert (chosen.provider, chosen.config) == ("openai", {"api_key": "sk-x", "base_url": "http://127.0.0.1:9/v1"})
     assert Settings.from_env({}).embedder.provider == "local"
     assert Settings.from_env({"DATABASE_URL": "postgres://x", "QDRANT_HOST": "x"}) == Settings()
-    named = Settings.from_env({"OPENAI_API_KEY": "sk-x", "RETAIN_EMBEDDER__PROVIDER": "hash"})
+    named = Settings.from_env({"OPENAI_API_KEY": "sk-x", "MEMSTONE_EMBEDDER__PROVIDER": "hash"})
     assert named.embedder.provider == "hash", "what is named wins over what is there"
 
 
 @pytest.mark.req("C-46")
 def test_from_env_reads_the_file_that_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "retain.toml"
+    file = tmp_path / "memstone.toml"
     file.write_text('tenant = "t"\n')
-    assert Settings.from_env({"RETAIN_CONFIG": str(file)}).tenant == "t"
+    assert Settings.from_env({"MEMSTONE_CONFIG": str(file)}).tenant == "t"

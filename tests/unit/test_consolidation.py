@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.upkeep.consolidation import (
+from memstone.core.upkeep.consolidation import (
     absorbed,
     days_before,
     is_faint,
@@ -18,13 +18,13 @@ from retain.core.upkeep.consolidation import (
     promotions,
     times_of,
 )
-from retain.core.upkeep.shingles import Pieces, alike, pieces, twins
-from retain.core.upkeep.summary import over_budget, shortened
-from retain.model.ageing import Aged
-from retain.model.instant import Instant
-from retain.model.memory import Kind, Layer, Link, Record
-from retain.model.policy import Upkeep
-from retain.model.scope import Scope
+from memstone.core.upkeep.shingles import Pieces, alike, pieces, twins
+from memstone.core.upkeep.summary import over_budget, shortened
+from memstone.model.ageing import Aged
+from memstone.model.instant import Instant
+from memstone.model.memory import Kind, Layer, Link, Record
+from memstone.model.policy import Upkeep
+from memstone.model.scope import Scope
 
 NOW = "2026-03-01T00:00:00.000000Z"
 POLICY = Upkeep(evict=True)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from retain.adapters.embed.crew import Crew
+from memstone.adapters.embed.crew import Crew
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.curate import (
+from memstone.core.curate import (
     EFFECT,
     INPUT_CHARS,
     MAX_CHARS,
@@ -21,9 +21,9 @@ from retain.core.curate import (
     candidates,
     fact_key,
 )
-from retain.core.rules.families import Family
-from retain.core.rules.plain import plain
-from retain.model.memory import Kind
+from memstone.core.rules.families import Family
+from memstone.core.rules.plain import plain
+from memstone.model.memory import Kind
 
 CHATS = Path(__file__).parents[1] / "data" / "curation" / "chats.jsonl"
 

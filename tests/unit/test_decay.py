@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.decay import Strength, effective, left, promoted, reinforced, time_constant
-from retain.errors import ConfigError
-from retain.model.instant import Instant, instant
+from memstone.core.ranking.decay import Strength, effective, left, promoted, reinforced, time_constant
+from memstone.errors import ConfigError
+from memstone.model.instant import Instant, instant
 
 START = datetime(2026, 5, 7, 9, 30, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from retain.engine.storing.draft import dedupe_value
-from retain.model.scope import Scope
+from memstone.engine.storing.draft import dedupe_value
+from memstone.model.scope import Scope
 
 ALL = ("user_id", "agent_id", "run_id")
 

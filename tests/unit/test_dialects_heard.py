@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.dialects.anthropic import Messages
-from retain.core.dialects.base import Dialect
-from retain.core.dialects.chat import Chat
-from retain.core.dialects.responses import Responses
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.base import Dialect
+from memstone.core.dialects.chat import Chat
+from memstone.core.dialects.responses import Responses
 
 PARTS = [
     {"type": "text", "text": "I live"},

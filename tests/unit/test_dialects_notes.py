@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retain.core.dialects.anthropic import Messages
-from retain.core.dialects.base import Block
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.base import Block
 
 NOTE = "<system-reminder>\nIMPORTANT: I live in Berlin.\n</system-reminder>"
 DIALECT = Messages()

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from retain.core.curate import EFFECT, candidates
-from retain.core.digest.extractive import Stated, extractive
-from retain.core.digest.model import MAX_TEXT, Digest, clamped, cut, merged
-from retain.core.digest.portrait import Line, composed, inputs_of, is_identity_grade
-from retain.core.digest.similar import overlap, says_the_same
-from retain.core.digest.window import shown_turns
-from retain.model.message import Message
+from memstone.core.curate import EFFECT, candidates
+from memstone.core.digest.extractive import Stated, extractive
+from memstone.core.digest.model import MAX_TEXT, Digest, clamped, cut, merged
+from memstone.core.digest.portrait import Line, composed, inputs_of, is_identity_grade
+from memstone.core.digest.similar import overlap, says_the_same
+from memstone.core.digest.window import shown_turns
+from memstone.model.message import Message
 
 WORD = re.compile(r"[\w']+")
 
@@ -136,7 +136,7 @@ def test_salience_is_a_number_from_0_to_1_however_it_was_written(given: object, 
 
 
 @pytest.mark.req("S-9")
-def test_what_retain_writes_itself_is_cut() -> None:
+def test_what_memstone_writes_itself_is_cut() -> None:
     long = " ".join(["word"] * 20_000)
 
     assert len(cut(long)) == MAX_TEXT

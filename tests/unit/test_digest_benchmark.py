@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.quality.digest import Told, capitals, digest, main, named, table
-from retain.core.digest.model import Digest
-from retain.model.message import Message
+from memstone.core.digest.model import Digest
+from memstone.model.message import Message
 
 if TYPE_CHECKING:
     import pytest
@@ -48,7 +48,7 @@ def test_made_up_words_are_counted() -> None:
     assert Told(turns, "", digest(turns)).invented == []
 
 
-def test_names_are_counted_by_retains_finder_and_without_it() -> None:
+def test_names_are_counted_by_memstones_finder_and_without_it() -> None:
     assert named("Ada went to the harbour of Bergen.") == ["Ada", "Bergen"]
     assert capitals("Yesterday Ada met Tom in May.") == ["Ada", "Tom"]
 

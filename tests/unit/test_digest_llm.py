@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.llm.digest import EMPTY_SUMMARY, NO_EPISODE, Before, LlmDigest, digest_prompt, parse_digest
-from retain.core.llm.narrative import narrative_prompt, parse_narrative
-from retain.core.llm.parse import UnreadableAnswer
-from retain.model.message import Message
+from memstone.core.llm.digest import EMPTY_SUMMARY, NO_EPISODE, Before, LlmDigest, digest_prompt, parse_digest
+from memstone.core.llm.narrative import narrative_prompt, parse_narrative
+from memstone.core.llm.parse import UnreadableAnswer
+from memstone.model.message import Message
 
 TALK = [
     Message("user", "Tom here. I am taking the job at the harbour office in Bergen."),

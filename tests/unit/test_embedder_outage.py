@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from retain.adapters.embed.openai import OpenAiEmbedder
-from retain.adapters.embed.outage import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
-from retain.errors import BackendTimeout, BackendUnavailable, EmbeddingError, RateLimited, RetainError
-from retain.ports.hurry import hurried
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_models import KEY, fake_openai
+from memstone.adapters.embed.openai import OpenAiEmbedder
+from memstone.adapters.embed.outage import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
+from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
+from memstone.ports.hurry import hurried
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_models import KEY, fake_openai
 
 both = pytest.mark.parametrize("mode", MODES)
 DOWN = BackendUnavailable("down")
@@ -54,7 +54,7 @@ def test_after_enough_attempts_in_vain_nobody_asks_until_one_may_try() -> None:
 
 
 @pytest.mark.parametrize("error", [DOWN, RateLimited("slow"), BackendTimeout("late")])
-def test_a_call_with_all_its_attempts_in_vain_is_enough(error: RetainError) -> None:
+def test_a_call_with_all_its_attempts_in_vain_is_enough(error: MemstoneError) -> None:
     outage = Outage(Watch())
     outage.given_up(error, OPEN_AFTER)
     assert asks(outage) == "no"

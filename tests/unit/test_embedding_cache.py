@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.adapters.embed.hashing import HashEmbedder
-from retain.drive import drive
-from retain.engine.storing.embedding import Embedding, VectorCache, checked_vectors
-from retain.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, RetainError
-from retain.model.vector import Vector
+from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.drive import drive
+from memstone.engine.storing.embedding import Embedding, VectorCache, checked_vectors
+from memstone.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, MemstoneError
+from memstone.model.vector import Vector
 
 
 class _Time:
@@ -138,8 +138,8 @@ def test_one_bad_text_costs_the_others_nothing_and_an_outage_is_not_probed(
     embedder.failure, embedder.calls = failure, []
     vectors = drive(Embedding(embedder).many(["one", "bad", "two"]))
     assert embedder.calls == calls
-    assert [isinstance(vector, RetainError) for vector in vectors].count(True) == lost
-    assert isinstance(vectors[1], RetainError)
+    assert [isinstance(vector, MemstoneError) for vector in vectors].count(True) == lost
+    assert isinstance(vectors[1], MemstoneError)
     assert "cannot" in vectors[1].message
 
 

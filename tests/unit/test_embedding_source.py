@@ -10,25 +10,25 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.adapters.embed import local
-from retain.config import Settings
-from retain.errors import (
+from memstone import Memory
+from memstone.adapters.embed import local
+from memstone.config import Settings
+from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
     BackendUnavailable,
     ConfigError,
     DimensionMismatch,
     EmbeddingError,
+    MemstoneError,
     MissingExtra,
     RateLimited,
-    RetainError,
     embedding_reason,
 )
-from retain.server.stored import over
-from retain.server.urls import Guard
-from retain.testing.wire import WireReply, WireServer
-from retain.testing.wire_models import KEY, fake_openai
+from memstone.server.stored import over
+from memstone.server.urls import Guard
+from memstone.testing.wire import WireReply, WireServer
+from memstone.testing.wire_models import KEY, fake_openai
 
 OPENAI = {"provider": "openai", "config": {"model": "text-embedding-3-small"}}
 
@@ -79,7 +79,7 @@ def test_auto_really_embeds_there(server: WireServer) -> None:
 
 @pytest.mark.req("N-2")
 def test_auto_without_the_key_takes_the_local_model_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "retain"):
+    with caplog.at_level(logging.WARNING, "memstone"):
         assert source({"provider": "auto", "remote": OPENAI}) == ("local", "this machine")
     assert "no key for api.openai.com" in caplog.text
 
@@ -93,7 +93,7 @@ def test_a_service_that_wants_no_key_is_taken_without() -> None:
 
 @pytest.mark.req("N-2")
 def test_auto_without_a_remote_model_is_the_local_one_and_stays_quiet(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "retain"):
+    with caplog.at_level(logging.WARNING, "memstone"):
         assert source({"provider": "auto"})[0] == "local"
     assert not caplog.text
 
@@ -101,7 +101,7 @@ def test_auto_without_a_remote_model_is_the_local_one_and_stays_quiet(caplog: py
 @pytest.mark.req("N-2")
 @pytest.mark.usefixtures("no_local_model")
 def test_auto_without_any_model_searches_by_words_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "retain"), opened({"provider": "auto", "remote": OPENAI}) as memory:
+    with caplog.at_level(logging.WARNING, "memstone"), opened({"provider": "auto", "remote": OPENAI}) as memory:
         memory.add("I live in Oslo", user_id="ann")
         assert memory.search("Oslo", user_id="ann")["results"]
         assert memory.engine_status()["embedding"]["available"] is False
@@ -148,12 +148,12 @@ def test_a_source_that_is_written_wrongly_is_refused(wrong: dict[str, Any]) -> N
 
 @pytest.mark.req("N-2")
 def test_the_environment_names_the_remote_model_of_auto() -> None:
-    env = {"RETAIN_EMBEDDER__PROVIDER": "auto", "OPENAI_API_KEY": "sk-1"}
+    env = {"MEMSTONE_EMBEDDER__PROVIDER": "auto", "OPENAI_API_KEY": "sk-1"}
     chosen = Settings.from_env(env).embedder
     assert (chosen.provider, chosen.config) == ("auto", {})
     assert chosen.remote is not None
     assert chosen.remote.config == {"api_key": "sk-1"}
-    named = Settings.from_env({**env, "RETAIN_EMBEDDER__REMOTE__PROVIDER": "ollama"}).embedder.remote
+    named = Settings.from_env({**env, "MEMSTONE_EMBEDDER__REMOTE__PROVIDER": "ollama"}).embedder.remote
     assert named is not None
     assert (named.provider, named.config) == ("ollama", {})
 
@@ -186,7 +186,7 @@ def test_the_stored_source_of_a_service_follows_the_same_order() -> None:
         (DimensionMismatch("?"), "request_failed"),
     ],
 )
-def test_every_error_has_a_reason(error: RetainError, reason: str) -> None:
+def test_every_error_has_a_reason(error: MemstoneError, reason: str) -> None:
     assert embedding_reason(error) == reason
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.entities.finding import MAX_ASKED, MAX_FOUND, entities, norm, query_entities, query_forms, read
-from retain.core.entities.relations import found_in, query_roles
-from retain.model.entity import EntityType, Found
+from memstone.core.entities.finding import MAX_ASKED, MAX_FOUND, entities, norm, query_entities, query_forms, read
+from memstone.core.entities.relations import found_in, query_roles
+from memstone.model.entity import EntityType, Found
 
 NAMED = [
     # what was masked

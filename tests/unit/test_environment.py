@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from retain import Memory
-from retain.config import Settings
-from retain.errors import ConfigError
+from memstone import Memory
+from memstone.config import Settings
+from memstone.errors import ConfigError
 
 
 @pytest.mark.req("N-9")
@@ -46,10 +46,10 @@ def test_their_defaults_are_the_defaults_here() -> None:
 
 
 @pytest.mark.req("N-9")
-def test_retain_variables_are_stronger_than_those_and_those_than_a_file(tmp_path: Any) -> None:
-    file = tmp_path / "retain.toml"
+def test_memstone_variables_are_stronger_than_those_and_those_than_a_file(tmp_path: Any) -> None:
+    file = tmp_path / "memstone.toml"
     file.write_text("[recall]\nrrf_k = 1\nmmr = 0.5\n[embedding_cache]\nentries = 7\n")
-    env = {"MEMORY_RRF_K": "2", "MEMORY_EMBEDDING_CACHE_MAX": "8", "RETAIN_RECALL__RRF_K": "3"}
+    env = {"MEMORY_RRF_K": "2", "MEMORY_EMBEDDING_CACHE_MAX": "8", "MEMSTONE_RECALL__RRF_K": "3"}
     settings = Settings.load(file, env)
     assert (settings.recall.rrf_k, settings.recall.mmr, settings.embedding_cache.entries) == (3, 0.5, 8)
 
@@ -65,18 +65,18 @@ def test_a_variable_that_cannot_be_read_is_named(name: str) -> None:
 def test_qdrant_variables_say_where_it_is_and_do_not_choose_it() -> None:
     env = {"QDRANT_URL": "https://q.example.com", "QDRANT_API_KEY": "k", "QDRANT_COLLECTION": "mine"}
     assert Settings.load(env=env).vector_store.provider == "local"
-    chosen = Settings.load(env={**env, "RETAIN_VECTOR_STORE__PROVIDER": "qdrant"})
+    chosen = Settings.load(env={**env, "MEMSTONE_VECTOR_STORE__PROVIDER": "qdrant"})
     assert chosen.vector_store.provider == "qdrant"
     assert chosen.vector_store.config == {"url": "https://q.example.com", "api_key": "k"}
     assert chosen.vector_store.collection_name == "mine"
-    by_host = {"QDRANT_HOST": "q.internal", "RETAIN_VECTOR_STORE__PROVIDER": "qdrant"}
+    by_host = {"QDRANT_HOST": "q.internal", "MEMSTONE_VECTOR_STORE__PROVIDER": "qdrant"}
     assert Settings.load(env=by_host).vector_store.config == {"url": "http://q.internal:6333"}
 
 
 @pytest.mark.req("O-73")
 def test_no_variable_controls_whether_and_how_memory_works(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("MEMORY_ENABLED", "MEMORY_MAX_TOKENS", "MEMORY_RETENTION_DAYS", "MEMORY_STRATEGY", "SKILLS_ENABLED")
-    for name in (*names, "memoryEnabled", "memoryMaxTokens", "MEMORY_RRF_K", "RETAIN_POLICY__ENABLED"):
+    for name in (*names, "memoryEnabled", "memoryMaxTokens", "MEMORY_RRF_K", "MEMSTONE_POLICY__ENABLED"):
         monkeypatch.setenv(name, "0")
     assert Settings.load(env=dict.fromkeys(names, "0")) == Settings.load(env={})
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:

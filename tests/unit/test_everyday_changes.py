@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.changes.pairing import Known
-from retain.core.changes.reconcile import decide
-from retain.core.changes.statement import understand
+from memstone.core.changes.pairing import Known
+from memstone.core.changes.reconcile import decide
+from memstone.core.changes.statement import understand
 
 Near = dict[str, float]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from retain.core.llm.facts import Extraction, parse_extraction
-from retain.core.talk.evidence import Source
-from retain.model.message import Message
+from memstone.core.llm.facts import Extraction, parse_extraction
+from memstone.core.talk.evidence import Source
+from memstone.model.message import Message
 
 
 def read(*items: Any, said: str, before: tuple[str, ...] = ()) -> Extraction:

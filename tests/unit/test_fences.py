@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from retain.core.rules.fences import fences, quotes
-from retain.core.rules.material import own_sentences
+from memstone.core.rules.fences import fences, quotes
+from memstone.core.rules.material import own_sentences
 
 FENCED = re.compile(
     r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.checks.evaluate import found_fields, matches
-from retain.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters, split_scope
-from retain.errors import InvalidFilter
-from retain.model.memory import Found, Link, Record, Status
-from retain.model.query import And, Condition, Not, Op, Or, Where
-from retain.model.scope import Scope
+from memstone.core.checks.evaluate import found_fields, matches
+from memstone.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters, split_scope
+from memstone.errors import InvalidFilter
+from memstone.model.memory import Found, Link, Record, Status
+from memstone.model.query import And, Condition, Not, Op, Or, Where
+from memstone.model.scope import Scope
 
 NOON = "2026-05-07T12:00:00.000000Z"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.config import Settings
+from memstone.config import Settings
 
 MISTRAL = {"MISTRAL_API_KEY": "key-m"}
 OPENAI = {"OPENAI_API_KEY": "key-o"}
@@ -10,7 +10,7 @@ OPENAI = {"OPENAI_API_KEY": "key-o"}
 
 @pytest.mark.req("P-6")
 def test_the_profile_for_many_users_takes_the_models_it_was_made_with() -> None:
-    chosen = Settings.from_env({**MISTRAL, **OPENAI, "RETAIN_PROFILE": "shared"})
+    chosen = Settings.from_env({**MISTRAL, **OPENAI, "MEMSTONE_PROFILE": "shared"})
     assert chosen.llm is not None
     assert (chosen.embedder.config["model"], chosen.llm.config["model"]) == ("mistral-embed", "mistral-small-latest")
     assert chosen.embedder.config["base_url"] == chosen.llm.config["base_url"] == "https://api.mistral.ai/v1"

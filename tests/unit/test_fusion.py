@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.fusion import Told, by_ranks, fuse, reciprocal, with_words
+from memstone.core.ranking.fusion import Told, by_ranks, fuse, reciprocal, with_words
 
 scores = st.floats(-5, 20, allow_nan=False)
 cosines = st.floats(-1, 1, allow_nan=False)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.gate import TOO_SHORT, decide
-from retain.core.gate.said import HEAD, TAIL, own_words
-from retain.errors import InvalidInput
-from retain.model.context_gate import GateMode, Route
+from memstone.core.gate import TOO_SHORT, decide
+from memstone.core.gate.said import HEAD, TAIL, own_words
+from memstone.errors import InvalidInput
+from memstone.model.context_gate import GateMode, Route
 
 NOTHING = "How do volcanoes form?"
 

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from retain.compose import compose
-from retain.core.gate import TOO_SHORT, decide, query_of
-from retain.core.llm.gate import MAX_MESSAGE, gate_question, parse_route
-from retain.core.llm.parse import UnreadableAnswer
-from retain.drive import drive
-from retain.engine.recall.gating import gate
-from retain.errors import LlmUnavailable
-from retain.model.context_gate import GateDecision, Route
-from retain.testing.llm import Answer, ScriptedLlm
+from memstone.compose import compose
+from memstone.core.gate import TOO_SHORT, decide, query_of
+from memstone.core.llm.gate import MAX_MESSAGE, gate_question, parse_route
+from memstone.core.llm.parse import UnreadableAnswer
+from memstone.drive import drive
+from memstone.engine.recall.gating import gate
+from memstone.errors import LlmUnavailable
+from memstone.model.context_gate import GateDecision, Route
+from memstone.testing.llm import Answer, ScriptedLlm
 
 NOTHING = "How do volcanoes form?"
 

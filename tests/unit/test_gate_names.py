@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.gate import decide
-from retain.core.gate.people import SHORTEST_NAME
-from retain.model.context_gate import Route
+from memstone.core.gate import decide
+from memstone.core.gate.people import SHORTEST_NAME
+from memstone.model.context_gate import Route
 
 
 def route(message: str, *names: str) -> Route:

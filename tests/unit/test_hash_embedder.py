@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from retain.adapters.embed.hashing import HashConfig, HashEmbedder
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
-from retain.ports.embedder import Embedder
+from memstone.adapters.embed.hashing import HashConfig, HashEmbedder
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
+from memstone.ports.embedder import Embedder
 
 
 def similarity(first: str, second: str, *, dim: int = 256) -> float:
@@ -75,7 +75,7 @@ def test_it_runs_the_same_on_an_event_loop() -> None:
 
 def test_another_process_gives_the_same_vector() -> None:
     script = (
-        "from retain.adapters.embed.hashing import HashEmbedder as H; from retain.drive import drive;"
+        "from memstone.adapters.embed.hashing import HashEmbedder as H; from memstone.drive import drive;"
         "print(drive(H.make(64).embed(['Anna lives in Berlin'])).tobytes().hex())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603

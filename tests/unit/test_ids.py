@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.errors import ScopeError
-from retain.model.ids import MAX_ID_CHARS, clean_id, new_id
-from retain.model.scope import NO_SCOPE, Scope
+from memstone.errors import ScopeError
+from memstone.model.ids import MAX_ID_CHARS, clean_id, new_id
+from memstone.model.scope import NO_SCOPE, Scope
 
 UUID = uuid.UUID("8e9d7c5a-1b2c-4d3e-9f00-abcdefabcdef")
 

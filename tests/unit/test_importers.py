@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from retain.core.importers import FORMATS, checked_format, read_json, read_text, recognised, unwrapped
-from retain.core.importers.items import Item, Reading, Sort
-from retain.core.importers.markup import plain_text
-from retain.core.importers.tables import read as read_tables
-from retain.core.importers.tables import shape_of
-from retain.core.importers.times import when
-from retain.errors import InvalidInput, TooLarge
+from memstone.core.importers import FORMATS, checked_format, read_json, read_text, recognised, unwrapped
+from memstone.core.importers.items import Item, Reading, Sort
+from memstone.core.importers.markup import plain_text
+from memstone.core.importers.tables import read as read_tables
+from memstone.core.importers.tables import shape_of
+from memstone.core.importers.times import when
+from memstone.errors import InvalidInput, TooLarge
 
 _SAMPLES: Final = Path(__file__).resolve().parents[1] / "data" / "imports"
 
@@ -254,10 +254,10 @@ def test_what_is_not_recognised_says_so() -> None:
         read_text(b"[" * 100_000 + b"]" * 100_000, "auto", Reading(10))
 
 
-def test_an_export_of_retain_is_left_to_those_who_restore_it() -> None:
-    with pytest.raises(InvalidInput, match="an export of Retain"):
+def test_an_export_of_memstone_is_left_to_those_who_restore_it() -> None:
+    with pytest.raises(InvalidInput, match="an export of Memstone"):
         read_text(
-            b'{"type": "header", "format": "retain-export", "version": 1}\n{"type": "memory"}\n', "auto", Reading(9)
+            b'{"type": "header", "format": "memstone-export", "version": 1}\n{"type": "memory"}\n', "auto", Reading(9)
         )
 
 

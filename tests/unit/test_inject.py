@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain import inject
-from retain.core.showing.inject import Position, injected
-from retain.errors import InvalidInput
-from retain.model.context import ContextPack
+from memstone import inject
+from memstone.core.showing.inject import Position, injected
+from memstone.errors import InvalidInput
+from memstone.model.context import ContextPack
 
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},

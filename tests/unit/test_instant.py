@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.errors import InvalidInput
-from retain.model.instant import instant, moment, parse_when
+from memstone.errors import InvalidInput
+from memstone.model.instant import instant, moment, parse_when
 
 NOON = "2026-05-07T12:00:00.000000Z"
 moments = st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1), timezones=st.timezones())  # noqa: DTZ001 - hypothesis adds the zone

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.config import Settings
-from retain.core.instructions.by_llm import instructions_question, parse_instructions
-from retain.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, suggested
-from retain.core.instructions.domains import domains
-from retain.core.llm.parse import UnreadableAnswer
+from memstone.config import Settings
+from memstone.core.instructions.by_llm import instructions_question, parse_instructions
+from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, suggested
+from memstone.core.instructions.domains import domains
+from memstone.core.llm.parse import UnreadableAnswer
 
 COACH = "a cooking coach"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.abstain import UNHEARD
-from retain.core.ranking.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
-from retain.engine.recall import judge
+from memstone.core.ranking.abstain import UNHEARD
+from memstone.core.ranking.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
+from memstone.engine.recall import judge
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.access import jwt
-from retain.core.access.jwt import Claims, issued, read
+from memstone.core.access import jwt
+from memstone.core.access.jwt import Claims, issued, read
 
 KEY = b"k" * 32
 CLAIMS = Claims("account", "tenant", "viewer", "session", 1_000, 1_000, 1_900)
@@ -78,7 +78,7 @@ def test_no_header_but_the_one_there_is_makes_a_token(header: dict[str, Any]) ->
         {"iss": "somebody"},
         {"iss": ...},
         {"aud": "elsewhere"},
-        {"aud": ["retain"]},
+        {"aud": ["memstone"]},
         {"sub": ...},
         {"sub": ""},
         {"sub": 7},

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.text.keyword import by_keywords
-from retain.model.memory import Found, Link, Record
-from retain.model.scope import Scope
+from memstone.core.text.keyword import by_keywords
+from memstone.model.memory import Found, Link, Record
+from memstone.model.scope import Scope
 
 
 def row(seq: int, text: str, key: str | None = None, day: int = 1, **metadata: Any) -> Found:

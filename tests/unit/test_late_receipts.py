@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from retain.adapters.io.aio import AsyncIo
-from retain.engine import late_receipts
-from retain.engine.late_receipts import Late, LateReceipts
-from retain.errors import StorageBusy, StorageReadOnly
+from memstone.adapters.io.aio import AsyncIo
+from memstone.engine import late_receipts
+from memstone.engine.late_receipts import Late, LateReceipts
+from memstone.errors import StorageBusy, StorageReadOnly
 from tests.patience import until_awaited
 
 Written = list[list[str]]

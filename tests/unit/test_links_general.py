@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from retain import Memory
-from retain.core.changes.linking import LEAST_COSINE, MARGIN, NEAR
-from retain.core.changes.pairing import Known
-from retain.core.changes.reconcile import decide
-from retain.core.changes.statement import understand
-from retain.core.rules.signals import BEGUN, DONE, EXCHANGED, NOW, OVER, signals_of
-from retain.core.rules.topics import topics_of
-from retain.testing.clock import FakeClock
+from memstone import Memory
+from memstone.core.changes.linking import LEAST_COSINE, MARGIN, NEAR
+from memstone.core.changes.pairing import Known
+from memstone.core.changes.reconcile import decide
+from memstone.core.changes.statement import understand
+from memstone.core.rules.signals import BEGUN, DONE, EXCHANGED, NOW, OVER, signals_of
+from memstone.core.rules.topics import topics_of
+from memstone.testing.clock import FakeClock
 
 HALF = 0.5
 

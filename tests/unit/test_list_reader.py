@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from retain.adapters.embed.hashing import HashEmbedder
-from retain.adapters.embed.lists import LONGEST, LONGEST_OTHER, file_of, list_ids
-from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
-from retain.ports.list_reader import ListReader
+from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.adapters.embed.lists import LONGEST, LONGEST_OTHER, file_of, list_ids
+from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
+from memstone.ports.list_reader import ListReader
 
 MOST_BYTES = 1_600_000
 MEMORIES = ["User lives in a flat in Ghent.", "User has two cats.", "User plays the cello."]

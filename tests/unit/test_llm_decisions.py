@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.llm.decisions import Decisions, LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
-from retain.core.llm.parse import UnreadableAnswer
+from memstone.core.llm.decisions import Decisions, LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.parse import UnreadableAnswer
 
 FACTS = ["User lives in Oslo.", "User has a dog.", "User no longer skis."]
 BERGEN = Neighbour("0b5c6a1e-bergen", "User lives in\nBergen.")

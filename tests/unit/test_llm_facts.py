@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.llm.facts import CATEGORIES, KINDS, MAX_FACTS, Extraction, extraction_prompt, parse_extraction
-from retain.core.llm.parse import UnreadableAnswer
-from retain.core.llm.question import Question, repair_prompt
-from retain.core.talk.evidence import Source, supported
-from retain.model.message import Message
+from memstone.core.llm.facts import CATEGORIES, KINDS, MAX_FACTS, Extraction, extraction_prompt, parse_extraction
+from memstone.core.llm.parse import UnreadableAnswer
+from memstone.core.llm.question import Question, repair_prompt
+from memstone.core.talk.evidence import Source, supported
+from memstone.model.message import Message
 
 NOW = datetime(2026, 3, 5, 18, 30, tzinfo=ZoneInfo("Europe/Oslo"))
 TURNS = [

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from retain import Memory
-from retain.adapters.embed import local
-from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-from retain.adapters.embed.wordpiece import DATA
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
-from retain.errors import ConfigError, EmbeddingError, MissingExtra
-from retain.ports.embedder import Embedder
+from memstone import Memory
+from memstone.adapters.embed import local
+from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.wordpiece import DATA
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
+from memstone.errors import ConfigError, EmbeddingError, MissingExtra
+from memstone.ports.embedder import Embedder
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ import pytest
 
 PRELUDE = """
 import os, sys
-from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
+from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
 embedder = LocalEmbedder(LocalConfig(), BlockingIo())
 """
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.rules.material import Span, is_english, own_sentences
-from retain.core.rules.shape import clauses, opening_behind, without_comment
+from memstone.core.rules.material import Span, is_english, own_sentences
+from memstone.core.rules.shape import clauses, opening_behind, without_comment
 
 
 def texts(message: str) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.changes.measured import digits_of_names, measures_another
-from retain.core.changes.reconcile import Action, Decision, Known, decide
-from retain.core.changes.statement import understand
-from retain.core.rules.quantities import numbers_of
+from memstone.core.changes.measured import digits_of_names, measures_another
+from memstone.core.changes.reconcile import Action, Decision, Known, decide
+from memstone.core.changes.statement import understand
+from memstone.core.rules.quantities import numbers_of
 
 
 def settled(new: str, memory: str, cosine: float = 0.7) -> Decision:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.changes.merge import merged_text, refines
-from retain.core.changes.statement import understand
+from memstone.core.changes.merge import merged_text, refines
+from memstone.core.changes.statement import understand
 
 
 @pytest.mark.parametrize(

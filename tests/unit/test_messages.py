@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.talk.messages import read_messages, stored_messages
-from retain.errors import InvalidInput, TooLarge
-from retain.model.message import Message
-from retain.model.policy import Limits
+from memstone.core.talk.messages import read_messages, stored_messages
+from memstone.errors import InvalidInput, TooLarge
+from memstone.model.message import Message
+from memstone.model.policy import Limits
 
 LIMITS = Limits(text_chars=20, messages=3)
 

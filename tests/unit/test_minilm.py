@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from retain.adapters.embed import local, minilm
-from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-from retain.adapters.embed.minilm import Linear, Norm
-from retain.adapters.embed.onnx_model import OnnxSentenceModel
-from retain.adapters.embed.onnx_wire import Graph, weights
-from retain.adapters.embed.wordpiece import DATA, WordPiece
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
+from memstone.adapters.embed import local, minilm
+from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.minilm import Linear, Norm
+from memstone.adapters.embed.onnx_model import OnnxSentenceModel
+from memstone.adapters.embed.onnx_wire import Graph, weights
+from memstone.adapters.embed.wordpiece import DATA, WordPiece
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
 
 VOCABULARY = (DATA / "vocab.txt").read_text("utf-8").splitlines()
 ODD = [

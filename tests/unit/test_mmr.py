@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.mmr import mmr
-from retain.errors import InvalidInput
+from memstone.core.ranking.mmr import mmr
+from memstone.errors import InvalidInput
 
 Item = tuple[int, float, str]
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
-from retain.core.changes.reconcile import Decision, Known, decide
-from retain.core.changes.statement import Statement, understand
-from retain.core.curate import candidates
-from retain.core.rules.named import begins_with, person_of, speaker_name, without_prefix
+from memstone.core.changes.reconcile import Decision, Known, decide
+from memstone.core.changes.statement import Statement, understand
+from memstone.core.curate import candidates
+from memstone.core.rules.named import begins_with, person_of, speaker_name, without_prefix
 
 OPEN: Final = Path(__file__).parents[1] / "data" / "curation" / "changes_open.jsonl"
 NEAR: Final = 0.55

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import retain
-from retain import registry
-from retain.errors import ConfigError, MissingExtra
+import memstone
+from memstone import registry
+from memstone.errors import ConfigError, MissingExtra
 
-SOURCE = Path(retain.__file__).parent
+SOURCE = Path(memstone.__file__).parent
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 
 
@@ -27,7 +27,7 @@ def fresh(program: str) -> object:
 
 @pytest.mark.req("R-35")
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    loaded = fresh("import sys, json, retain; print(json.dumps(sorted(sys.modules)))")
+    loaded = fresh("import sys, json, memstone; print(json.dumps(sorted(sys.modules)))")
     assert isinstance(loaded, list)
     heavy = {
         "numpy",
@@ -41,30 +41,30 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "importlib.metadata",
     }
     assert not heavy & set(loaded)
-    assert [name for name in loaded if name.startswith("retain.")] == ["retain.errors"]
+    assert [name for name in loaded if name.startswith("memstone.")] == ["memstone.errors"]
 
 
 def test_names_are_loaded_when_they_are_first_used() -> None:
-    assert fresh("import json, retain; print(json.dumps(retain.estimate_tokens('abcde')))") == 2
-    assert fresh("import json; from retain import *; print(json.dumps(Memory.__name__))") == "Memory"
+    assert fresh("import json, memstone; print(json.dumps(memstone.estimate_tokens('abcde')))") == 2
+    assert fresh("import json; from memstone import *; print(json.dumps(Memory.__name__))") == "Memory"
 
 
 def test_what_is_public_is_there_and_listed() -> None:
-    assert retain.__all__ == sorted(retain.__all__)
-    assert dir(retain) == retain.__all__
-    for name in retain.__all__:
-        assert getattr(retain, name) is not None
+    assert memstone.__all__ == sorted(memstone.__all__)
+    assert dir(memstone) == memstone.__all__
+    for name in memstone.__all__:
+        assert getattr(memstone, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
-        retain.nothing  # noqa: B018 - asking for it is the test
+        memstone.nothing  # noqa: B018 - asking for it is the test
 
 
 def test_the_version_is_one() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
-    assert retain.__version__ == project["version"]
+    assert memstone.__version__ == project["version"]
 
 
 def test_types_are_published() -> None:
-    assert files("retain").joinpath("py.typed").is_file()
+    assert files("memstone").joinpath("py.typed").is_file()
 
 
 @pytest.mark.req("R-35")
@@ -72,13 +72,13 @@ def test_types_are_published() -> None:
 def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
     cls = registry.adapter(*key)
     assert isinstance(cls, type)
-    assert cls.__module__.startswith("retain.adapters.")
+    assert cls.__module__.startswith("memstone.adapters.")
 
 
 @pytest.mark.req("R-35")
 def test_the_registry_is_full_whatever_is_imported_first() -> None:
-    for first in ("retain.engine.recall.read", "retain.compose", "retain.memory", "retain.registry"):
-        program = f"import json, {first}; from retain.registry import names; print(json.dumps(names('embedder')))"
+    for first in ("memstone.engine.recall.read", "memstone.compose", "memstone.memory", "memstone.registry"):
+        program = f"import json, {first}; from memstone.registry import names; print(json.dumps(names('embedder')))"
         assert fresh(program) == registry.names("embedder")
 
 
@@ -122,5 +122,5 @@ IMPORTED = [path for path in MODULES if path.name != "__main__.py"]
 
 def test_every_module_can_be_imported() -> None:
     for path in IMPORTED:
-        name = ".".join(("retain", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+        name = ".".join(("memstone", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
         assert importlib.import_module(name).__name__ == name

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retain.adapters.embed import local, pairs
-from retain.adapters.embed.local import LocalConfig, LocalEmbedder
-from retain.adapters.embed.minilm import PARTS, Network, of_rows
-from retain.adapters.embed.onnx_model import run, session
-from retain.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
-from retain.adapters.embed.wordpiece import DATA, WordPiece
-from retain.adapters.io.blocking import BlockingIo
-from retain.drive import drive
-from retain.ports.reader import PairReader
+from memstone.adapters.embed import local, pairs
+from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.minilm import PARTS, Network, of_rows
+from memstone.adapters.embed.onnx_model import run, session
+from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
+from memstone.adapters.embed.wordpiece import DATA, WordPiece
+from memstone.adapters.io.blocking import BlockingIo
+from memstone.drive import drive
+from memstone.ports.reader import PairReader
 
 WIDTH = 384
 TOKENIZER = WordPiece.from_text((DATA / "vocab.txt").read_text("utf-8"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.llm.parse import Parsed, UnreadableAnswer, parse_json
+from memstone.core.llm.parse import Parsed, UnreadableAnswer, parse_json
 
 pytestmark = pytest.mark.req("S-18", "C-20")
 

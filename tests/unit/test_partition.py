@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.adapters.vectors.partition import Partition
-from retain.model.query import VectorQuery
-from retain.model.scope import Scope
-from retain.ports.index import DenseHit, DenseHits
-from retain.ports.ledger import VectorRow
-from retain.ports.texts import TextHit, TextHits
+from memstone.adapters.vectors.partition import Partition
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.index import DenseHit, DenseHits
+from memstone.ports.ledger import VectorRow
+from memstone.ports.texts import TextHit, TextHits
 
 DIM = 4
 AGENTS, RUNS, LAYERS = ("", "bot", "cat"), ("", "r1"), ("fact", "turn")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.access import passwords
-from retain.core.access.passwords import COST, Cost, checked_password, decoy, hashed, is_outdated, matches
-from retain.errors import InvalidInput
+from memstone.core.access import passwords
+from memstone.core.access.passwords import COST, Cost, checked_password, decoy, hashed, is_outdated, matches
+from memstone.errors import InvalidInput
 
 CHEAP = Cost(4, 8, 1)
 SALT = b"0123456789abcdef"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.curate import EFFECT, candidates
-from retain.core.rules.material import is_english
-from retain.core.rules.speakers import speakers_from
+from memstone.core.curate import EFFECT, candidates
+from memstone.core.rules.material import is_english
+from memstone.core.rules.speakers import speakers_from
 
 
 def facts(message: str) -> list[str]:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.config import Settings
-from retain.errors import ConfigError
-from retain.model.profiles import PROFILES
+from memstone.config import Settings
+from memstone.errors import ConfigError
+from memstone.model.profiles import PROFILES
 
 
 @pytest.mark.req("X-5", "O-27", "P-8", "P-9", "X-4")

@@ -14,10 +14,10 @@ from benchmarks.quality import ingredients, metrics, report, retrieval
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.cases import ADVERSARIAL, Case, Question, Turn, lines, load, locomo, longmemeval
 from benchmarks.quality.embedding import KeptEmbedder
-from retain.adapters.embed.hashing import HashEmbedder
-from retain.drive import drive
-from retain.errors import InvalidInput
-from retain.model.vector import Vector
+from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.drive import drive
+from memstone.errors import InvalidInput
+from memstone.model.vector import Vector
 
 LOCOMO: list[dict[str, Any]] = [
     {
@@ -262,7 +262,7 @@ def test_an_ingredient_is_left_out_for_a_while_and_back_afterwards(name: str) ->
 
 
 def test_a_seam_that_is_gone_is_no_silent_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ingredients.INGREDIENTS, "gone", (ingredients.Seam("retain.core.ranking.fusion", "GONE", 0),))
+    monkeypatch.setitem(ingredients.INGREDIENTS, "gone", (ingredients.Seam("memstone.core.ranking.fusion", "GONE", 0),))
     with pytest.raises(AttributeError, match="GONE"), ingredients.without("gone"):
         pass
 
@@ -354,7 +354,7 @@ def test_a_section_that_is_measured_again_takes_the_place_of_the_old_one(tmp_pat
     for title, value in (("Gate", "old"), ("Updates", "kept"), ("Gate", "new")):
         report.save(report.Section(title, {"data": value}, [table]), "quality-day-sha", tmp_path)
     text = (tmp_path / "quality-day-sha.md").read_text("utf-8")
-    assert text.startswith("# Quality of Retain, day-sha\n\n## ")
+    assert text.startswith("# Quality of Memstone, day-sha\n\n## ")
     assert [line for line in text.splitlines() if line.startswith(("## ", "- "))] == [
         "## Updates",
         "- data: kept",

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.quality import abstention, extraction, facts, gate, updates
 from benchmarks.quality.embedding import KeptEmbedder
-from retain.adapters.embed.hashing import HashEmbedder
+from memstone.adapters.embed.hashing import HashEmbedder
 
 LOCOMO: list[dict[str, Any]] = [
     {

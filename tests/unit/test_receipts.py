@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.model.context import Chosen, Dropped, Receipt
-from retain.model.context_gate import GateDecision, Route
+from memstone.model.context import Chosen, Dropped, Receipt
+from memstone.model.context_gate import GateDecision, Route
 
 dropped = st.lists(st.builds(Dropped, st.text(max_size=3), st.sampled_from(["duplicate", "over budget"])), max_size=9)
 

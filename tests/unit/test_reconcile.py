@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.changes.reconcile import Action, Decision, Known, decide
-from retain.core.changes.statement import understand
+from memstone.core.changes.reconcile import Action, Decision, Known, decide
+from memstone.core.changes.statement import understand
 
 NEAR, FAR = 0.55, 0.1
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
-from retain.errors import ConfigError
+from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
+from memstone.errors import ConfigError
 from tests.patience import at_most
 
 KEY = "a1B2c3D4e5F6g7H8i9J0"  # put together below, so that no scanner takes an example for a leak

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.changes.listed import what_stays
-from retain.core.changes.renew import kept, renewed
-from retain.core.changes.statement import understand
+from memstone.core.changes.listed import what_stays
+from memstone.core.changes.renew import kept, renewed
+from memstone.core.changes.statement import understand
 
 
 @pytest.mark.req("P-17")

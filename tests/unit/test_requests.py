@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.rules.requests import request_of
-from retain.model.memory import Kind
+from memstone.core.rules.requests import request_of
+from memstone.model.memory import Kind
 
 
 @pytest.mark.parametrize(

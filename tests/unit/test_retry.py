@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from retain.adapters.retry import with_retry
-from retain.errors import (
+from memstone.adapters.retry import with_retry
+from memstone.errors import (
     AuthenticationFailed,
     BackendRejected,
     BackendTimeout,
@@ -14,8 +14,8 @@ from retain.errors import (
     RateLimited,
     StorageBusy,
 )
-from retain.ports.io import Io
-from retain.testing.modes import MODES, run
+from memstone.ports.io import Io
+from memstone.testing.modes import MODES, run
 
 both = pytest.mark.parametrize("mode", MODES)
 pytestmark = pytest.mark.req("C-53")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.rules.rewrite import about, third
-from retain.core.rules.verbs import finite_at, is_past, lemma, third_person
+from memstone.core.rules.rewrite import about, third
+from memstone.core.rules.verbs import finite_at, is_past, lemma, third_person
 
 
 @pytest.mark.parametrize(

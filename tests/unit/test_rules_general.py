@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.curate import EFFECT, candidates
+from memstone.core.curate import EFFECT, candidates
 
 
 def facts(message: str, speaker: str = "") -> list[str]:

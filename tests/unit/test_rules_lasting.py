@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.curate import EFFECT, candidates
-from retain.core.rules.definite import newly_told
-from retain.core.rules.lasting import hangs_on_talk, is_thin, without_the_one
-from retain.core.rules.plain import plain
-from retain.core.rules.requests import request_of
-from retain.core.rules.rewrite import third
-from retain.core.rules.shape import opening_behind, without_comment
+from memstone.core.curate import EFFECT, candidates
+from memstone.core.rules.definite import newly_told
+from memstone.core.rules.lasting import hangs_on_talk, is_thin, without_the_one
+from memstone.core.rules.plain import plain
+from memstone.core.rules.requests import request_of
+from memstone.core.rules.rewrite import third
+from memstone.core.rules.shape import opening_behind, without_comment
 
 
 def told(message: str, speaker: str = "Lena") -> list[str]:

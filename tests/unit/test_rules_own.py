@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from retain import Settings
-from retain.core.changes.slots import replaces, slots_of
-from retain.core.changes.statement import understand
-from retain.core.curate import Rules, candidates
-from retain.core.rules.material import own_sentences
-from retain.core.rules.own import MOST_RULES, PATTERN_CHARS, SHIPPED, own_facts, own_rules, own_values
-from retain.core.rules.runaway import runs_away
-from retain.errors import ConfigError
-from retain.model.own import OwnRules
+from memstone import Settings
+from memstone.core.changes.slots import replaces, slots_of
+from memstone.core.changes.statement import understand
+from memstone.core.curate import Rules, candidates
+from memstone.core.rules.material import own_sentences
+from memstone.core.rules.own import MOST_RULES, PATTERN_CHARS, SHIPPED, own_facts, own_rules, own_values
+from memstone.core.rules.runaway import runs_away
+from memstone.errors import ConfigError
+from memstone.model.own import OwnRules
 
 
 def pattern(**changes: Any) -> dict[str, Any]:

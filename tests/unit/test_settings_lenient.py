@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from retain.config import Settings
-from retain.core.settings.companion import EMBEDDING, companion_normal, read_companion
-from retain.core.settings.lenient import COMPANION, GATEWAY, gateway_effective
-from retain.core.settings.translate import native
-from retain.errors import InvalidInput
-from retain.model.policy import Policy, RetrievalPolicy
+from memstone.config import Settings
+from memstone.core.settings.companion import EMBEDDING, companion_normal, read_companion
+from memstone.core.settings.lenient import COMPANION, GATEWAY, gateway_effective
+from memstone.core.settings.translate import native
+from memstone.errors import InvalidInput
+from memstone.model.policy import Policy, RetrievalPolicy
 
 DEFAULT_MODEL = "nomic-embed-text-v1.5"
 WRONG: tuple[Any, ...] = (None, "12", [], {}, "")
@@ -155,7 +155,7 @@ def test_the_file_of_a_companion_is_a_configuration(tmp_path: Path) -> None:
     }
     file.write_text(json.dumps(given), "utf-8")
 
-    settings = Settings.load(file, env={"RETAIN_EMBEDDER__CONFIG__API_KEY": "k"})
+    settings = Settings.load(file, env={"MEMSTONE_EMBEDDER__CONFIG__API_KEY": "k"})
     policy = settings.as_policy()
 
     assert (settings.profile, settings.embedder.provider) == ("companion", "openai")

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from retain.config import Settings
-from retain.core.settings.names import SETTINGS, checked, known
-from retain.core.settings.resolve import applied, base_source, merged, scope_keys, usable
-from retain.core.settings.translate import native, native_names, view
-from retain.errors import ConfigError, InvalidInput
-from retain.model.policy import Policy
-from retain.model.scope import Scope
+from memstone.config import Settings
+from memstone.core.settings.names import SETTINGS, checked, known
+from memstone.core.settings.resolve import applied, base_source, merged, scope_keys, usable
+from memstone.core.settings.translate import native, native_names, view
+from memstone.errors import ConfigError, InvalidInput
+from memstone.model.policy import Policy
+from memstone.model.scope import Scope
 
 CONFIGURED: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "policy.enabled": ((True, False), (None, "perhaps", 7)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retain.core.curate import EFFECT, candidates
-from retain.core.rules.definite import definite_part, specific, unresolved
-from retain.core.rules.sift import not_a_fact, without_fillers
+from memstone.core.curate import EFFECT, candidates
+from memstone.core.rules.definite import definite_part, specific, unresolved
+from memstone.core.rules.sift import not_a_fact, without_fillers
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.changes.slots import replaces, same_value, slots_of
-from retain.core.changes.statement import understand
+from memstone.core.changes.slots import replaces, same_value, slots_of
+from memstone.core.changes.statement import understand
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.engine.storing.snapshot import ended_state, is_live, links_of, record_of, state_of
-from retain.model.memory import Kind, Layer, Link, Origin, Record, Status
-from retain.model.scope import Scope
+from memstone.engine.storing.snapshot import ended_state, is_live, links_of, record_of, state_of
+from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
+from memstone.model.scope import Scope
 
 NOW = "2026-05-07T09:30:00.000000Z"
 names = st.text(max_size=8)

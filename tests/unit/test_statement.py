@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.changes.statement import (
+from memstone.core.changes.statement import (
     SELF,
     content_tokens,
     dates_of,
@@ -15,7 +15,7 @@ from retain.core.changes.statement import (
     subject_of,
     understand,
 )
-from retain.core.rules.owners import OTHERS, by_owner
+from memstone.core.rules.owners import OTHERS, by_owner
 
 
 @pytest.mark.req("R-3")

@@ -15,7 +15,7 @@ import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retain.core.text.stem import stem
+from memstone.core.text.stem import stem
 
 REFERENCE = Stemmer.Stemmer("porter")
 

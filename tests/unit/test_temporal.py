@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.temporal.dates import TimeRef, date_words, ground, query_range, resolve
-from retain.core.temporal.spans import Grain
+from memstone.core.temporal.dates import TimeRef, date_words, ground, query_range, resolve
+from memstone.core.temporal.spans import Grain
 from tests.patience import at_most
 
 SAID = datetime(2026, 5, 7, 10, tzinfo=UTC)  # a Thursday

@@ -12,13 +12,13 @@ from benchmarks.tokens.embedding import WORDS, embedder
 from benchmarks.tokens.judge import Verdict, judge
 from benchmarks.tokens.meter import Call, Meter
 from benchmarks.tokens.model import ScriptedModel
-from retain.core.llm.decisions import Neighbour, Operation, decision_prompt, parse_decisions
-from retain.core.llm.facts import extraction_prompt, parse_extraction
-from retain.core.llm.question import Question
-from retain.model.instant import moment
-from retain.model.message import Message
-from retain.testing.wire import WireRequest
-from retain.testing.wire_models import KEY
+from memstone.core.llm.decisions import Neighbour, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.question import Question
+from memstone.model.instant import moment
+from memstone.model.message import Message
+from memstone.testing.wire import WireRequest
+from memstone.testing.wire_models import KEY
 
 # The script
 
@@ -93,7 +93,7 @@ def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, list
 
 
 @pytest.mark.parametrize("at", range(len(script.CONVERSATIONS)))
-def test_retain_believes_every_fact_of_the_model(at: int) -> None:
+def test_memstone_believes_every_fact_of_the_model(at: int) -> None:
     question, turns = facts_question(at)
     read = parse_extraction(ScriptedModel().answer(asked(question)).text, turns)
     assert [fact.text for fact in read.facts] == [fact.text for fact in script.CONVERSATIONS[at].facts]
@@ -206,7 +206,7 @@ def reading(*per_add: int, stale: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def test_the_table_has_means_maxima_and_the_ratio_of_first_adds_and_of_resends() -> None:
     table = {
-        row[0]: row[1:] for row in report.costs({"retain": reading(10, 0, 30, 0), "mem0": reading(100, 50, 60, 50)})
+        row[0]: row[1:] for row in report.costs({"memstone": reading(10, 0, 30, 0), "mem0": reading(100, 50, 60, 50)})
     }
     assert table["tokens in, first time, mean"] == ("20", "80", "4.00x")
     assert table["tokens in, first time, max"] == ("30", "100", "3.33x")
@@ -215,12 +215,12 @@ def test_the_table_has_means_maxima_and_the_ratio_of_first_adds_and_of_resends()
 
 
 def test_fewer_tokens_are_fewer_over_all_adds_with_their_schemas() -> None:
-    assert report.cheaper({"retain": reading(10, 10), "mem0": reading(20, 20)})
-    assert not report.cheaper({"retain": reading(20, 20), "mem0": reading(20, 20)})
+    assert report.cheaper({"memstone": reading(10, 10), "mem0": reading(20, 20)})
+    assert not report.cheaper({"memstone": reading(20, 20), "mem0": reading(20, 20)})
 
 
 def test_the_report_names_what_is_stale() -> None:
-    systems = {"retain": reading(1, 1), "mem0": reading(2, 2, stale=("User lives in Berlin.",))}
+    systems = {"memstone": reading(1, 1), "mem0": reading(2, 2, stale=("User lives in Berlin.",))}
     text = report.markdown("Tokens", [("commit", "abc")], {"attentive": systems})
     assert "- mem0, stale: User lives in Berlin." in text
     assert "| stale facts still live | 0      | 1    |" in text

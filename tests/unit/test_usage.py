@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.core.ranking.decay import Strength, effective
-from retain.core.ranking.feedback import judged, used
-from retain.core.ranking.usage import uses
+from memstone.core.ranking.decay import Strength, effective
+from memstone.core.ranking.feedback import judged, used
+from memstone.core.ranking.usage import uses
 
 OSLO, VEGAN, NURSE, CATS = (
     "User lives in Oslo",

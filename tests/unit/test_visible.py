@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from retain.core.checks.evaluate import found_fields, matches
-from retain.core.checks.visible import visible
-from retain.model.memory import Found, Layer, Link, Record, Status
-from retain.model.scope import Scope
+from memstone.core.checks.evaluate import found_fields, matches
+from memstone.core.checks.visible import visible
+from memstone.model.memory import Found, Layer, Link, Record, Status
+from memstone.model.scope import Scope
 
 THEN, NOW, LATER = "2026-01-01T00:00:00.000000Z", "2026-02-01T00:00:00.000000Z", "2026-03-01T00:00:00.000000Z"
 RECORD = Record("id", "text", "hash", THEN, THEN, THEN, valid_from=THEN, anchor_at=THEN)

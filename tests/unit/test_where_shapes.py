@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retain.adapters.ledger.where import compile_where
-from retain.adapters.ledger.where_shapes import Shapes
-from retain.model.query import FIELDS, And, Condition, Not, Op, Or, Where
+from memstone.adapters.ledger.where import compile_where
+from memstone.adapters.ledger.where_shapes import Shapes
+from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 
 texts = st.sampled_from(["", "a", "2026-01-01", "value 1", "x" * 9])
 values = texts | st.integers(-2, 9) | st.floats(0, 1) | st.none() | st.booleans()

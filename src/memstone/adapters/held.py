@@ -1,0 +1,132 @@
+"""What is held in memory of each user, loaded from the ledger on first use and kept up to date.
+
+The ledger's change counter tells, in one indexed look-up, whether anybody (this process or another) changed
+something since.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from memstone.adapters.forks import ForkSafeLock
+from memstone.ports.glance import seen
+from memstone.ports.ledger import Ledger, Tx
+
+Name: TypeAlias = tuple[str, str, str]
+"""Tenant, user, and what else tells two holdings of a user apart."""
+
+Row = TypeVar("Row")
+
+
+class Partition(Protocol[Row]):
+    """One user's share. It is never changed in a way a reader could see: additions go behind what a reader knows."""
+
+    @property
+    def stamp(self) -> int:
+        """The change counter it is up to date with."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        ...
+
+    def updated(self, rows: list[Row], stamp: int) -> Self | None:
+        """This partition with what changed, or None when it is better read again."""
+        ...
+
+
+_EMPTIED: Final = -1
+"""The stamp when the log no longer knows what is held: it was emptied since."""
+
+P = TypeVar("P", bound=Partition[Any])
+Load: TypeAlias = Callable[[Tx, Name, "int | None"], Coroutine[Any, Any, list[Row]]]
+
+
+class Held(Generic[P, Row]):
+    """Partitions by name, the least recently used let go first when they take more than ``most`` bytes."""
+
+    def __init__(self, ledger: Ledger, most: int, load: Load[Row], build: Callable[[list[Row], int, Name], P]) -> None:
+        self._ledger, self.most = ledger, most
+        self._load, self._build = load, build
+        self.partitions: OrderedDict[Name, P] = OrderedDict()
+        self._guard = ForkSafeLock()
+
+    def forget(self, tenant_id: str) -> None:
+        """Drop what is held of a tenant."""
+        with self._guard:
+            for name in [name for name in self.partitions if name[0] == tenant_id]:
+                del self.partitions[name]
+
+    async def fresh(self, name: Name) -> P:
+        """What is held of a user, brought up to date."""
+        ledger = self._ledger.of(name[0])
+        while True:
+            held = self.partitions.get(name)
+            if held is not None and held.stamp == await _stamp(ledger, name):
+                return self._used(name, held)
+            stamp, rows = await ledger.read(lambda tx: self._changed(tx, name, held.stamp if held else None))  # noqa: B023
+            seen()[name[:2]] = stamp
+            if held is not None and rows is None:
+                return self._used(name, held)
+            if held is not None and stamp < held.stamp:  # the tenant was reset elsewhere
+                self._let_go(name, held)
+                continue
+            if held is None:
+                return self._keep(name, self._build(rows or [], stamp, name))
+            grown = self._grow(name, held, rows or [], stamp)
+            if grown is not None:
+                return grown
+
+    async def _changed(self, tx: Tx, name: Name, since: int | None) -> tuple[int, list[Row] | None]:
+        """The stamp and the rows since then; no rows (None) when nothing changed."""
+        stamp = await tx.vectors.stamp(*name[:2])
+        if since is not None and stamp == since:
+            return stamp, None
+        if since and not await tx.vectors.noted(*name[:2], since):
+            return _EMPTIED, []
+        return stamp, await self._load(tx, name, since)
+
+    def _used(self, name: Name, partition: P) -> P:
+        with suppress(KeyError):
+            self.partitions.move_to_end(name)
+        return partition
+
+    def _let_go(self, name: Name, held: P) -> None:
+        with self._guard:
+            if self.partitions.get(name) is held:
+                del self.partitions[name]
+
+    def _grow(self, name: Name, held: P, rows: list[Row], stamp: int) -> P | None:
+        """Additions share the memory of the partition they extend, so only one may extend it; None: look again."""
+        with self._guard:
+            if self.partitions.get(name) is not held:
+                return None
+            grown = held.updated(rows, stamp)
+            if grown is None:  # more than additions at the end: it is read again as a whole
+                del self.partitions[name]
+            else:
+                self.partitions[name] = grown
+            return grown
+
+    def _keep(self, name: Name, partition: P) -> P:
+        with self._guard:
+            known = self.partitions.get(name)
+            if known is None or known.stamp < partition.stamp:
+                self.partitions[name] = partition
+            self.partitions.move_to_end(name)
+            while len(self.partitions) > 1 and sum(held.bytes for held in self.partitions.values()) > self.most:
+                self.partitions.popitem(last=False)
+        return partition
+
+
+async def _stamp(ledger: Ledger, name: Name) -> int:
+    """How far the ledger is; within a call that only reads, how far it was when that was first asked."""
+    known = seen()
+    stamp = known.get(name[:2])
+    if stamp is None:
+        stamp = known[name[:2]] = await ledger.peek(lambda tx: tx.vectors.stamp(*name[:2]))
+    return stamp

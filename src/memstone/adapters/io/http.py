@@ -1,0 +1,248 @@
+"""What both Ios share about HTTP: how a request is written, how an answer is read, what a failure is called.
+
+Errors name the host and nothing else of an address: a path or a query may hold an id or a key.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from memstone.errors import (
+    AuthenticationFailed,
+    BackendRejected,
+    BackendTimeout,
+    BackendUnavailable,
+    ConfigError,
+    InvalidInput,
+    MemstoneError,
+    RateLimited,
+)
+from memstone.ports.io import HttpRequest, HttpResponse
+
+MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+MAX_LINE_BYTES: Final = 8 * 1024 * 1024
+MAX_QUOTED_CHARS: Final = 300
+
+_SLOW_HINT: Final = "try again, or give this provider a longer timeout"
+_DOWN_HINT: Final = "check that the service runs and that its address is right"
+_MALFORMED_HINT: Final = "look for stray characters in the address and in the key"
+
+
+def host_of(url: str) -> str:
+    """The host of an address, without port, path or credentials; '' when there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def client_options() -> dict[str, Any]:
+    """How a client is built, blocking or not."""
+    import httpx2
+
+    # A memory is asked every few seconds; the library's five would pay for a new handshake each time.
+    return {"follow_redirects": False, "limits": httpx2.Limits(max_connections=100, keepalive_expiry=30.0)}
+
+
+def stream_options(request: HttpRequest) -> dict[str, Any]:
+    """A request as the client's ``stream`` takes it."""
+    if not (host_of(request.url) and request.url.lower().startswith(("http://", "https://"))):
+        raise ConfigError("the address of a provider must be http(s)://host...", hint=_MALFORMED_HINT)
+    headers = {"user-agent": "memstone", **request.headers}
+    for name, value in headers.items():
+        _check_header(name, value)
+    content = None
+    if request.json is not None:
+        headers.setdefault("content-type", "application/json")
+        content = _encoded(request.json)
+    return {
+        "method": request.method,
+        "url": request.url,
+        "headers": headers,
+        "content": content,
+        "timeout": request.timeout,
+    }
+
+
+def _check_header(name: str, value: str) -> None:
+    """Before the client does: its own error would quote the value, and comes only after it has connected."""
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigError(f"the header {name} holds a character that cannot be sent", hint=_MALFORMED_HINT)
+
+
+def _encoded(payload: Any) -> bytes:
+    try:
+        return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: has no UTF-8, but has a JSON escape
+        return json.dumps(payload, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the request cannot be written as JSON: {error}") from error
+
+
+@contextmanager
+def translated(request: HttpRequest) -> Iterator[None]:
+    """Failures of the HTTP client as Memstone's errors."""
+    import httpx2
+
+    host = host_of(request.url)
+    try:
+        yield
+    except httpx2.TimeoutException as error:
+        raise BackendTimeout(f"{host} did not answer in time", kind="http", name=host, hint=_SLOW_HINT) from error
+    except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+        # Not chained: these quote what we tried to send, which may be a key.
+        problem = f"the request to {host or 'the provider'} is malformed ({type(error).__name__})"
+        raise ConfigError(problem, hint=_MALFORMED_HINT) from None
+    except httpx2.HTTPError as error:
+        raise BackendUnavailable(f"no answer from {host}: {error}", kind="http", name=host, hint=_DOWN_HINT) from error
+
+
+class Body:
+    """Collects an answer, up to a size and within a time.
+
+    The client's own timeout is for each read; a server that drips would never meet it.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._host = host_of(request.url)
+        self._deadline = time.monotonic() + request.timeout
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        """Take the next piece."""
+        self._size += len(part)
+        self._parts.append(part)
+        if self._size > MAX_BODY_BYTES:
+            problem = f"the answer of {self._host} is larger than {MAX_BODY_BYTES // 2**20} MB"
+            raise BackendRejected(problem, kind="http", name=self._host)
+        if time.monotonic() > self._deadline:
+            problem = f"{self._host} did not finish its answer in time"
+            raise BackendTimeout(problem, kind="http", name=self._host, hint=_SLOW_HINT)
+
+    def response(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
+        """The whole answer; the names of its headers are in lower case."""
+        named = {name.lower(): value for name, value in headers.items()}
+        return HttpResponse(status, named, b"".join(self._parts))
+
+
+class Lines:
+    """Cuts a byte stream into lines at line feeds only.
+
+    ``str.splitlines`` and the client's own iterator also cut at U+2028 and its like, which may stand
+    inside the JSON of an event.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._host = host_of(request.url)
+        self._rest = b""
+
+    def feed(self, part: bytes) -> list[str]:
+        """The lines that are complete now."""
+        *whole, self._rest = (self._rest + part).split(b"\n")
+        if len(self._rest) > MAX_LINE_BYTES:
+            raise BackendRejected(f"a line of the answer of {self._host} has no end", kind="http", name=self._host)
+        return [_line(raw) for raw in whole]
+
+    def end(self) -> list[str]:
+        """The last line, when it had no line feed."""
+        return [_line(self._rest)] if self._rest else []
+
+
+def _line(raw: bytes) -> str:
+    return raw.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+def is_success(status: int) -> bool:
+    """Whether the answer is the one that was asked for."""
+    return 200 <= status < 300  # noqa: PLR2004 - the class of a status is its first digit
+
+
+def refusal(request: HttpRequest, response: HttpResponse, otherwise: Callable[[str], MemstoneError]) -> MemstoneError:
+    """The error for an answer that is not a success; ``otherwise`` makes the one for a wrong request."""
+    host, status = host_of(request.url), response.status
+    said = f"{host} answered {status}: {_quoted(request, response.body)}".rstrip(": ")
+    match status:
+        case 401 | 403:  # the text may repeat a part of the key: only the machine-readable code is shown
+            return AuthenticationFailed(f"{host} answered {status} {_error_code(response.body)}".rstrip())
+        case 429:
+            return RateLimited(said, retry_after=retry_after(response.headers))
+        case 408 | 504:
+            return BackendTimeout(said, kind="http", name=host, hint=_SLOW_HINT)
+        case _ if status >= 500:  # noqa: PLR2004 - as above
+            return BackendUnavailable(said, kind="http", name=host)
+        case 301 | 302 | 303 | 307 | 308:
+            return otherwise(f"{host} answered {status}: redirects are not followed, set the final address")
+        case _:
+            return otherwise(said)
+
+
+def rejected(request: HttpRequest) -> Callable[[str], MemstoneError]:
+    """The ``otherwise`` of a plain service."""
+    return lambda message: BackendRejected(message, kind="http", name=host_of(request.url))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the server asks us to wait, when it says so in a form we know."""
+    text = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        return _seconds_until(text)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        when = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+
+
+def _quoted(request: HttpRequest, body: bytes) -> str:
+    """What the server said, on one line, without our secrets, cut."""
+    text = " ".join(_message(body).split())
+    for secret in _secrets(request):
+        text = text.replace(secret, "***")
+    shown = "".join(char for char in text if char.isprintable())
+    return shown if len(shown) <= MAX_QUOTED_CHARS else shown[: MAX_QUOTED_CHARS - 1] + "…"
+
+
+def _secrets(request: HttpRequest) -> list[str]:
+    named = [
+        value for name, value in request.headers.items() if any(w in name.lower() for w in ("auth", "key", "token"))
+    ]
+    return [secret for value in named for secret in (value, value.rpartition(" ")[2]) if secret]
+
+
+def _message(body: bytes) -> str:
+    error = _error_object(body)
+    if isinstance(error, dict):
+        error = next((error[name] for name in ("message", "detail", "error") if name in error), None)
+    return error if isinstance(error, str) else body.decode("utf-8", "replace")
+
+
+def _error_code(body: bytes) -> str:
+    error = _error_object(body)
+    code = error.get("code") or error.get("type") if isinstance(error, dict) else None
+    return f"({code})" if isinstance(code, str) and code.isidentifier() else ""
+
+
+def _error_object(body: bytes) -> Any:
+    """``{"error": ...}`` unwrapped, as most vendors send it."""
+    try:
+        answer = json.loads(body)
+    except ValueError:  # not JSON, or not even text
+        return None
+    return answer.get("error", answer) if isinstance(answer, dict) else answer

@@ -1,0 +1,197 @@
+"""The file of a backup: a plain archive of whatever a ledger wrote, and a manifest that says what must be in it.
+
+Nothing is compressed, so that a look at the raw bytes tells what the file holds. The manifest is written last and an
+archive is read from its end, so a file that was cut short is not one; and it gets its name only when it is whole and on
+disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from memstone.errors import Corrupted, InvalidInput, SchemaTooNew, StorageError
+from memstone.ports.backups import FORMAT, VERSION
+
+_MANIFEST: Final = "manifest.json"
+_BLOCK: Final = 1 << 20
+_ONLY_ME: Final = 0o600
+_NEVER: Final = (1980, 1, 1, 0, 0, 0)
+"""The time an archive gives its parts; the manifest says when it was made."""
+
+
+def pack(target: Path, parts: Mapping[str, Path], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write an archive in the place of an older one; gives its manifest."""
+    with _unfinished(target) as file, zipfile.ZipFile(file, "w") as archive:
+        written = {name: _put(archive, name, source) for name, source in parts.items()}
+        manifest = {"format": FORMAT, "version": VERSION, **about, "files": written}
+        archive.writestr(zipfile.ZipInfo(_MANIFEST, _NEVER), json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+    return manifest
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when all is written and on disk."""
+    part = target.with_name(f"{target.name}.part-{os.urandom(4).hex()}-{os.getpid()}")
+    try:
+        with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, _ONLY_ME), "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+        sync_folder(target.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def staged(beside: Path) -> Iterator[Path]:
+    """A folder for what is not finished, on the same disk as a file, that nobody else may look into."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{beside.name}.staged-", suffix=f"-{os.getpid()}", dir=beside.parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let a new name survive a power cut, where the system can do that for folders."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _put(archive: zipfile.ZipFile, name: str, source: Path) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    with source.open("rb") as file, archive.open(zipfile.ZipInfo(name, _NEVER), "w", force_zip64=True) as out:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+            out.write(block)
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def is_backup(path: Path) -> bool:
+    """Whether a file is a backup, or at least one whose manifest can be read."""
+    try:
+        manifest_of(path)
+    except (Corrupted, InvalidInput, OSError):
+        return False
+    return True
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    """What an archive says of itself."""
+    with _opened(path) as archive:
+        return _manifest(path, archive)
+
+
+def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
+    """The same of a backup that a store of this kind and schema can put back."""
+    manifest = manifest_of(path)
+    if manifest.get("store") != store:
+        raise Corrupted(
+            f"{path} is a backup of another kind of store: {manifest.get('store')}",
+            hint="restore it there; `memstone copy` moves a store into another kind",
+        )
+    known = manifest.get("schema")
+    if not isinstance(known, int) or known > latest:
+        raise SchemaTooNew(f"{path} has schema {known}, this Memstone knows {latest}", hint="upgrade Memstone")
+    return manifest
+
+
+def unpack(path: Path, folder: Path, names: frozenset[str]) -> dict[str, Any]:
+    """Put the parts of an archive into a folder, each checked against the manifest; gives the manifest."""
+    with _opened(path) as archive:
+        manifest = _manifest(path, archive)
+        if manifest["files"].keys() != names:
+            raise Corrupted(f"{path} does not hold what a backup of this store holds", hint="was it made by Memstone?")
+        for name, promised in manifest["files"].items():
+            _checked(path, archive, name, promised, folder / name)
+    return manifest
+
+
+def _checked(path: Path, archive: zipfile.ZipFile, name: str, promised: Mapping[str, Any], target: Path) -> None:
+    digest, size = hashlib.sha256(), 0
+    try:
+        with archive.open(name) as source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, _ONLY_ME), "wb") as out:
+            while block := source.read(_BLOCK):
+                digest.update(block)
+                size += len(block)
+                out.write(block)
+    except (KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise Corrupted(f"{path} is damaged: {name}: {error}", hint="use another backup") from error
+    if {"bytes": size, "sha256": digest.hexdigest()} != {key: promised.get(key) for key in ("bytes", "sha256")}:
+        raise Corrupted(f"{path} is damaged: {name} is not what the manifest says", hint="use another backup")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    if not path.is_file():
+        raise InvalidInput(f"there is no backup at {path}")
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise Corrupted(f"{path} is not a whole backup: {error}", hint="use another backup") from error
+    with archive:
+        yield archive
+
+
+def _manifest(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
+    try:
+        manifest = json.loads(archive.read(_MANIFEST))
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise Corrupted(f"{path} has no manifest that can be read", hint="was it made by Memstone?") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not _is_whole(manifest.get("files")):
+        raise Corrupted(f"{path} is not a backup of Memstone", hint="`memstone import` takes in other files")
+    if manifest.get("version") != VERSION:
+        raise StorageError(f"{path} is a backup of a newer form, {manifest.get('version')!r}", hint="upgrade Memstone")
+    return manifest
+
+
+def _is_whole(files: object) -> bool:
+    return isinstance(files, dict) and all(isinstance(one, dict) for one in files.values())
+
+
+def unfinished_beside(path: Path) -> list[Path]:
+    """What somebody is writing, or was."""
+    folder, name = path.parent, path.name
+    return [*folder.glob(f"{name}.part-*"), *folder.glob(f"{name}.staged-*")] if folder.is_dir() else []
+
+
+def left_over(folder: Path, name: str) -> list[Path]:
+    """What processes that are no more left unfinished beside a file; the number of a process ends the name."""
+    found = unfinished_beside(folder / name)
+    return [path for path in found if (number := path.name.rpartition("-")[2]).isdigit() and not _is_alive(int(number))]
+
+
+def _is_alive(process: int) -> bool:
+    if process == os.getpid() or os.name == "nt":  # where asking would be a signal
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,112 @@
+"""Bring a SQLite file's schema up to date.
+
+Plain numbered SQL files, one transaction each. A file from a newer Memstone is refused, and an older one is
+copied aside before it is changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memstone.adapters.ledger.private import make_private
+from memstone.adapters.ledger.sqlite_connection import Connection
+from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
+
+APPLICATION_ID: Final = 0x52544E31  # "RTN1", so that a stray SQLite file is not taken for ours
+
+
+class Migration(NamedTuple):
+    """One step of the schema."""
+
+    number: int
+    name: str
+    script: str
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """All steps, in order."""
+    folder = files("memstone.adapters.ledger") / "sql" / "sqlite"
+    scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
+    return tuple(Migration(int(item.name[:4]), item.name, item.read_text("utf-8")) for item in scripts)
+
+
+def latest() -> int:
+    """The schema version this Memstone writes."""
+    return migrations()[-1].number
+
+
+def version_of(connection: Connection) -> int:
+    """The schema version of an open file; 0 for an empty one."""
+    return int(connection.raw.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: Connection, path: Path | None) -> int:
+    """Apply what is missing; gives the version the file had before."""
+    before = version_of(connection)
+    _refuse_foreign(connection, before)
+    if before == latest():
+        return before
+    if before and path is not None:
+        _copy_aside(connection, path)
+    for step in migrations():
+        _apply(connection, step)
+    return before
+
+
+def _refuse_foreign(connection: Connection, version: int) -> None:
+    # The mark is read last: another process may make the schema, and the mark with it, between the two.
+    used = connection.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
+    if used and mark != APPLICATION_ID:
+        raise Corrupted("this SQLite file was not made by Memstone", hint="choose another path for store.url")
+    if version > latest():
+        raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest()}")
+
+
+def _copy_aside(connection: Connection, path: Path) -> None:
+    target = path.with_name(f"{path.name}.before-{latest():04d}")
+    if target.exists():
+        return
+    # Under another name until it is whole: a copy that a crash cut short must not pass for one.
+    unfinished = path.with_name(f"{target.name}.{os.getpid()}")
+    unfinished.unlink(missing_ok=True)
+    make_private(unfinished)
+    with closing(sqlite3.connect(unfinished)) as copy:
+        connection.raw.backup(copy)
+    unfinished.replace(target)
+
+
+def _apply(connection: Connection, step: Migration) -> None:
+    connection.begin("BEGIN IMMEDIATE")
+    try:
+        if version_of(connection) >= step.number:  # another process was faster
+            connection.rollback()
+            return
+        for statement in statements(step.script):
+            connection.raw.execute(statement)
+        connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.raw.execute(f"PRAGMA user_version = {step.number}")
+        connection.raw.execute("COMMIT")
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        connection.rollback()
+        raise MigrationFailed(f"{step.name}: {error}", hint="the database was left as it was") from error
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script; ``executescript`` would commit the transaction first."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending.strip()
+            pending = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in pending.splitlines()):
+        yield pending.strip()  # a last statement may lack its semicolon

@@ -1,0 +1,309 @@
+"""Copies of a PostgreSQL store: all tables, as they are at one moment, in one file; checked, put back, and rewritten.
+
+A copy holds what the role may see: everything, for one above row-level security, else the tenant it speaks for. What is
+read from a copy goes into temporary tables first, which are called like the real ones, so that units of work run on it
+before anybody sees it. Then it takes the place of what is there, in the same transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import RawCursor, sql
+
+from memstone.adapters.ledger import postgres_migrate as schema
+from memstone.adapters.ledger.backup_archive import left_over, manifest_for, pack, remove, staged, unpack
+from memstone.adapters.ledger.postgres_connect import options
+from memstone.adapters.ledger.postgres_notify import tenant_key
+from memstone.adapters.ledger.postgres_pools import Blocking
+from memstone.adapters.ledger.postgres_types import register
+from memstone.adapters.ledger.tables.bulk import FIRST
+from memstone.errors import Corrupted, Forbidden
+from memstone.model.instant import Instant
+from memstone.ports.backups import Progress
+
+STORE: Final = "postgresql"
+_BLOCK: Final = 1 << 20
+_FOLLOWED: Final = "changes"
+"""Written anew when a copy is put back, under numbers that nobody has seen: every index begins again."""
+
+_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_TABLES: Final = """
+SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attname COLLATE "C"),
+       max(a.attname::text) FILTER (WHERE a.attidentity <> ''),
+       (SELECT array_agg(pg_get_indexdef(i.indexrelid)) FROM pg_index i
+         JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+        WHERE i.indrelid = c.oid AND m.amname = 'btree')
+FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+WHERE c.relnamespace = 'memstone'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  AND EXISTS (SELECT 1 FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attname = 'tenant_id')
+GROUP BY c.oid, c.relname ORDER BY c.relname COLLATE "C\""""
+_INDEX: Final = re.compile(r"^CREATE (UNIQUE )?INDEX \S+ ON (?:ONLY )?\S+ USING")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, the columns that somebody writes, and the one that the database numbers."""
+
+    name: str
+    columns: tuple[str, ...]
+    numbered: str | None
+    indexes: tuple[str, ...]
+
+    @property
+    def live(self) -> sql.Identifier:
+        """The real one."""
+        return sql.Identifier("memstone", self.name)
+
+    @property
+    def copy(self) -> sql.Identifier:
+        """The temporary one."""
+        return sql.Identifier("pg_temp", self.name)
+
+    @property
+    def sequence(self) -> str:
+        """What numbers its rows."""
+        return f"memstone.{self.name}_{self.numbered}_seq"
+
+
+class Session:
+    """A connection of its own for one copy, with the tables over it."""
+
+    def __init__(self, connection: Blocking, tenant: str) -> None:
+        self.connection, self.tenant = connection, tenant
+        state = schema.look(_plain(connection))
+        self.whole = state.superuser or state.bypasses
+        self.version, self.vectors = state.version, state.vector_schema or "public"
+        found = _plain(connection).execute(_TABLES).fetchall()
+        tables = [
+            Table(name, tuple(columns), numbered, tuple(indexes or ())) for name, columns, numbered, indexes in found
+        ]
+        self.tables = sorted(tables, key=lambda one: FIRST.index(one.name) if one.name in FIRST else len(FIRST))
+
+    @property
+    def tenants(self) -> str | None:
+        """The one tenant that can be seen; None when all can."""
+        return None if self.whole else self.tenant
+
+    def run(self, query: sql.Composed | sql.SQL) -> psycopg.Cursor[Any]:
+        """Run a statement that is put together from names."""
+        return psycopg.ClientCursor(self.connection).execute(query)
+
+    def begin(self, how: str, path: Sequence[str]) -> None:
+        """Begin a transaction that speaks for the tenant and looks for tables here, one place after the other."""
+        places = sql.SQL(", ").join(sql.Identifier(name) for name in (*path, self.vectors))
+        self.connection.execute(how.encode())
+        self.run(sql.SQL("SET LOCAL search_path = {}").format(places))
+        self.run(sql.SQL("SELECT set_config('memstone.tenant', {}, true)").format(sql.Literal(self.tenant)))
+        self.connection.execute(b"SET LOCAL statement_timeout = 0")  # however large a table is
+
+
+def _plain(connection: Blocking) -> Any:
+    """The connection for statements with plain placeholders."""
+    return psycopg.ClientCursor(connection)
+
+
+@contextmanager
+def session(url: str, tenant: str) -> Iterator[Session]:
+    """Open one; what is left open in the end is rolled back."""
+    made = Blocking.connect(url, cursor_factory=RawCursor, **options(url))
+    with closing(made):
+        opened = Session(made, tenant)
+        kind = psycopg.types.TypeInfo.fetch(made, sql.Identifier(opened.vectors, "vector"))
+        register(made, kind.oid if kind else 0)
+        yield opened
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_backup(given: Session, target: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+    """Copy what can be seen at one moment into one file; others go on writing."""
+    for path in left_over(target.parent, target.name):
+        remove(path)
+    given.begin(_SNAPSHOT, ("pg_catalog", "memstone"))
+    try:
+        with staged(target) as folder:
+            parts, counts = _dumped(given, folder, progress, live=True)
+            return pack(target, parts, {**_about(given, counts), "tenant": given.tenants, "created_at": created_at})
+    finally:
+        given.connection.execute(b"ROLLBACK")
+
+
+def _about(given: Session, counts: Mapping[str, int]) -> dict[str, Any]:
+    columns = {table.name: list(table.columns) for table in given.tables}
+    return {"store": STORE, "schema": given.version, "tables": dict(counts), "columns": columns}
+
+
+def _dumped(
+    given: Session, folder: Path, progress: Progress | None, *, live: bool
+) -> tuple[dict[str, Path], dict[str, int]]:
+    """All tables as files; gives them by name, and how many rows each has."""
+    total = sum(_count(given, table, live=live) for table in given.tables) if progress else 0
+    parts, counts, done = dict[str, Path](), dict[str, int](), 0
+    for table in given.tables:
+        parts[_part(table.name)] = file = folder / _part(table.name)
+        counts[table.name] = 0
+        with file.open("wb") as out, given.connection.cursor().copy(_reading(given, table, live=live)) as rows:
+            for block in rows:
+                out.write(block)
+                counts[table.name] += bytes(block).count(b"\n")  # a row is a line: line breaks in it are escaped
+                _tell(progress, done + counts[table.name], total)
+        done += counts[table.name]
+    _tell(progress, total, total)
+    return parts, counts
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)
+
+
+def _part(table: str) -> str:
+    return f"{table}.copy"
+
+
+def _rows(given: Session, table: Table, *, live: bool) -> sql.Composed:
+    """The rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
+    if not live:
+        return sql.SQL("FROM {}").format(table.copy)
+    if given.tenants is None:
+        return sql.SQL("FROM {}").format(table.live)
+    return sql.SQL("FROM {} WHERE tenant_id = {}").format(table.live, sql.Literal(given.tenant))
+
+
+def _count(given: Session, table: Table, *, live: bool) -> int:
+    row = given.run(sql.SQL("SELECT count(*) {}").format(_rows(given, table, live=live))).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _reading(given: Session, table: Table, *, live: bool) -> sql.Composed:
+    query = sql.SQL("SELECT {} {}").format(_names(table.columns), _rows(given, table, live=live))
+    return sql.SQL("COPY ({}) TO STDOUT").format(query)
+
+
+def _names(columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(name) for name in columns)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def unpacked(path: Path, folder: Path) -> dict[str, Any]:
+    """Put the parts of a copy into a folder, each checked; gives the manifest."""
+    manifest = manifest_for(path, STORE, schema.latest())
+    tables = manifest.get("tables")
+    if not isinstance(tables, dict) or not isinstance(manifest.get("columns"), dict):
+        raise Corrupted(f"{path} does not say which tables it holds", hint="use another backup")
+    return unpack(path, folder, frozenset(_part(name) for name in tables))
+
+
+def inspected(path: Path, folder: Path) -> dict[str, Any]:
+    """The manifest, after everything in the file was compared with it."""
+    manifest = unpacked(path, folder)
+    for name, count in manifest["tables"].items():
+        with (folder / _part(name)).open("rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+        if lines != count:
+            raise Corrupted(f"{path} does not hold what its manifest says: {name}", hint="use another backup")
+    return manifest
+
+
+def stage(given: Session, path: Path, folder: Path) -> dict[str, Any]:
+    """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest."""
+    manifest = inspected(path, folder)
+    given.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
+    try:
+        for table in given.tables:
+            _stage_table(given, table, manifest, folder)
+        for table in given.tables:
+            if table.numbered:
+                _raise_numbers(given, table)
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise Corrupted(f"{path} is damaged: {error.diag.message_primary}", hint="use another backup") from error
+    return manifest
+
+
+def _stage_table(given: Session, table: Table, manifest: Mapping[str, Any], folder: Path) -> None:
+    like = "CREATE TEMP TABLE {} (LIKE {} INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE) ON COMMIT DROP"
+    given.run(sql.SQL(like).format(sql.Identifier(table.name), table.live))
+    columns = manifest["columns"].get(table.name)
+    if columns and table.name in manifest["tables"]:  # a later schema may have tables that the copy does not know
+        query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _names(columns))
+        with (folder / _part(table.name)).open("rb") as file, given.connection.cursor().copy(query) as rows:
+            while block := file.read(_BLOCK):
+                rows.write(block)
+    for index in table.indexes:
+        made = _INDEX.sub(lambda found: f"CREATE {found[1] or ''}INDEX ON pg_temp.{table.name} USING", index)
+        given.connection.execute(made.encode())
+    if table.numbered:
+        default = sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET DEFAULT nextval({})")
+        given.run(default.format(table.copy, sql.Identifier(table.numbered), sql.Literal(table.sequence)))
+
+
+def _raise_numbers(given: Session, table: Table) -> None:
+    """Give out no number twice. Whoever may not set the counter of a table may still count."""
+    column = sql.Identifier(table.numbered or "")
+    highest = given.run(sql.SQL("SELECT coalesce(max({}), 0) FROM {}").format(column, table.copy)).fetchone()
+    name = sql.Literal(table.sequence)
+    last = given.run(sql.SQL("SELECT nextval({0}), has_sequence_privilege({0}, 'UPDATE')").format(name)).fetchone()
+    missing = highest[0] - last[0] if highest and last else 0
+    if missing <= 0 or last is None or highest is None:
+        return
+    if last[1]:
+        given.run(sql.SQL("SELECT setval({}, {})").format(name, sql.Literal(highest[0])))
+    else:
+        count = "SELECT max(nextval({})) FROM generate_series(1, {})"
+        given.run(sql.SQL(count).format(name, sql.Literal(missing)))
+
+
+def refuse_wider(given: Session, manifest: Mapping[str, Any]) -> None:
+    """A copy is put back by somebody who sees as much as whoever made it."""
+    tenant = manifest.get("tenant")
+    if tenant is None and not given.whole:
+        raise Forbidden("this backup holds all tenants", hint="connect as a role that sees them: a superuser")
+    if tenant is not None and tenant != given.tenant:
+        raise Forbidden("this backup is one of another tenant", hint=f"open the store for the tenant {tenant!r}")
+
+
+def put_back(given: Session, manifest: Mapping[str, Any], progress: Progress | None) -> None:
+    """Let what is staged take the place of what is there, and commit. Readers see one or the other, nothing between."""
+    tenant = manifest.get("tenant")
+    whose = sql.SQL("") if tenant is None else sql.SQL(" WHERE tenant_id = {}").format(sql.Literal(tenant))
+    _stop_writers(given, tenant)
+    for table in reversed(given.tables):
+        given.run(sql.SQL("DELETE FROM {}{}").format(table.live, whose))
+    counts = [_count(given, table, live=False) for table in given.tables]
+    done = 0
+    for table, count in zip(given.tables, counts, strict=True):
+        if table.name != _FOLLOWED:
+            put = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM {2}")
+            given.run(put.format(table.live, _names(table.columns), table.copy))
+        done += count
+        _tell(progress, done, sum(counts))
+    again = "INSERT INTO memstone.changes (tenant_id, user_id, memory_seq) SELECT tenant_id, user_id, memory_seq "
+    given.run(sql.SQL(again + "FROM memstone.links{} ORDER BY memory_seq").format(whose))
+    given.connection.execute(b"COMMIT")
+
+
+def _stop_writers(given: Session, tenant: str | None) -> None:
+    if tenant is None:
+        tables = sql.SQL(", ").join(table.live for table in given.tables)
+        given.run(sql.SQL("LOCK TABLE {} IN EXCLUSIVE MODE").format(tables))
+    else:
+        given.run(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(tenant_key(tenant))))
+
+
+def write_again(given: Session, target: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what is staged in the place of the copy it came from."""
+    with staged(target) as folder:
+        parts, counts = _dumped(given, folder, None, live=False)
+        kept = {name: manifest.get(name) for name in ("tenant", "created_at")}
+        return pack(target, parts, {**_about(given, counts), **kept, "rewritten": True})

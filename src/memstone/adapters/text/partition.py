@@ -1,0 +1,260 @@
+"""One user's words, in a form that answers at once who said them, when, and what was said around them.
+
+Like the vectors of a user, a partition is never changed in a way a reader could see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from memstone.adapters.text.postings import Postings
+from memstone.model.conversation import Conversation, conversation_of, goes_on
+from memstone.model.instant import Instant
+from memstone.ports.ledger import TextRow
+
+_SPARE: Final = 256
+_DEAD_SHARE: Final = 0.25
+_ROLES: Final = frozenset({"", "user", "assistant"})
+
+
+@dataclass(slots=True)
+class Codes:
+    """Texts as small numbers, so that a column of them is compared at once."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    by_word: dict[str, list[int]] = field(default_factory=dict)
+
+    def of(self, text: str) -> int:
+        """The number of a text, a new one if it has none."""
+        known = self.numbers.get(text)
+        if known is not None:
+            return known
+        number = self.numbers[text] = len(self.numbers)
+        for word in set(text.split()):
+            self.by_word.setdefault(word, []).append(number)
+        return number
+
+    def many(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of texts, most of which occur many times."""
+        for text in dict.fromkeys(texts):
+            self.of(text)
+        return [self.numbers[text] for text in texts]
+
+    def known(self, text: str) -> int:
+        """The number of a text, -1 if it has none."""
+        return self.numbers.get(text, -1)
+
+    def with_word(self, word: str) -> list[int]:
+        """The numbers of the texts that hold a word."""
+        return list(self.by_word.get(word, ()))
+
+
+@dataclass(slots=True)
+class Columns:
+    """What is known of each row, as columns with room to grow."""
+
+    seqs: Any
+    labels: Any
+    lengths: Any
+    speakers: Any
+    days: Any
+    asking: Any
+    own: Any
+    before: Any
+    after: Any
+
+    @classmethod
+    def of(cls, room: int) -> Columns:
+        """Empty columns."""
+        none = -np.ones((2, room), dtype=np.int32)
+        return cls(
+            seqs=np.zeros(room, dtype=np.int64),
+            labels=np.zeros((3, room), dtype=np.int32),
+            lengths=np.zeros(room, dtype=np.float32),
+            speakers=np.zeros(room, dtype=np.int32),
+            days=np.zeros(room, dtype=np.int32),
+            asking=np.zeros(room, dtype=np.float32),
+            own=np.zeros(room, dtype=bool),
+            before=none[0],
+            after=none[1],
+        )
+
+    @property
+    def bytes(self) -> int:
+        """How much memory they take."""
+        return int(sum(getattr(self, name).nbytes for name in self.__slots__))
+
+
+class End(NamedTuple):
+    """The last row of a conversation."""
+
+    at: int
+    created_at: Instant
+    first: int
+    occurred_at: Instant
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all states of a partition share: it only ever grows behind what a reader knows."""
+
+    columns: Columns
+    postings: Postings
+    ids: Codes = field(default_factory=Codes)
+    speakers: Codes = field(default_factory=Codes)
+    days: Codes = field(default_factory=Codes)
+    names: Codes = field(default_factory=Codes)
+    last: dict[Conversation, End] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class TextPartition:
+    """``rows`` rows are in use, in the order of ``seq``."""
+
+    stamp: int
+    rows: int
+    shared: Shared
+    alive: Any = None
+    ready: Any = None
+    """What every search in this state computes alike (``memstone.adapters.text.rank``)."""
+
+    @classmethod
+    def of(cls, rows: list[TextRow], stamp: int) -> TextPartition:
+        """A partition of all rows."""
+        live = [row for row in rows if row.body is not None]
+        room = len(live) + max(_SPARE, len(live) // 4)
+        bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
+        made = cls(stamp, 0, Shared(Columns.of(room), Postings(bodies)))
+        made._place(live, bodies)
+        for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].first)):
+            made._chain(at, live[at])
+        return made
+
+    @property
+    def count(self) -> int:
+        """How many rows are still there."""
+        return self.rows if self.alive is None else int(self.alive.sum())
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return self.shared.columns.bytes + self.shared.postings.bytes
+
+    def updated(self, rows: list[TextRow], stamp: int) -> TextPartition | None:
+        """This partition with what changed, or None when it is better read again."""
+        columns = self.shared.columns
+        last = int(columns.seqs[self.rows - 1]) if self.rows else -1
+        added = [row for row in rows if row.body is not None]
+        if any(row.seq <= last for row in added) or self.rows + len(added) > len(columns.seqs):
+            return None
+        if not self._goes_on(added):
+            return None
+        gone = np.nonzero(np.isin(columns.seqs[: self.rows], [row.seq for row in rows if row.seq <= last]))[0]
+        alive = self._without(gone)
+        if (alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows) or not self._untied(gone):
+            return None
+        grown = TextPartition(stamp, self.rows, self.shared, alive)
+        for row in added:
+            grown._append(row)
+        return grown
+
+    def _without(self, gone: Any) -> Any:
+        if not len(gone):
+            return self.alive
+        alive = np.ones(self.rows, dtype=bool) if self.alive is None else self.alive.copy()
+        alive[gone] = False
+        return alive
+
+    def _untied(self, gone: Any) -> bool:
+        """Tie what stood before and after rows that are gone; False where a conversation lost its end.
+
+        A reader may see this while it looks: it then skips what is no longer there, as the next one will.
+        """
+        before, after = self.shared.columns.before, self.shared.columns.after
+        ends = {end.at for end in self.shared.last.values()}
+        for at in gone:
+            if int(at) in ends:
+                return False
+            if before[at] >= 0:
+                after[before[at]] = after[at]
+            if after[at] >= 0:
+                before[after[at]] = before[at]
+            before[at] = after[at] = -1
+        return True
+
+    def _append(self, row: TextRow) -> None:
+        body = f"{row.body} {row.key}" if row.key else row.body or ""
+        self.shared.postings.add(self.rows, body)
+        at = self.rows
+        self._place([row], [body])
+        self._chain(at, row)
+        if self.alive is not None:
+            self.alive = np.append(self.alive, np.True_)
+
+    def _place(self, rows: Sequence[TextRow], bodies: Sequence[str]) -> None:
+        if not rows:
+            return
+        shared, columns = self.shared, self.shared.columns
+        here = slice(self.rows, self.rows + len(rows))
+        columns.seqs[here] = [row.seq for row in rows]
+        for column, name in enumerate(("agent_id", "run_id", "layer")):
+            columns.labels[column, here] = shared.ids.many([getattr(row, name) for row in rows])
+        columns.lengths[here] = [body.count(" ") + 1 for body in bodies]
+        columns.speakers[here] = shared.speakers.many([row.speaker_terms for row in rows])
+        columns.days[here] = shared.days.many([row.day_terms for row in rows])
+        columns.asking[here] = [question_share(row.text) if "?" in row.text else 0.0 for row in rows]
+        columns.own[here] = [row.own_words for row in rows]
+        for name in {row.speaker for row in rows if row.own_words}:
+            if name.lower() not in _ROLES:
+                shared.names.of(name.lower())
+        self.rows += len(rows)
+
+    def _chain(self, at: int, row: TextRow) -> None:
+        """Tie a row to the one that was said before it in the same conversation."""
+        name = _conversation(row)
+        if name is None:
+            return
+        before = self.shared.last.get(name)
+        if before is not None and goes_on(row.run_id, before.occurred_at, row.occurred_at):
+            self.shared.columns.before[at] = before.at
+            self.shared.columns.after[before.at] = at
+        self.shared.last[name] = End(at, row.created_at, row.first, row.occurred_at)
+
+    def _goes_on(self, added: Sequence[TextRow]) -> bool:
+        """Whether new rows stand in their conversations behind what is there and behind each other.
+
+        A turn that was revised or brought back keeps the place it had.
+        """
+        ends: dict[Conversation, tuple[Instant, int]] = {}
+        for row in added:
+            name, place = _conversation(row), (row.created_at, row.first)
+            if name is None:
+                continue
+            there = self.shared.last.get(name)
+            end = ends.get(name, (there.created_at, there.first) if there is not None else place)
+            if place < end:
+                return False
+            ends[name] = place
+        return True
+
+
+def _conversation(row: TextRow) -> Conversation | None:
+    """What a row is a part of; what was put aside stands alone, so that nobody is found by its words in its place."""
+    if not row.active:
+        return None
+    return conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
+
+
+def question_share(text: str) -> float:
+    """The share of a text's characters that stand in sentences ending with a question mark."""
+    asked, start = 0, 0
+    for at, char in enumerate(text):
+        if char in ".!?\n":
+            if char == "?":
+                asked += at + 1 - start
+            start = at + 1
+    return asked / len(text) if text else 0.0

@@ -1,0 +1,182 @@
+"""One user's vectors as one block of memory.
+
+A partition is never changed in a way a reader could see: additions go behind the rows a reader knows of, and
+everything else makes a new one. So any number of threads search while one brings it up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from memstone.adapters.vectors.blocks import Block, ByteBlock, FloatBlock
+from memstone.model.query import VectorQuery
+from memstone.ports.index import DenseHit, DenseHits
+from memstone.ports.ledger import VectorRow
+
+_SPARE: Final = 64
+_DEAD_SHARE: Final = 0.25
+_OWN: Final = 3
+_AT_ONCE: Final = 1024
+"""So many vectors are written at a time: all of them at once would take twice the memory for a moment."""
+
+
+@dataclass(slots=True)
+class _Codes:
+    """Texts as small numbers, so that a column of ids is compared at once."""
+
+    numbers: dict[str, int]
+
+    def of(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def many(self, texts: Sequence[str]) -> list[int]:
+        for text in set(texts):
+            self.of(text)
+        return [self.numbers[text] for text in texts]
+
+    def known(self, text: str) -> int:
+        return self.numbers.get(text, -1)
+
+
+@dataclass(slots=True)
+class Partition:
+    """``rows`` rows of the block are in use, in the order of ``seq``."""
+
+    stamp: int
+    rows: int
+    block: Block
+    seqs: Any
+    labels: Any
+    codes: _Codes
+    alive: Any = None
+
+    @classmethod
+    def of(cls, rows: list[VectorRow], stamp: int, dim: int, *, quant: str = "") -> Partition:
+        """A partition of all rows that have a vector; with ``int8``, what it says of them is nearly right."""
+        live = [row for row in rows if row.vector is not None]
+        room = len(live) + max(_SPARE, len(live) // 4)
+        empty = cls(
+            stamp,
+            0,
+            ByteBlock(room, dim) if quant else FloatBlock(room, dim),
+            np.empty(room, dtype=np.int64),
+            np.empty((4, room), dtype=np.int32),
+            _Codes({}),
+        )
+        empty._append(live)
+        return empty
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes."""
+        return int(self.block.nbytes + self.seqs.nbytes + self.labels.nbytes)
+
+    def updated(self, rows: list[VectorRow], stamp: int) -> Partition | None:
+        """This partition with what changed, or None when it is better read again."""
+        last = int(self.seqs[self.rows - 1]) if self.rows else -1
+        added = [row for row in rows if row.vector is not None]
+        known = [row.seq for row in rows if row.seq <= last]
+        if any(row.seq <= last for row in added) or self.rows + len(added) > len(self.seqs):
+            return None
+        alive = self._without(known)
+        if alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows:
+            return None
+        grown = Partition(stamp, self.rows, self.block, self.seqs, self.labels, self.codes, alive)
+        grown._append(added)
+        return grown
+
+    def _without(self, seqs: list[int]) -> Any:
+        if not seqs:
+            return self.alive
+        alive = np.ones(self.rows, dtype=bool) if self.alive is None else self.alive.copy()
+        alive[np.isin(self.seqs[: self.rows], seqs)] = False
+        return alive
+
+    def _append(self, rows: list[VectorRow]) -> None:
+        if not rows:
+            return
+        start, end = self.rows, self.rows + len(rows)
+        seqs, agents, runs, layers, vectors, own = zip(*rows, strict=True)
+        for at in range(0, len(rows), _AT_ONCE):
+            self.block.put(start + at, matrix(vectors[at : at + _AT_ONCE]))
+        self.seqs[start:end] = seqs
+        for column, values in enumerate((agents, runs, layers)):
+            self.labels[column, start:end] = self.codes.many(values)
+        self.labels[_OWN, start:end] = own
+        if self.alive is not None:
+            self.alive = np.concatenate([self.alive, np.ones(len(rows), dtype=bool)])
+        self.rows = end
+
+    def nearest(self, query: VectorQuery) -> DenseHits:
+        """The best rows of the scope, then those of ``also`` that are not among them."""
+        if not self.rows:
+            return DenseHits.of(())
+        scores = self._cosines(query)
+        best = _top(scores, self._once(self._allowed(query)), query.limit)
+        found = np.concatenate([best, self._extra(query, self.seqs[best])])
+        return DenseHits(self.seqs[found], scores[found].astype(np.float64), len(best))
+
+    def _cosines(self, query: VectorQuery) -> Any:
+        """The cosine of every row; what is held in somebody's own words is compared with the question as spoken."""
+        if query.spoken is None:
+            return self.block.products(self.rows, query.vector)
+        own = self.labels[_OWN, : self.rows].astype(bool)
+        spoken = self.block.products(self.rows, query.spoken)
+        return spoken if own.all() else np.where(own, spoken, self.block.products(self.rows, query.vector))
+
+    def own(self, hits: Iterable[DenseHit]) -> set[int]:
+        """Which of what was found here is held in somebody's own words."""
+        seqs = [hit.seq for hit in hits]
+        held = self.labels[_OWN, self._places(seqs)]
+        return {seq for seq, own in zip(seqs, held, strict=True) if own}
+
+    def _allowed(self, query: VectorQuery) -> Any:
+        """Which rows may be found; None means all."""
+        masks = [] if self.alive is None else [self.alive]
+        for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
+            if wanted:
+                masks.append(self.labels[column, : self.rows] == self.codes.known(wanted))
+        if query.layers:
+            known = [number for number in map(self.codes.known, query.layers) if number >= 0]
+            table = np.zeros(len(self.codes.numbers), dtype=bool)
+            table[known] = True
+            masks.append(table[self.labels[2, : self.rows]])
+        if query.among is not None:
+            masks.append(np.isin(self.seqs[: self.rows], list(query.among)))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _once(self, allowed: Any) -> Any:
+        """The rows that may be found, one for each memory: its links stand side by side, and only one takes a place."""
+        places = np.arange(self.rows) if allowed is None else np.nonzero(allowed)[0]
+        seqs = self.seqs[places]
+        return places[np.append(np.ones(1, dtype=bool), seqs[1:] != seqs[:-1])] if len(places) else places
+
+    def _extra(self, query: VectorQuery, found: Any) -> Any:
+        """Where those of ``also`` stand that are not among what was found."""
+        wanted = np.array(query.also, dtype=np.int64)
+        places = self._places(wanted)
+        here = (self.seqs[places] == wanted) & ~np.isin(wanted, found)
+        return places[here if self.alive is None else here & self.alive[places]]
+
+    def _places(self, seqs: Any) -> Any:
+        """Where these stand, for those that are here."""
+        return np.minimum(np.searchsorted(self.seqs[: self.rows], seqs), self.rows - 1)
+
+
+def matrix(vectors: Sequence[bytes]) -> Any:
+    """Stored vectors as rows of float32."""
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+
+
+def _top(scores: Any, places: Any, limit: int) -> Any:
+    """Those of the places with the best scores, best first; equal scores: the later row first."""
+    if len(places) > limit:
+        # argpartition alone would cut between equal scores at random; keep all that tie with the last one.
+        bound = np.partition(scores[places], len(places) - limit)[len(places) - limit]
+        places = places[scores[places] >= bound]
+    order = np.lexsort((-places, -scores[places]))
+    return places[order][:limit]

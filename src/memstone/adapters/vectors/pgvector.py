@@ -1,0 +1,300 @@
+"""A vector store in PostgreSQL: one table for each collection, with pgvector.
+
+``id``, ``vector``, ``payload`` and ``created_at``, in a schema of their own. The ledger may be anywhere: a file beside
+it, or another database. Small collections are compared one by one; larger ones by an index, which filters while it
+looks, and one by one again when it found too few.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, Literal
+
+import numpy as np
+import psycopg
+from psycopg import sql
+from pydantic import BaseModel, ConfigDict, Field
+
+from memstone.adapters.forks import ForkSafeLock
+from memstone.adapters.io.aio import AsyncIo
+from memstone.adapters.ledger.postgres_connect import connected, setting_up
+from memstone.adapters.ledger.postgres_pools import AsyncPool, BlockingPool, Lent, Options, Pool
+from memstone.adapters.ledger.postgres_sql import Statement, Wire, translated
+from memstone.adapters.ledger.postgres_types import PgVector
+from memstone.adapters.vectors.pg_payload import Test, compiled
+from memstone.errors import DimensionMismatch, InvalidInput, VectorStoreError
+from memstone.model.query import Where
+from memstone.ports.io import Io
+from memstone.ports.vectors import CollectionInfo, Point, PointHit
+
+_LONGEST_NAME: Final = 63
+_MOST_INDEXED: Final = 2000
+_DIMENSION: Final = """
+SELECT a.atttypmod, c.reltuples::float8 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'vector'
+WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind = 'r'"""
+_THERE: Final = """
+SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector'), to_regnamespace(%s) IS NOT NULL"""
+_TABLES: Final = """
+SELECT c.relname::text, a.atttypmod FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'vector'
+WHERE n.nspname = $1 AND c.relkind = 'r' ORDER BY c.relname"""
+
+
+class PgVectorConfig(BaseModel):
+    """``url`` of the database and the schema in it; ``index`` is made with a collection.
+
+    Collections of at most ``exact_rows`` points are compared one by one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str = Field(repr=False)
+    schema_name: str = Field(default="memstone_vectors", min_length=1)
+    index: Literal["hnsw", "ivfflat", "none"] = "hnsw"
+    exact_rows: int = Field(default=20_000, ge=0)
+    ef_search: int = Field(default=200, ge=1, le=1000)
+    pool_size: int = Field(default=4, ge=1)
+
+
+class PgVectorStore:
+    """See ``memstone.ports.vectors.VectorStore``."""
+
+    Config = PgVectorConfig
+    in_process = False
+
+    def __init__(self, config: PgVectorConfig, io: Io) -> None:
+        self._config, self._io = config, io
+        self._pool: Pool | None = None
+        self._guard = ForkSafeLock()
+        self._path = ""
+
+    async def create(self, collection: str, dimension: int) -> None:
+        """Make a table, and with it the index."""
+        if dimension < 1:
+            raise DimensionMismatch(f"collection {collection!r} cannot have {dimension} dimensions")
+        async with self._unit() as wire:
+            await wire.fetch("SELECT pg_advisory_xact_lock(hashtext($1))", (self._config.schema_name,))
+            known = await self._known(wire, collection)
+            if known is None:
+                await self._make(wire, collection, dimension)
+            elif known[0] != dimension:
+                raise DimensionMismatch(
+                    f"collection {collection!r} cannot have {dimension} dimensions, it has {known[0]}",
+                    hint="use another name, or drop it",
+                )
+
+    async def drop(self, collection: str) -> None:
+        async with self._unit() as wire:
+            await wire.change(f"DROP TABLE IF EXISTS {self._table(collection)}", ())
+
+    async def collections(self) -> list[CollectionInfo]:
+        async with self._unit() as wire:
+            tables = await wire.fetch(_TABLES, (self._config.schema_name,))
+            return [
+                CollectionInfo(name, await _count(wire, self._table(name)), dimension) for name, dimension in tables
+            ]
+
+    async def upsert(self, collection: str, points: Iterable[Point]) -> None:
+        """All of them or, when one vector is wrong, none; of those with the same id the last one."""
+        given = list(points)
+        async with self._unit() as wire:
+            dimension, _ = await self._there(wire, collection)
+            rows = {one.id: (one.id, self._unit_vector(collection, one.vector, dimension), _text(one)) for one in given}
+            statement = (
+                f"INSERT INTO {self._table(collection)} (id, vector, payload) VALUES ($1, $2, $3::jsonb) "
+                "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector, payload = excluded.payload"
+            )
+            if rows:
+                await wire.send(statement, list(rows.values()))
+
+    async def patch(self, collection: str, point_id: str, payload: dict[str, Any]) -> bool:
+        async with self._unit() as wire:
+            await self._there(wire, collection)
+            statement = f"UPDATE {self._table(collection)} SET payload = $1::jsonb WHERE id = $2"
+            return await wire.change(statement, (json.dumps(payload), point_id)) > 0
+
+    async def delete(self, collection: str, ids: Iterable[str]) -> None:
+        async with self._unit() as wire:
+            await self._there(wire, collection)
+            await wire.change(f"DELETE FROM {self._table(collection)} WHERE id = ANY ($1::text[])", (list(ids),))
+
+    async def get(self, collection: str, point_id: str) -> Point | None:
+        async with self._unit() as wire:
+            await self._there(wire, collection)
+            statement = f"SELECT id, vector, payload FROM {self._table(collection)} WHERE id = $1"
+            rows = await wire.fetch(statement, (point_id,))
+        return _point(*rows[0]) if rows else None
+
+    async def search(
+        self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
+    ) -> list[PointHit]:
+        """By the index where there is much to compare, and one by one where that found too few."""
+        test = compiled(where)
+        async with self._unit() as wire:
+            dimension, size = await self._there(wire, collection)
+            asked = self._unit_vector(collection, vector, dimension)
+            rows: list[Any] = []
+            if self._config.index != "none" and size > self._config.exact_rows:
+                rows = await self._nearest(wire, collection, asked, limit, test)
+            if len(rows) < limit:
+                await wire.change("SET LOCAL enable_indexscan = off", ())
+                rows = await self._nearest(wire, collection, asked, limit, test)
+        return [PointHit(point_id, _score(distance), payload) for point_id, distance, payload in rows]
+
+    async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
+        test = compiled(where)
+        async with self._unit() as wire:
+            await self._there(wire, collection)
+            statement = (
+                f"SELECT id, vector, payload FROM {self._table(collection)} WHERE {test.text} "
+                'ORDER BY id COLLATE "C" LIMIT ?'
+            )
+            rows = await wire.fetch(translated(statement), (*test.params, max(0, limit)))
+        return [_point(*row) for row in rows]
+
+    async def reset(self) -> None:
+        async with self._unit() as wire:
+            for name, _ in await wire.fetch(_TABLES, (self._config.schema_name,)):
+                await wire.change(f"DROP TABLE IF EXISTS {self._table(name)}", ())
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._pool is not None:
+            await self._pool.close()
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    async def _make(self, wire: Wire, collection: str, dimension: int) -> None:
+        table = self._table(collection)
+        columns = (
+            f'id TEXT COLLATE "C" PRIMARY KEY, vector VECTOR({dimension}) NOT NULL, payload JSONB NOT NULL, '
+            "created_at TIMESTAMPTZ NOT NULL DEFAULT now()"
+        )
+        await wire.change(f"CREATE TABLE {table} ({columns})", ())
+        if self._config.index != "none" and dimension <= _MOST_INDEXED:
+            await wire.change(f"CREATE INDEX ON {table} USING {self._config.index} (vector vector_cosine_ops)", ())
+
+    async def _nearest(self, wire: Wire, collection: str, asked: PgVector, limit: int, test: Test) -> list[Any]:
+        statement = (
+            f"SELECT id, vector <=> ?, payload FROM {self._table(collection)} WHERE {test.text} "
+            "ORDER BY vector <=> ? LIMIT ?"
+        )
+        return await wire.fetch(translated(statement), (asked, *test.params, asked, max(0, limit)))
+
+    async def _known(self, wire: Wire, collection: str) -> tuple[int, float] | None:
+        rows = await wire.fetch(_DIMENSION, (self._config.schema_name, collection))
+        return (int(rows[0][0]), float(rows[0][1])) if rows else None
+
+    async def _there(self, wire: Wire, collection: str) -> tuple[int, float]:
+        known = await self._known(wire, collection)
+        if known is None:
+            raise self._failed(f"there is no collection {collection!r}", "create it first")
+        return known
+
+    def _table(self, collection: str) -> str:
+        if len(collection.encode()) > _LONGEST_NAME or "\0" in collection or not collection:
+            raise InvalidInput(f"{collection!r} cannot name a table", hint="at most 63 bytes")
+        return sql.Identifier(self._config.schema_name, collection).as_string()
+
+    def _unit_vector(self, collection: str, vector: Sequence[float], dimension: int) -> PgVector:
+        """The vector with length one; a zero vector stays zero."""
+        try:
+            row = np.asarray(vector, dtype=np.float64)
+        except (TypeError, ValueError):
+            row = np.empty(0)
+        if row.shape != (dimension,) or not np.isfinite(row).all():
+            raise DimensionMismatch(
+                f"collection {collection!r} takes vectors of {dimension} finite numbers",
+                hint="they come from the embedder the collection was made for",
+            )
+        row = row / (np.abs(row).max() or 1.0)  # first to a size whose square is neither 0 nor infinite
+        return PgVector((row / (np.linalg.norm(row) or 1.0)).astype("<f4").tobytes())
+
+    # --- connections --------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _unit(self) -> AsyncIterator[Wire]:
+        """One transaction; whatever goes wrong leaves nothing behind."""
+        try:
+            pool = self._pool if self._pool is not None else await self._io.run(self._opened)
+            lent = await self._begun(pool)
+            try:
+                yield lent.wire
+                await lent.wire.commit()
+            finally:
+                await lent.wire.abandon()
+                await pool.give(lent)
+        except psycopg.Error as error:
+            told = error.diag.message_primary or type(error).__name__
+            raise self._failed(told, "is the database there, and pgvector 0.8 in it?") from error
+
+    async def _begun(self, pool: Pool) -> Lent:
+        """A connection that has answered; those that were lost while nobody used them are left."""
+        for last in [False] * self._config.pool_size + [True]:
+            lent = await pool.take()
+            try:
+                await lent.wire.begin(self._beginning())
+                await lent.wire.told()
+            except psycopg.Error:
+                lost = lent.wire.lost
+                await lent.wire.abandon()
+                await pool.give(lent)
+                if last or not lost:
+                    raise
+            else:
+                return lent
+        raise AssertionError  # the last one returns or raises
+
+    def _beginning(self) -> list[Statement]:
+        settings = {
+            "search_path": self._path,
+            "hnsw.iterative_scan": "strict_order",
+            "hnsw.ef_search": str(self._config.ef_search),
+            "ivfflat.iterative_scan": "relaxed_order",
+        }
+        said = ", ".join(f"set_config('{name}', ${at}, true)" for at, name in enumerate(settings, start=1))
+        return [("BEGIN", ()), (f"SELECT {said}", tuple(settings.values()))]
+
+    def _opened(self) -> Pool:
+        with connected(self._config.url) as connection:
+            schema = sql.Identifier(self._config.schema_name)
+            extension, folder = connection.execute(_THERE, (schema.as_string(),)).fetchone() or (False, False)
+            if not (extension and folder):
+                with setting_up(connection):
+                    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                    if not folder:  # even to find it there takes the right to make one
+                        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
+            row = connection.execute(
+                "SELECT t.oid, n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+                "JOIN pg_type t ON t.typnamespace = n.oid AND t.typname = 'vector' WHERE e.extname = 'vector'"
+            ).fetchone()
+        oid, where = row or (0, "public")
+        self._path = f"pg_catalog, {sql.Identifier(where).as_string()}, pg_temp"
+        options = Options(self._config.url, self._config.pool_size, 30.0, oid)
+        with self._guard:  # of those who open it at the same moment, the first
+            if self._pool is None:
+                self._pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
+            return self._pool
+
+    def _failed(self, message: str, hint: str) -> VectorStoreError:
+        return VectorStoreError(message, kind="vectors", name="pgvector", hint=hint)
+
+
+async def _count(wire: Wire, table: str) -> int:
+    return int((await wire.fetch(f"SELECT count(*) FROM {table}", ()))[0][0])
+
+
+def _text(point: Point) -> str:
+    return json.dumps(point.payload)
+
+
+def _point(point_id: str, vector: bytes, payload: dict[str, Any]) -> Point:
+    return Point(point_id, np.frombuffer(vector, "<f4").tolist(), payload)
+
+
+def _score(distance: float) -> float:
+    """1 - distance, within [0, 1]; the distance to a zero vector is no number."""
+    return min(1.0, max(0.0, 1.0 - distance)) if distance == distance else 0.0  # noqa: PLR0124 - NaN differs from itself

@@ -1,0 +1,39 @@
+"""The asyncio client: the methods of ``Memory``, answered by a service.
+
+Made from ``client.py`` by ``scripts/make_client.py``: do not edit, change the original.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from memstone.remote.aio.verbs import Verbs
+from memstone.remote.link import Link
+
+
+class AsyncClient(Verbs):
+    """A memory that a service keeps: ``memstone serve`` at ``base_url``, asked with a ``key``.
+
+    Every method takes and gives what the same method of ``Memory`` does, and raises the same errors; these then also
+    have a ``request_id`` and ``details``. What fails for a moment is tried ``max_retries`` times more, where trying
+    again can do no harm. ``timeout`` is for one request, in seconds; calls with much to do may take ten minutes.
+    """
+
+    def __init__(self, base_url: str, key: str, *, timeout: float = 30.0, max_retries: int = 2) -> None:
+        self._link = Link("asyncio", base_url, key, timeout=timeout, max_retries=max_retries)
+
+    def __repr__(self) -> str:
+        return f"<memstone.AsyncClient of {self._link.host}>"
+
+    async def close(self) -> None:
+        """Give the connections back. A closed client cannot be used again."""
+        await self._link.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

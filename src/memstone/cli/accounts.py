@@ -1,0 +1,222 @@
+"""``accounts`` and ``instructions``: the people who log in to a service, and what a memory of theirs should keep."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Final
+
+import click
+
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_store
+from memstone.cli.output import day_time, is_terminal, note, say, show
+from memstone.cli.table import Column, Table
+from memstone.cli.text import harmless
+from memstone.errors import UsageError
+
+_ROLES: Final = click.Choice(["viewer", "editor", "admin"])
+_FROM_STDIN: Final = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+
+
+@click.group()
+def accounts() -> None:
+    """Make, list, change and remove the accounts of people who log in to the service."""
+
+
+@accounts.command("add")
+@click.argument("login")
+@click.option("--name", default="", help="What the person is called.")
+@click.option("--role", type=_ROLES, default="viewer", show_default=True, help="What they may do.")
+@click.option("--for-user", help="They reach the memories of this user only.")
+@click.option("--for-agent", help="They reach the memories of this agent only.")
+@_FROM_STDIN
+@for_store
+def add(
+    given: Given,
+    *,
+    login: str,
+    name: str,
+    role: str,
+    for_user: str | None,
+    for_agent: str | None,
+    password_stdin: bool,
+) -> int:
+    """Let somebody log in; the password is asked for, and never shown."""
+    password = _password(from_stdin=password_stdin)
+    with given.memory(create=True) as memory:
+        made = memory.create_account(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
+    if not given.answered(made):
+        say(f"{harmless(made['login'])} may log in as {made['role']}")
+    return OK
+
+
+@accounts.command("list")
+@for_store
+def listed(given: Given) -> int:
+    """Show the accounts."""
+    with given.memory() as memory:
+        found = memory.accounts()
+    if not given.answered({"results": found}):
+        _show(found)
+    return OK if found else NOTHING
+
+
+def _show(found: list[dict[str, Any]]) -> None:
+    if not found:
+        note("nobody may log in")
+        return
+    columns = [Column("LOGIN", grows=True), Column("ROLE"), Column("NAME", grows=True, spare=1), Column("REACHES")]
+    table = Table([*columns, Column("LAST LOGIN", spare=2), Column("ID", spare=3)])
+    for one in found:
+        reach = one["user_id"] or one["agent_id"] or "the whole tenant"
+        role = f"{one['role']} (disabled)" if one["disabled"] else one["role"]
+        table.add(one["login"], role, one["name"], reach, day_time(one["last_login_at"]), one["id"])
+    show(table)
+
+
+@accounts.command("set")
+@click.argument("account")
+@click.option("--login", help="Another login.")
+@click.option("--name", help="What the person is called.")
+@click.option("--role", type=_ROLES, help="What they may do.")
+@click.option("--for-user", help="They reach the memories of this user only; '' is anybody's.")
+@click.option("--for-agent", help="They reach the memories of this agent only; '' is any.")
+@for_store
+def change(
+    given: Given,
+    *,
+    account: str,
+    login: str | None,
+    name: str | None,
+    role: str | None,
+    for_user: str | None,
+    for_agent: str | None,
+) -> int:
+    """Change an account, named by its login or its id."""
+    values = {"login": login, "name": name, "role": role, "user_id": for_user, "agent_id": for_agent}
+    return _changed(given, account, "is changed", **values)
+
+
+@accounts.command("disable")
+@click.argument("account")
+@for_store
+def disable(given: Given, *, account: str) -> int:
+    """Let somebody log in no longer; their sessions end."""
+    return _changed(given, account, "may no longer log in", disabled=True)
+
+
+@accounts.command("enable")
+@click.argument("account")
+@for_store
+def enable(given: Given, *, account: str) -> int:
+    """Let somebody log in again."""
+    return _changed(given, account, "may log in", disabled=False)
+
+
+@accounts.command("passwd")
+@click.argument("account")
+@_FROM_STDIN
+@for_store
+def passwd(given: Given, *, account: str, password_stdin: bool) -> int:
+    """Give an account another password; its sessions end."""
+    return _changed(given, account, "has another password", password=_password(from_stdin=password_stdin))
+
+
+def _changed(given: Given, account: str, done: str, **values: Any) -> int:
+    with given.memory() as memory:
+        answer = memory.set_account(account, **values)
+    if not given.answered(answer):
+        say(f"{harmless(answer['login'])} {done}")
+    return OK
+
+
+@accounts.command("remove")
+@click.argument("account")
+@for_store
+def remove(given: Given, *, account: str) -> int:
+    """Remove an account; its sessions end."""
+    with given.memory() as memory:
+        gone = memory.remove_account(account)
+    if not given.answered(gone):
+        say(f"{harmless(gone['login'])} is removed")
+    return OK
+
+
+@accounts.command("rotate-key")
+@click.option("--at-once", is_flag=True, help="Do not accept tokens that are out already.")
+@for_store
+def rotate_key(given: Given, *, at_once: bool) -> int:
+    """Sign the tokens of people who log in with another key from now on; nobody has to log in again."""
+    with given.memory() as memory:
+        answer = memory.rotate_token_key(grace=not at_once)
+    if not given.answered(answer):
+        say("tokens are signed with another key")
+    return OK
+
+
+def _password(*, from_stdin: bool) -> str:
+    """A password, without an echo and twice, or as the first line of standard input."""
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    if not is_terminal(sys.stdin):
+        raise UsageError("there is nobody to ask for a password", hint="--password-stdin reads it from standard input")
+    given: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return given
+
+
+@click.command()
+@click.argument("use_case", metavar="USE_CASE")
+@for_store
+def instructions(given: Given, *, use_case: str) -> int:
+    """Suggest what a memory should keep for a use case in plain words, and print it as settings.
+
+    With a language model configured it is asked, else rules answer. Nothing is changed.
+    """
+    from memstone.memory import Memory
+
+    with given.logging(), Memory(_aside(given)) as memory:  # no store is needed to think about one
+        answer = memory.suggest_instructions(use_case)
+    if not given.answered(answer):
+        say(_as_toml(answer["example_settings"]["extract"]))
+        for one in answer.get("degraded", ()):
+            note(f"warning: by rules, the language model failed: {one['message']}", "warn")
+        note(f"for {', '.join(answer['domains'])}, by {_BY[answer['source']]}; put it into the configuration file")
+    return OK
+
+
+_BY: Final = {"llm": "the language model", "rules": "rules"}
+
+
+def _aside(given: Given) -> Any:
+    settings = given.settings()
+    store = settings.store.model_copy(update={"url": "memory:"})
+    embedder = settings.embedder.model_copy(update={"provider": "none", "remote": None})
+    return settings.model_copy(update={"store": store, "embedder": embedder})
+
+
+def _as_toml(extract: dict[str, Any]) -> str:
+    lines = ["[extract]", f'instructions = """\n{_quoted(extract["instructions"])}"""']
+    for name in ("categories", "redact"):
+        if extract.get(name):
+            lines += [
+                "",
+                f"[extract.{name}]",
+                *(f"{_key(key)} = {_text(value)}" for key, value in extract[name].items()),
+            ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.isalpha() else _text(name)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+COMMANDS: Final = (accounts, instructions)

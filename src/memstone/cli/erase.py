@@ -1,0 +1,118 @@
+"""``erase``: everything of somebody goes, for good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from memstone.cli.asking import typed
+from memstone.cli.fail import FAILED, NOTHING, OK
+from memstone.cli.given import Given, for_scope
+from memstone.cli.output import Progress, note, say, show
+from memstone.cli.table import Column, Table
+from memstone.errors import InvalidInput
+
+_REPORT: Final = "Write the report there; without it, it goes to the screen with --json only."
+
+
+@click.command()
+@click.option("--memory", "memory_id", metavar="ID", help="Only this memory; without a scope, for everybody.")
+@click.option("--report", metavar="FILE", type=click.Path(dir_okay=False), help=_REPORT)
+@click.option("--verify", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Check a report instead.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@for_scope
+def erase(given: Given, *, memory_id: str | None, report: str | None, verify: str | None, yes: bool) -> int:
+    """Remove everything of somebody, for good.
+
+    Every layer and version, the history, what waits, names, words and vectors, also from the backups made with
+    `memstone backup`. What others see too stays with them. Nothing of it can be brought back: to confirm, type the
+    name. The report holds counts and checks, no content, and is sealed with the store's key: --verify checks it later.
+    """
+    if verify is not None:
+        return _verify(given, verify, other=bool(memory_id or report))
+    with given.memory() as memory:
+        if not (yes or _agreed(given, memory_id)):
+            note("nothing was erased")
+            return NOTHING
+        progress = Progress("erasing")
+        try:
+            answer = memory.erase(**given.scope(), memory_id=memory_id, progress=progress)
+        finally:
+            progress.finish()
+    if report is not None:
+        Path(report).write_text(json.dumps(answer, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if not given.answered(answer):
+        _show(answer, report)
+    return OK if answer["complete"] else FAILED
+
+
+def _agreed(given: Given, memory_id: str | None) -> bool:
+    """Whether somebody typed what is to be erased."""
+    named = [(name.removesuffix("_id"), value) for name, value in given.scope().items() if value]
+    named += [("memory", memory_id)] if memory_id else []
+    if not named:
+        return True  # nobody is named, which the library refuses with its own words
+    told, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
+    note(f"Everything of {told} will be erased, also from backups. It cannot be undone.", "warn")
+    return typed(given, wanted, f"Type {wanted} to erase it", without="erases")
+
+
+def _show(answer: dict[str, Any], report: str | None) -> None:
+    table = Table([Column("TABLE", grows=True), Column("ROWS", right=True)])
+    for name, count in answer["erased"].items():
+        table.add(name, f"{count:,}")
+    if table.rows:
+        show(table)
+    else:
+        note("there was nothing of it in the store", "note")
+    if answer["kept_for_others"]:
+        note(f"{answer['kept_for_others']:,} memories stay, because others see them too", "note")
+    for check in answer["checks"]:
+        _show_check(check)
+    say("erased, and every check was passed" if answer["complete"] else "erased, but not every check was passed")
+    if report is not None:
+        say(f"report written to {report}")
+
+
+def _show_check(check: dict[str, Any]) -> None:
+    for copy in check.get("copies", ()):
+        left = copy["state"] in ("missing", "unreachable")
+        reason = f": {copy['reason']}" if copy.get("reason") else ""
+        note(f"backup {copy['path']} {copy['state']}{reason}", "warn" if left else "dim")
+    if not check["ok"]:
+        problem = check.get("error", {}).get("message") or check.get("hint") or "something is left"
+        note(f"error: {check['check']}: {problem}", "bad")
+
+
+def _verify(given: Given, file: str, *, other: bool) -> int:
+    if other or any(given.scope().values()):
+        raise click.UsageError("--verify checks a report and goes with no other choice")
+    try:
+        report = json.loads(Path(file).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{file} holds no JSON: {error}", hint="--report writes such a file") from error
+    with given.memory() as memory:
+        answer = memory.verify_erasure(report)
+    if not given.answered(answer):
+        _show_verified(answer)
+    return OK if answer["ok"] else NOTHING
+
+
+def _show_verified(answer: dict[str, Any]) -> None:
+    if not answer["unchanged"]:
+        note("error: the report was changed after it was written", "bad")
+    if not answer["sealed_by_this_store"]:
+        note("error: the report was not written by this store", "bad")
+    if not answer["complete"]:
+        note("error: when it was written, not every check was passed", "bad")
+    for table, count in answer["left"].items():
+        note(f"error: {count:,} rows from before the erasure are in {table}", "bad")
+    named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in answer["subject"].items())
+    if answer["ok"]:
+        say(f"the report is genuine, and nothing of {named} has come back")
+
+
+COMMANDS: Final = (erase,)

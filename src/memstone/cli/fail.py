@@ -1,0 +1,80 @@
+"""What went wrong, as a message and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+import traceback
+from typing import Any, Final
+
+import click
+
+from memstone.cli.output import note
+from memstone.cli.text import harmless
+from memstone.errors import Conflict, MemstoneError, NotFoundError, ScopeError, UsageError
+from memstone.model.scope import NO_SCOPE
+
+OK: Final = 0
+NOTHING: Final = 1
+"""Nothing was found, or something could not be done as things are."""
+USAGE: Final = 2
+FAILED: Final = 3
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+"""As shells say it of a program whose reader went away."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+
+def report(error: BaseException, *, command: str, as_json: bool, verbose: bool) -> int:
+    """Print an error for people or as JSON, and give the exit code."""
+    if verbose:
+        traceback.print_exception(error)
+    facts, code = described(error, command)
+    if as_json:
+        print(json.dumps({"error": facts}, default=str), file=sys.stderr)
+        return code
+    note(f"error: {harmless(str(facts['message']))}", "bad")
+    if facts["hint"]:
+        note(f"hint: {harmless(str(facts['hint']))}", "note")
+    return code
+
+
+def described(error: BaseException, command: str = "") -> tuple[dict[str, Any], int]:
+    """What an error says, and the exit code it leads to."""
+    if isinstance(error, MemstoneError):
+        return {**error.as_dict(), "hint": _hint(error)}, _exit_code(error)
+    if isinstance(error, click.ClickException):
+        return _facts("usage", error.format_message(), f"see `{command} --help`"), USAGE
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return _facts("interrupted", "interrupted", ""), INTERRUPTED
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return _facts("file", f"{place}{error.strerror or error}", _file_hint(error)), FAILED
+    hint = "this is a fault of Memstone, not yours; --verbose shows where it happened"
+    return _facts("internal", f"{type(error).__name__}: {error}", hint), FAILED
+
+
+def _file_hint(error: OSError) -> str:
+    if error.errno in _FULL:
+        return "make room there, or write somewhere else"
+    return "does it exist, and may you use it?"
+
+
+def _facts(code: str, message: str, hint: str) -> dict[str, Any]:
+    return {"code": code, "message": message, "hint": hint, "retryable": False}
+
+
+def _exit_code(error: MemstoneError) -> int:
+    if isinstance(error, (NotFoundError, Conflict)):
+        return NOTHING
+    return USAGE if isinstance(error, UsageError) else FAILED
+
+
+def _hint(error: MemstoneError) -> str:
+    """The error's own hint, in the words of the command line where it speaks of Python."""
+    if isinstance(error, ScopeError) and error.message == NO_SCOPE:
+        return "say whose memory it is: --user, --agent or --run"
+    if isinstance(error, NotFoundError) and error.hint == NotFoundError.default_hint:
+        return "`memstone list` shows ids; `memstone history ID` shows what became of a deleted memory"
+    return error.hint

@@ -1,0 +1,173 @@
+"""``identity`` and ``episodes``: the layers above facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from memstone.cli import parse
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_scope
+from memstone.cli.output import day_time, note, paint, say, show
+from memstone.cli.table import Column, Table
+from memstone.cli.text import harmless
+from memstone.errors import NotFoundError
+
+
+@click.group(invoke_without_command=True)
+@for_scope
+def identity(given: Given) -> int:
+    """Show who a user is, or change it.
+
+    Overrides are what the user wrote: they are shown to every model, whatever the budget. What is derived comes from
+    what the user said, and the narrative is made of it.
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return OK
+    with given.memory() as memory:
+        answer = memory.identity(user_id=_who(given))
+    if not given.answered(answer):
+        _show(answer)
+    return OK if answer["overrides"] or answer["derived"] or answer["narrative"] else NOTHING
+
+
+def _who(given: Given) -> str:
+    if given.user is None:
+        raise click.UsageError("an identity belongs to a user: give --user")
+    return given.user
+
+
+@identity.command("add")
+@click.argument("text")
+@for_scope
+def add_override(given: Given, text: str) -> int:
+    """Keep something in mind for good.
+
+    TEXT may be `-` for standard input. What is there already is not added again.
+    """
+    said = parse.text(text)
+    with given.memory(create=True) as memory:
+        answer = memory.add_override(said, user_id=_who(given))
+    return _changed(given, answer)
+
+
+@identity.command("remove")
+@click.argument("number", type=click.IntRange(min=1))
+@for_scope
+def remove_override(given: Given, number: int) -> int:
+    """Delete the override with this NUMBER, as `memstone identity` shows it."""
+    with given.memory() as memory:
+        try:
+            answer = memory.remove_override(number - 1, user_id=_who(given))
+        except NotFoundError:
+            raise NotFoundError(f"no override has the number {number}", hint="`memstone identity` shows them") from None
+    return _changed(given, answer)
+
+
+@identity.command("set")
+@click.argument("texts", nargs=-1)
+@click.option("--clear", is_flag=True, help="Delete all overrides.")
+@for_scope
+def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
+    """Put these TEXTS in the place of all overrides."""
+    if bool(texts) == clear:
+        raise click.UsageError("give the texts, or --clear for none at all")
+    with given.memory(create=True) as memory:
+        answer = memory.set_overrides(list(texts), user_id=_who(given))
+    return _changed(given, answer)
+
+
+@identity.command("write")
+@click.argument("text", required=False)
+@click.option("--back", is_flag=True, help="Give it back: the next consolidation makes it anew.")
+@for_scope
+def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
+    """Write the text about the user by hand; consolidation then leaves it alone.
+
+    TEXT may be `-` for standard input.
+    """
+    if (text is None) != back:
+        raise click.UsageError("give the text, or --back")
+    said = None if text is None else parse.text(text)
+    with given.memory(create=not back) as memory:
+        answer = memory.set_narrative(said, user_id=_who(given))
+    return _changed(given, answer)
+
+
+def _changed(given: Given, answer: dict[str, Any]) -> int:
+    if not given.answered(answer):
+        for warning in answer.get("warnings", ()):
+            note(f"warning: {warning}", "warn")
+        _show(answer)
+    return OK
+
+
+def _show(answer: dict[str, Any]) -> None:
+    overrides, derived, narrative = answer["overrides"], answer["derived"], answer["narrative"]
+    if not (overrides or derived or narrative):
+        note("nothing is known about who this user is")
+        return
+    if overrides:
+        _numbered("Overrides", overrides)
+    if derived:
+        _apart(overrides)
+        _numbered("Derived from what was said", derived)
+    if narrative:
+        _apart(overrides or derived)
+        say(paint("Narrative", "head"))
+        say(harmless(narrative["text"]))
+        stale = ", something has changed since" if narrative["stale"] else ""
+        when = day_time(narrative["generated_at"])
+        say(paint(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
+
+
+def _numbered(title: str, entries: Sequence[dict[str, Any]]) -> None:
+    say(paint(title, "head"))
+    table = Table([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
+    for number, entry in enumerate(entries, 1):
+        table.add(number, entry["id"], entry["text"])
+    show(table)
+
+
+def _apart(before: Sequence[Any]) -> None:
+    """A blank line after what stands above, if anything does."""
+    if before:
+        say()
+
+
+@click.command()
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, default=0, help="Leave so many out.")
+@click.option("--since", metavar="TIME", help="Only of sessions from then on, in ISO 8601.")
+@for_scope
+def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int:
+    """List what sessions were about, newest first."""
+    with given.memory() as memory:
+        answer = memory.episodes(**given.scope(), limit=limit, offset=offset, since=since)
+    if not given.answered(answer):
+        _show_episodes(answer["results"])
+    return OK if answer["results"] else NOTHING
+
+
+def _show_episodes(found: Sequence[dict[str, Any]]) -> None:
+    if not found:
+        note("no sessions have been distilled")
+        return
+    table = Table(
+        [
+            Column("HELD"),
+            Column("RUN", spare=1),
+            Column("ID", spare=2),
+            Column("TOPICS", spare=3),
+            Column("SUMMARY", grows=True),
+        ]
+    )
+    for one in found:
+        summary = " ".join(one["summary"].split())
+        table.add(day_time(one["occurred_at"]), one["run_id"], one["id"], ", ".join(one["topics"][:4]), summary)
+    show(table)
+
+
+COMMANDS: Final = (identity, episodes)

@@ -1,0 +1,219 @@
+"""``import``: lists of facts, exports of Memstone, and what other systems exported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import click
+
+from memstone.cli.fail import FAILED, NOTHING, OK
+from memstone.cli.foreign import is_foreign, objects
+from memstone.cli.given import Given, for_scope
+from memstone.cli.lines import ARRAY_HINT, Item, Line, Tally, exported_items, items, read_lines, records
+from memstone.cli.output import Progress, note, say
+from memstone.core.importers import AUTO, FORMATS
+from memstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from memstone.memory import Memory
+
+_AT_ONCE: Final = 200
+_RESTORE_HINT: Final = (
+    "--restore puts it back as it was, with ids and history; --as-new takes what its live memories say as new ones"
+)
+
+
+_FORMAT: Final = "What FILE is, when it is not recognised by itself: " + ", ".join(FORMATS[1:]) + "."
+_MINE: Final = "You speak for --user: what they said is theirs, and facts about them need no approval."
+_RESTORE: Final = "FILE is an export of Memstone: put it back, ids and history included."
+_AS_NEW: Final = "FILE is an export of Memstone: take what it says as new memories."
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--restore", is_flag=True, help=_RESTORE)
+@click.option("--as-new", is_flag=True, help=_AS_NEW)
+@click.option("--format", "format_", type=click.Choice(FORMATS), default=AUTO, metavar="NAME", help=_FORMAT)
+@click.option("--mine", is_flag=True, help=_MINE)
+@click.option("--from-user", metavar="ID", help="Take only what FILE says is theirs.")
+@click.option("--learn/--no-learn", default=True, help="Let the next `memstone flush` learn from conversations.")
+@for_scope
+def import_(
+    given: Given,
+    file: str,
+    *,
+    restore: bool,
+    as_new: bool,
+    format_: str,
+    mine: bool,
+    from_user: str | None,
+    learn: bool,
+) -> int:
+    """Remember what FILE says.
+
+    FILE may be `-` for standard input. It may be a list of facts, as JSON lines or as a JSON array: an object each,
+    with text (or memory, or content) and, if you like, user_id, agent_id, run_id, metadata, occurred_at (or
+    created_at), name (or speaker), role, kind, key and expires_at. --user, --agent and --run stand in where a line
+    names nobody.
+
+    Or it is what another system exported: a ChatGPT or Claude archive or its conversations.json, memories of mem0, Open
+    WebUI or a gateway, notes in Markdown, or the database of an older companion or gateway. What was said becomes
+    turns; facts wait in quarantine until somebody approves them, unless --mine says whose they are.
+
+    What is known already is not stored twice, and what was deleted stays deleted, so an import may be run again.
+    """
+    if restore and (as_new or any(given.scope().values())):
+        raise click.UsageError("--restore puts everything back where it was; it goes with no other choice")
+    asked = format_ != AUTO or mine or from_user is not None
+    if asked and (restore or as_new):
+        raise click.UsageError("an export of Memstone needs no --format, --mine or --from-user")
+    if asked or (not (restore or as_new) and is_foreign(file)):
+        how = {"format": format_, "trusted": mine, "from_user": from_user, "learn": learn}
+        return _foreign(given, file, how)
+    return _lines(given, file, restore=restore, as_new=as_new)
+
+
+def _lines(given: Given, file: str, *, restore: bool, as_new: bool) -> int:
+    with _opened(file) as stream:
+        progress = Progress("importing")
+        size = 0 if file == "-" else Path(file).stat().st_size
+        lines = objects(file) or read_lines(stream, lambda done: progress(done, size))
+        first = next(lines, None)
+        everything = chain([first] if first else [], lines)
+        try:
+            exported = _is_export(first, wanted=restore or as_new)
+            if restore:
+                return _restore(given, everything, progress)
+            return _take_in(given, everything, progress, exported=exported)
+        finally:
+            progress.finish()
+
+
+# --- what other systems exported --------------------------------------------------------------------------------------
+
+
+def _foreign(given: Given, file: str, how: dict[str, Any]) -> int:
+    progress = Progress("importing")
+    with given.memory(create=True) as memory, _opened(file) as stream:
+        try:
+            source = stream if file == "-" else file
+            answer = memory.import_from(source, **given.scope(), **how, progress=progress)
+        finally:
+            progress.finish()
+    if not given.answered(answer):
+        _show_foreign(answer)
+    if answer.get("degraded"):
+        return FAILED
+    return OK if answer["stored"] or answer["known"] else NOTHING
+
+
+def _show_foreign(answer: dict[str, Any]) -> None:
+    for warning in answer.get("warnings", ()):
+        note(f"warning: {warning}", "warn")
+    for one in answer.get("degraded", ()):
+        note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
+    left_out = ", ".join(f"{reason} ({count:,})" for reason, count in answer["skipped"].items())
+    if left_out:
+        note(f"left out: {left_out}", "warn")
+    if answer.get("reason"):
+        note(f"nothing was stored: {answer['reason']}", "bad")
+    counted = [f"{answer[name]:,} {name}" for name in ("turns", "facts", "episodes") if answer[name]]
+    counted += [f"{answer['identity']:,} about who the user is"] if answer["identity"] else []
+    stored = " and ".join(filter(None, (", ".join(counted[:-1]), *counted[-1:]))) or "nothing"
+    more = (("quarantined", "of them wait for approval"), ("known", "already known"))
+    rest = [f"{answer[name]:,} {words}" for name, words in more if answer[name]]
+    say(", ".join([f"{answer['format']}: {stored} stored", *rest]))
+    if answer["quarantined"]:
+        note("hint: `memstone list --status quarantined` shows what waits; --mine says that it is yours", "note")
+    if answer["queued"]:
+        note("hint: `memstone flush` learns from the conversations", "note")
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with Path(file).open("rb") as stream:
+            yield stream
+
+
+def _is_export(first: Line | None, *, wanted: bool) -> bool:
+    """Whether it is an export of Memstone, and that is what the caller says it is."""
+    exported = first is not None and first.value.get("format") == "memstone-export"
+    if exported and not wanted:
+        raise UsageError("this file is an export of Memstone", hint=_RESTORE_HINT)
+    if wanted and not exported:
+        raise UsageError("this file is not an export of Memstone", hint="leave --restore and --as-new out")
+    if first is not None and first.error is not None and first.error.hint == ARRAY_HINT:
+        raise UsageError("the file does not hold one JSON object per line", hint=ARRAY_HINT)
+    return exported
+
+
+def _restore(given: Given, lines: Iterable[Line], progress: Progress) -> int:
+    with given.memory(create=True) as memory:
+        counts = memory.load(records(lines))
+    progress.finish()
+    if not given.answered(counts):
+        known = counts["already_there"]
+        say(f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} were there already")
+    return OK
+
+
+def _take_in(given: Given, lines: Iterable[Line], progress: Progress, *, exported: bool) -> int:
+    tally = Tally()
+    wanted = (exported_items if exported else items)(lines, given.scope(), tally)
+    at_once = min(_AT_ONCE, given.settings().limits.batch)
+    with given.memory(create=True) as memory:
+        while batch := list(islice(wanted, at_once)):
+            _store(memory, batch, tally)
+    progress.finish()
+    if not given.answered(tally.as_dict()):
+        _show_tally(tally)
+    return _code(tally)
+
+
+def _store(memory: Memory, batch: list[Item], tally: Tally) -> None:
+    for item, answer in zip(batch, memory.add_many([item.call for item in batch])["results"], strict=True):
+        tally.count(item, answer)
+
+
+def _code(tally: Tally) -> int:
+    if tally.failed or not (tally.added or tally.updated or tally.already_known or tally.deferred):
+        return NOTHING
+    return FAILED if tally.deferred else OK
+
+
+def _show_tally(tally: Tally) -> None:
+    for one in tally.as_dict()["errors"]:
+        note(f"line {one['line']}: {one['message']}" + (f" ({one['hint']})" if one["hint"] else ""), "bad")
+    if tally.failed > len(tally.errors):
+        note(f"and {tally.failed - len(tally.errors):,} more lines", "bad")
+    if tally.ignored_fields:
+        named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.ignored_fields.items()))
+        note(f"fields that were not taken along: {named}", "warn")
+    if tally.deferred:
+        note("hint: `memstone flush` tries again what could not be embedded", "note")
+    if tally.left_out:
+        named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.left_out.items()))
+        note(f"left out, because only active facts are taken as new: {named}", "warn")
+        note("hint: --restore puts everything back", "note")
+    say(_summary(tally))
+
+
+def _summary(tally: Tally) -> str:
+    counted: tuple[tuple[int, str], ...] = (
+        (tally.updated, "updated"),
+        (tally.already_known, "already known"),
+        (tally.deferred, "kept for later"),
+        (tally.failed, "failed"),
+    )
+    return ", ".join([f"{tally.added:,} added", *(f"{count:,} {name}" for count, name in counted if count)])
+
+
+COMMANDS: Final = (import_,)

@@ -1,0 +1,306 @@
+"""``search``, ``list``, ``get``, ``history``, ``stats``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memstone.cli import parse
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import day_time, event_style, note, say, score, show, show_pairs, warn_degraded
+from memstone.cli.parse import KINDS, LAYERS, SCOPES, STRATEGIES
+from memstone.cli.table import Column, Table
+from memstone.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from memstone.memory import Memory
+
+_FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; all that are given must hold.'
+_AS_OF: Final = "What was known at that time, in ISO 8601."
+_LAYER: Final = "Where to look; facts if not given. May be repeated."
+_EXPIRED: Final = "Also what has expired."
+_STRATEGY: Final = "By words and meaning, by meaning, by the literal words, the newest, or by one channel alone."
+_BREADTH: Final = "Only the --run, all runs of the --user, or also what is everybody's (the user `*`)."
+_PARTS: Final = ("keyword", "semantic", "words", "speaker", "asking", "entity", "rrf", "rerank", "decay", "salience")
+"""The parts of a score, in the order in which they come about."""
+_FIELDS: Final = ("kind", "key", "occurred_at", "expires_at", "status", "metadata")
+"""What may change about a memory besides its text."""
+
+
+@click.command()
+@click.argument("query")
+@click.option("--limit", "-n", type=int, default=10, show_default=True, help="At most so many.")
+@click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
+@click.option("--min-score", metavar="SCORE", type=float, help="How near in meaning a hit must be, from 0 to 1.")
+@click.option("--as-of", metavar="TIME", help=_AS_OF)
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
+@click.option("--strategy", type=click.Choice(STRATEGIES), help=_STRATEGY)
+@click.option("--scope", "breadth", type=click.Choice(SCOPES), help=_BREADTH)
+@click.option("--expired", is_flag=True, help=_EXPIRED)
+@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@for_scope
+def search(
+    given: Given,
+    query: str,
+    *,
+    limit: int,
+    conditions: Sequence[str],
+    min_score: float | None,
+    as_of: str | None,
+    layers: Sequence[str],
+    strategy: str | None,
+    breadth: str | None,
+    expired: bool,
+    explain: bool,
+) -> int:
+    """Find memories by words and by meaning, best first.
+
+    QUERY may be `-` for standard input.
+    """
+    wanted, filters = parse.text(query), parse.filters(conditions)
+    with given.memory() as memory:
+        answer = memory.search(
+            wanted,
+            **given.scope(),
+            limit=limit,
+            filters=filters,
+            min_score=min_score,
+            as_of=as_of,
+            layers=layers or None,
+            strategy=strategy,
+            scope=breadth,
+            show_expired=expired,
+            explain=explain,
+        )
+    if not given.answered(answer):
+        _show_hits(answer, explain=explain)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
+    warn_degraded(answer.get("degraded", ()))
+    if not answer["results"]:
+        note("nothing found")
+        return
+    parts = _parts_of(answer["results"]) if explain else []
+    table = Table(
+        [
+            Column("SCORE", right=True),
+            *(Column(name.upper(), right=True) for name in parts),
+            Column("ID", spare=1 if explain else 0),  # who asks for the parts of a score wants to see those
+            Column("SAID", spare=2),
+            Column("SPEAKER", spare=3),
+            Column("MEMORY", grows=True),
+        ]
+    )
+    for hit in answer["results"]:
+        shown = [score(hit["score_parts"].get(name)) for name in parts]
+        when, who = day_time(hit["occurred_at"]), hit.get("actor")
+        table.add(score(hit["score"]), *shown, hit["id"], when, who, _as_of_now(hit))
+    show(table)
+
+
+def _as_of_now(hit: dict[str, Any]) -> str:
+    """What a memory says, and what holds now where that is something else."""
+    later = hit.get("superseded_by")
+    if later is None:
+        return str(hit["memory"])
+    holds = " ".join(one["memory"] for one in later if one["memory"])
+    return f"{hit['memory']} (this has changed since{': ' + holds if holds else ''})"
+
+
+def _parts_of(hits: Sequence[dict[str, Any]]) -> list[str]:
+    """The parts that at least one hit has; a part this program does not know comes last."""
+    there = {name for hit in hits for name in hit.get("score_parts", ())}
+    return [*(name for name in _PARTS if name in there), *sorted(there - set(_PARTS))]
+
+
+@click.command("list")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, help="Leave so many out; wins over --page.")
+@click.option("--page", type=int, help="Which page of --limit memories, from 1.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
+@click.option("--q", metavar="TEXT", help="Only those whose text or key contains this.")
+@click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
+@click.option(
+    "--status", type=click.Choice(["active", "disabled", "evicted", "quarantined"]), help="Only in this state."
+)
+@click.option("--as-of", metavar="TIME", help=_AS_OF)
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
+@click.option("--expired", is_flag=True, help=_EXPIRED)
+@for_scope
+def list_(
+    given: Given,
+    *,
+    limit: int,
+    offset: int | None,
+    page: int | None,
+    kind: str | None,
+    q: str | None,
+    conditions: Sequence[str],
+    status: str | None,
+    as_of: str | None,
+    layers: Sequence[str],
+    expired: bool,
+) -> int:
+    """List what a --user, --agent or --run sees, newest first."""
+    filters = parse.filters(conditions)
+    with given.memory() as memory:
+        answer = memory.get_all(
+            **given.scope(),
+            limit=limit,
+            offset=offset,
+            page=page,
+            kind=kind,
+            q=q,
+            filters=filters,
+            status=status,
+            as_of=as_of,
+            layers=layers or None,
+            show_expired=expired,
+            counts=True,
+        )
+    if not given.answered(answer):
+        _show_list(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_list(answer: dict[str, Any]) -> None:
+    if answer["results"]:
+        _show_memories(answer["results"])
+        say()
+    first, shown = answer["offset"] + 1, len(answer["results"])
+    part = f"{first:,} to {first + shown - 1:,} of {answer['total']:,}" if shown < answer["total"] and shown else None
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_kind"].items()))
+    total = f"{answer['total']:,} in all" + (f" ({kinds})" if kinds else "")
+    say(f"{part}; {kinds}" if part else total)
+
+
+def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
+    table = Table(
+        [
+            Column("ID"),
+            Column("SAID", spare=1),
+            Column("SPEAKER", spare=2),
+            Column("KIND", spare=3),
+            Column("MEMORY", grows=True),
+        ]
+    )
+    for one in memories:
+        table.add(one["id"], day_time(one["occurred_at"]), one.get("actor"), one["kind"], one["memory"])
+    show(table)
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.option("--expired", is_flag=True, help="Show it also when it has expired.")
+@for_store
+def get(given: Given, memory_id: str, *, expired: bool) -> int:
+    """Show one memory and all that is kept with it."""
+    with given.memory() as memory:
+        found = memory.get(memory_id)
+        ended = _expired(memory, memory_id) if found is None else None
+    if ended is not None and not expired:
+        hint = f"--expired shows it; `memstone update {ended['id']} --expires never` brings it back"
+        raise NotFoundError(f"memory {memory_id} expired on {day_time(ended['expires_at'])}", hint=hint)
+    shown = found or ended
+    if shown is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    if not given.answered(shown):
+        show_memory(shown)
+    return OK
+
+
+def _expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
+    """A memory that is there and has expired, as somebody who holds it sees it."""
+    for told in reversed(memory.history(memory_id)):
+        scope = {name: told[name] for name in ("user_id", "agent_id", "run_id")}
+        if any(scope.values()):
+            wanted = {"id": told["memory_id"]}
+            seen = memory.get_all(**scope, filters=wanted, layers=LAYERS, show_expired=True)["results"]
+            if seen:
+                one: dict[str, Any] = seen[0]
+                return one
+    return None
+
+
+def show_memory(memory: dict[str, Any]) -> None:
+    """Everything about one memory."""
+    for warning in memory.get("warnings", ()):
+        note(f"warning: {warning}", "warn")
+    shown = {name: value for name, value in memory.items() if name not in ("hash", "warnings")}
+    shown["metadata"] = ", ".join(f"{name}={_plain(value)}" for name, value in memory["metadata"].items())
+    if "evidence" in memory:
+        turn = memory["evidence"]["turn"]
+        shown["evidence"] = f'"{memory["evidence"]["quote"]}"' + (f" in turn {turn}" if turn else "")
+    show_pairs((name, day_time(value) if name.endswith("_at") else value) for name, value in shown.items())
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@for_store
+def history(given: Given, memory_id: str) -> int:
+    """Show what happened to a memory, also to a deleted one."""
+    with given.memory() as memory:
+        events = memory.history(memory_id)
+    if not events:
+        raise NotFoundError(f"no memory {memory_id}", hint="`memstone list` shows ids")
+    if not given.answered(events):
+        table = Table(
+            [
+                Column("WHEN"),
+                Column("EVENT", style=event_style),
+                Column("BEFORE", grows=True),
+                Column("AFTER", grows=True),
+                Column("WHY", spare=1),
+            ]
+        )
+        for one in events:
+            table.add(day_time(one["timestamp"]), one["event"], *_before_and_after(one), one["reason"])
+        show(table)
+    return OK
+
+
+def _before_and_after(event: dict[str, Any]) -> tuple[str | None, str | None]:
+    """What a change was about: the text, or the fields that changed where the text did not."""
+    if event["is_deleted"] and event.get("new_id"):
+        return event["old_value"], f"(replaced by {event['new_id']})"
+    texts, states = (event["old_value"], event["new_value"]), (event["before"], event["after"])
+    changed = [name for name in _FIELDS if None not in states and states[0].get(name) != states[1].get(name)]
+    if texts[0] != texts[1] or not changed:
+        return texts
+    before, after = (", ".join(f"{name}: {_told(name, state.get(name))}" for name in changed) for state in states)
+    return before, after
+
+
+def _told(name: str, value: object) -> str:
+    return "none" if value is None else day_time(value) if name.endswith("_at") else _plain(value)
+
+
+@click.command()
+@for_store
+def stats(given: Given) -> int:
+    """Count memories, events, index rows, and what waits."""
+    with given.memory() as memory:
+        counts = memory.stats()
+    if not given.answered(counts):
+        shown = [
+            (name, f"{counts[name]:,}") for name in ("memories", "turns", "events", "fulltext", "vectors", "pending")
+        ]
+        spaces = [
+            (f"{one['state']} index", " ".join(filter(None, (one["signature"], one["quant"]))))
+            for one in counts["indexes"]
+        ]
+        show_pairs([*shown, *spaces])
+    return OK
+
+
+COMMANDS: Final = (search, list_, get, history, stats)

@@ -1,0 +1,221 @@
+"""``serve`` and ``keys``: the service, and who may ask it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memstone.cli.fail import OK
+from memstone.cli.given import Given, for_store
+from memstone.cli.output import note, say
+from memstone.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from memstone.config import Settings
+
+_FIRST_KEY: Final = "first"
+
+
+@click.command()
+@click.option("--host", help="Where to listen; 127.0.0.1 unless the settings say otherwise.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port; 8420 unless the settings say otherwise.")
+@for_store
+def serve(given: Given, *, host: str | None, port: int | None) -> int:
+    """Run the service: REST, gateway, MCP and metrics.
+
+    The first start makes a key and shows it once.
+    """
+    try:
+        from memstone.server import serving
+        from memstone.server.app import create_app
+        from memstone.server.observe import configure
+        from memstone.server.stored import with_stored
+    except ModuleNotFoundError as error:
+        raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
+    settings = _placed(given.settings(), host, port)
+    token, shown = _first_key(settings), _Shown()
+    try:
+        configure(settings.server.log)
+        app = create_app(with_stored(settings))
+        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown))
+    finally:
+        shown(token)  # a start that failed or was interrupted: it is good for the next one
+    return OK
+
+
+def _placed(settings: Settings, host: str | None, port: int | None) -> Settings:
+    named = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    return settings.model_copy(update={"server": settings.server.model_copy(update=named)})
+
+
+def _first_key(settings: Settings) -> str | None:
+    """A key for everything, if there is none yet."""
+    from memstone.memory import Memory
+
+    with Memory(settings) as memory:
+        if memory.keys():
+            return None
+        made: str = memory.create_key(_FIRST_KEY, verbs=["read", "write", "admin"])["key"]
+        return made
+
+
+class _Shown:
+    """Shows a key: once, however often it is asked to."""
+
+    def __init__(self) -> None:
+        self._done = False
+
+    def __call__(self, token: str | None) -> None:
+        if token is None or self._done:
+            return
+        self._done = True
+        say(f"API key, shown this once: {token}")
+        sys.stdout.flush()
+
+
+def _greet(settings: Settings, token: str | None, shown: _Shown) -> None:
+    """Where it listens, and three lines to paste."""
+    from memstone.config import store_place
+
+    address = f"http://{_reachable(settings.server.host)}:{settings.server.port}"
+    say(f"Memstone listens on {address} and keeps everything in {store_place(settings)}")
+    say(f"What it can do is described at {address}/openapi.json")
+    if token is None:
+        note("there is a key already; `memstone keys create` makes another")
+    shown(token)
+    key = token or "$MEMSTONE_KEY"
+    say("")
+    say(
+        f'curl {address}/v1/memories -H "Authorization: Bearer {key}" '
+        """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
+    )
+    say(
+        f'python -c "from memstone import Client; '
+        f"print(Client('{address}', '{key}').search('Where does she live?', user_id='alice'))\""
+    )
+    memory = f"Memory({_named(settings)})"
+    say(
+        f"""python -c "from memstone import Memory; print({memory}.search('Where does she live?', user_id='alice'))" """
+    )
+    say("")
+    sys.stdout.flush()
+
+
+def _named(settings: Settings) -> str:
+    """What the library is told to reach the same file; nothing where that is the one it takes anyway."""
+    from memstone.config import DEFAULT_PATH, store_path
+
+    path = store_path(settings)
+    if path is None or path == DEFAULT_PATH.expanduser():
+        return ""
+    return f"{{'store': {{'url': 'sqlite:///{path.absolute()}'}}}}"
+
+
+def _reachable(host: str) -> str:
+    """A host as an address has it; where it listens everywhere, the one that every machine has."""
+    anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
+    name = anywhere.get(host, host)
+    return f"[{name}]" if ":" in name else name
+
+
+@click.command()
+@click.option("--for-user", default="me", show_default=True, help="Whose memory it is, unless a call names somebody.")
+@for_store
+def mcp(given: Given, *, for_user: str) -> int:
+    """Offer the memory to an assistant, as tools over standard input and output (MCP)."""
+    try:
+        from memstone.server.mcp.stdio import serve_stdio
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            "this needs the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'"
+        ) from error
+    serve_stdio(given.settings(), for_user)
+    return OK
+
+
+@click.group()
+def keys() -> None:
+    """Make, list, rotate and revoke the keys of callers."""
+
+
+@keys.command("create")
+@click.argument("name", default="")
+@click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
+@click.option("--for-user", help="It speaks for this user only.")
+@click.option("--for-agent", help="It speaks for this agent only.")
+@click.option("--may-assert-user", is_flag=True, help="Its holder says for which user it asks.")
+@click.option("--expires", help="Until when it is valid: a date or a time.")
+@for_store
+def create(
+    given: Given,
+    *,
+    name: str,
+    verbs: tuple[str, ...],
+    for_user: str | None,
+    for_agent: str | None,
+    may_assert_user: bool,
+    expires: str | None,
+) -> int:
+    """Make a key and show it, this once."""
+    with given.memory(create=True) as memory:
+        made = memory.create_key(
+            name,
+            verbs=verbs or ("read", "write"),
+            user_id=for_user,
+            agent_id=for_agent,
+            may_assert_user=may_assert_user,
+            expires_at=expires,
+        )
+    if not given.answered(made):
+        say(made["key"])
+        note(f"{_described(made)}; it is shown this once")
+    return OK
+
+
+@keys.command("list")
+@for_store
+def listed(given: Given) -> int:
+    """Show the keys; never the secrets, which are kept nowhere."""
+    with given.memory() as memory:
+        found = memory.keys()
+    if not given.answered({"results": found}):
+        for key in found:
+            say(f"{key['prefix']}  {_described(key)}")
+    return OK
+
+
+@keys.command("rotate")
+@click.argument("key_id")
+@click.option("--grace", default=3_600.0, show_default=True, help="Seconds the old one is still accepted.")
+@for_store
+def rotate(given: Given, *, key_id: str, grace: float) -> int:
+    """Give a key a new secret under the same id."""
+    with given.memory() as memory:
+        made = memory.rotate_key(key_id, grace_seconds=grace)
+    if not given.answered(made):
+        say(made["key"])
+    return OK
+
+
+@keys.command("revoke")
+@click.argument("key_id")
+@for_store
+def revoke(given: Given, *, key_id: str) -> int:
+    """End a key at once."""
+    with given.memory() as memory:
+        ended = memory.revoke_key(key_id)
+    if not given.answered(ended):
+        say(f"{ended['prefix']} is revoked")
+    return OK
+
+
+def _described(key: dict[str, Any]) -> str:
+    who = key["user_id"] or key["agent_id"] or ("anybody it names" if key["may_assert_user"] else "the whole tenant")
+    until = f", until {key['expires_at']}" if key["expires_at"] else ""
+    ended = ", revoked" if key["revoked_at"] else ""
+    return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
+
+
+COMMANDS: Final = (serve, mcp, keys)

@@ -1,0 +1,216 @@
+"""``settings``, ``pause``, ``resume``, ``agents``: what holds for a user, an agent or everybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from memstone.cli import parse
+from memstone.cli.asking import agreed
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import day_time, note, say, show, show_pairs
+from memstone.cli.table import Column, Table
+from memstone.errors import NotFoundError
+
+_VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
+
+
+def _whose(given: Given) -> dict[str, Any]:
+    if given.run is not None:
+        raise click.UsageError("settings are those of a user, an agent or everybody: a session has none")
+    return {"user_id": given.user, "agent_id": given.agent}
+
+
+@click.group(invoke_without_command=True)
+@for_scope
+def settings(given: Given) -> int:
+    """Show what is set, or change it; for a user, an agent or (without either) for everybody.
+
+    Alone it shows what differs from the defaults. `memstone settings get --all` shows the rest as well.
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return OK
+    return _got(given, (), "native", every=False)
+
+
+@settings.command("get")
+@click.argument("names", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Also what is at its default.")
+@click.option("--names", "vocabulary", type=_VOCABULARIES, default="native", show_default=True, help="Whose names.")
+@for_scope
+def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> int:
+    """Show settings with where each value comes from; those with these NAMES, or all that differ."""
+    return _got(given, names, vocabulary, every=every)
+
+
+def _got(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
+    with given.memory() as memory:
+        answer = memory.settings(**_whose(given), names=vocabulary)
+    unknown = [name for name in names if name not in answer["settings"]]
+    if unknown:
+        raise NotFoundError(f"there is no setting {unknown[0]}", hint="`memstone settings get --all` shows every one")
+    shown = names or [name for name, source in answer["sources"].items() if every or source != "default"]
+    kept = {part: {name: answer[part][name] for name in shown} for part in ("settings", "sources")}
+    if not given.answered({**answer, **kept}):
+        _show_settings(kept)
+    return OK if shown else NOTHING
+
+
+def _show_settings(answer: dict[str, Any]) -> None:
+    if not answer["settings"]:
+        note("everything is at its default")
+        return
+    table = Table([Column("SETTING"), Column("VALUE", grows=True), Column("FROM")])
+    for name, value in answer["settings"].items():
+        table.add(name, json.dumps(value, ensure_ascii=False), answer["sources"][name])
+    show(table)
+
+
+@settings.command("set")
+@click.argument("pairs", nargs=-1, required=True, metavar="NAME=VALUE...")
+@for_scope
+def set_(given: Given, pairs: Sequence[str]) -> int:
+    """Set values; one that reads as JSON is taken as that. All of them or none."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name.strip():
+            raise click.BadParameter(f"{pair!r} is not name=value", param_hint="NAME=VALUE")
+        values[name.strip()] = parse.scalar(value)
+    with given.memory(create=True) as memory:
+        answer = memory.set_settings(values, **_whose(given))
+    if not given.answered(answer):
+        show_pairs((name, json.dumps(value, ensure_ascii=False)) for name, value in answer["set"].items())
+    return OK
+
+
+@settings.command("unset")
+@click.argument("names", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Everything that is set here.")
+@for_scope
+def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
+    """Remove what is set under these NAMES; what stands below holds again."""
+    if bool(names) == every:
+        raise click.UsageError("name settings, or give --all")
+    with given.memory() as memory:
+        answer = memory.unset_settings(None if every else list(names), **_whose(given))
+    if not given.answered(answer):
+        say(f"{answer['unset']:,} removed")
+    return OK if answer["unset"] else NOTHING
+
+
+@click.command()
+@click.option(
+    "--until", metavar="TIME", help="When it ends by itself, in ISO 8601; without, `memstone resume` ends it."
+)
+@for_scope
+def pause(given: Given, *, until: str | None) -> int:
+    """Store nothing and show nothing to a model for a user, an agent or a session.
+
+    What is known stays, and a search finds it. Needs at least one of --user, --agent and --run; with several, it holds
+    where they are together.
+    """
+    with given.memory(create=True) as memory:
+        answer = memory.pause(**given.scope(), until=until)
+    if not given.answered(answer):
+        until = answer["paused"].pop("until")
+        say(f"paused{f' until {day_time(until)}' if until else ''}: {_named(answer['paused'])}")
+    return OK
+
+
+@click.command()
+@for_scope
+def resume(given: Given) -> int:
+    """End a pause."""
+    with given.memory() as memory:
+        answer = memory.resume(**given.scope())
+    if not given.answered(answer):
+        say(f"resumed: {_named(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
+    return OK if answer["resumed"] else NOTHING
+
+
+def _named(found: dict[str, Any]) -> str:
+    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items())
+
+
+@click.group(invoke_without_command=True)
+@for_store
+def agents(given: Given) -> int:
+    """List agents with how many memories each has, or change one."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return OK
+    with given.memory() as memory:
+        answer = memory.agents()
+    if not given.answered(answer):
+        _show_agents(answer)
+    return OK if answer["agents"] else NOTHING
+
+
+def _show_agents(answer: dict[str, Any]) -> None:
+    if not answer["agents"]:
+        note("there are no agents")
+        return
+    table = Table([Column("ID"), Column("NAME", grows=True), Column("MEMORIES", right=True), Column("SINCE", spare=1)])
+    for one in answer["agents"]:
+        table.add(one["id"], one["name"], f"{one['memory_entry_count']:,}", day_time(one["created_at"]))
+    show(table)
+    if answer["total"] > len(answer["agents"]):
+        note(f"{answer['total'] - len(answer['agents']):,} more")
+
+
+@agents.command("show")
+@click.argument("agent_id")
+@for_store
+def show_agent(given: Given, agent_id: str) -> int:
+    """Show one agent."""
+    with given.memory() as memory:
+        found = memory.agent(agent_id)
+    if found is None:
+        raise NotFoundError(f"no agent {agent_id}", hint="`memstone agents` lists those that are known")
+    if not given.answered(found):
+        _show_agent(found)
+    return OK
+
+
+def _show_agent(found: dict[str, Any]) -> None:
+    own = {name: json.dumps(value) for name, value in found.pop("settings").items()}
+    times = {name: day_time(found.pop(name)) for name in ("created_at", "updated_at")}
+    show_pairs([*found.items(), *own.items(), *times.items()])
+
+
+@agents.command("save")
+@click.argument("agent_id")
+@click.option("--name", metavar="NAME", help="What it is called.")
+@click.option("--model", metavar="MODEL", help="Which model it runs with; '' removes it.")
+@click.option("--prompt", metavar="TEXT", help="Its instructions, or `-` for standard input; '' removes them.")
+@for_store
+def save(given: Given, agent_id: str, *, name: str | None, model: str | None, prompt: str | None) -> int:
+    """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
+    said = None if prompt is None else parse.text(prompt)
+    with given.memory(create=True) as memory:
+        saved = memory.save_agent(agent_id, name=name, model=model, system_prompt=said)
+    if not given.answered(saved):
+        _show_agent(saved)
+    return OK
+
+
+@agents.command("delete")
+@click.argument("agent_id")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@for_store
+def delete(given: Given, agent_id: str, *, yes: bool) -> int:
+    """Remove an agent with its memories, vectors, signals and settings."""
+    if not (yes or agreed(given, f"Delete the agent {agent_id} and everything it remembers?", without="deletes")):
+        return NOTHING
+    with given.memory() as memory:
+        answer = memory.delete_agent(agent_id)
+    if not given.answered(answer):
+        say(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
+    return OK
+
+
+COMMANDS: Final = (settings, pause, resume, agents)

@@ -1,0 +1,165 @@
+"""Who holds what, and what use it is: ``share``, ``reassign``, ``feedback``, ``metrics`` and their like."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import Progress, day_time, note, paint, say, show, show_pairs
+from memstone.cli.table import Column, Table
+from memstone.cli.text import harmless
+
+_WHY: Final = "Why; kept in the history."
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help=_WHY)
+@for_scope
+def share(given: Given, memory_id: str, *, reason: str | None) -> int:
+    """Let somebody else hold a memory, too.
+
+    --user, --agent and --run say who. The user * is everybody, project:NAME a project.
+    """
+    with given.memory() as memory:
+        answer = memory.share(memory_id, **given.scope(), reason=reason)
+    if not given.answered(answer):
+        shared = answer["event"] == "LINK"
+        say(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
+    return OK
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help=_WHY)
+@for_scope
+def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
+    """Take a memory from somebody; the others keep it, and with the last one it is deleted."""
+    with given.memory() as memory:
+        answer = memory.unshare(memory_id, **given.scope(), reason=reason)
+    if not given.answered(answer):
+        last = answer["event"] == "DELETE"
+        say(f"deleted {memory_id}: nobody else held it" if last else f"taken away {memory_id}")
+    return OK
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.argument("text")
+@click.option("--reason", metavar="TEXT", help=_WHY)
+@for_scope
+def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> int:
+    """Change what a memory says for one of those who hold it; `update` changes it for all."""
+    with given.memory() as memory:
+        answer = memory.replace(memory_id, text, **given.scope(), reason=reason)
+    if not given.answered(answer):
+        done = "replaced by" if answer["event"] == "REPLACE" else "updated"
+        say(f"{done} {answer['id']}: {harmless(answer['memory'])}")
+    return OK
+
+
+@click.command()
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, default=0, help="Leave so many out.")
+@for_scope
+def updates(given: Given, *, limit: int, offset: int) -> int:
+    """List what took the place of what, newest first."""
+    with given.memory() as memory:
+        answer = memory.memory_updates(**given.scope(), limit=limit, offset=offset)
+    if not given.answered(answer):
+        _show_updates(answer["results"])
+    return OK if answer["results"] else NOTHING
+
+
+def _show_updates(results: list[dict[str, Any]]) -> None:
+    if not results:
+        note("nothing was replaced")
+        return
+    columns = [
+        Column("TIME"),
+        Column("OLD", grows=True),
+        Column("NEW", grows=True),
+        Column("REASON", grows=True, spare=1),
+    ]
+    table = Table([*columns, Column("OLD ID", spare=2), Column("NEW ID", spare=2)])
+    for one in results:
+        texts = (one["old_memory"], one["new_memory"] or "-", one["reason"])
+        table.add(day_time(one["created_at"]), *texts, one["old_id"], one["new_id"])
+    show(table)
+
+
+@click.command()
+@click.option("--from-user", metavar="ID", help="Whose memories.")
+@click.option("--from-agent", metavar="ID", help="Only those of this agent.")
+@click.option("--from-run", metavar="ID", help="Only those of this conversation.")
+@click.option("--to-user", metavar="ID", help="The user who gets them.")
+@click.option("--to-agent", metavar="ID", help="The agent they will belong to.")
+@click.option("--to-run", metavar="ID", help="The conversation they will belong to.")
+@for_store
+def reassign(given: Given, **ids: str | None) -> int:
+    """Rename a user, or make two into one: everything one holds goes to the other.
+
+    Where both know the same, the older memory stays. `memstone undo --job ID` takes it back, and an interrupted run is
+    simply started again.
+    """
+    old, new = _named(ids, "from"), _named(ids, "to")
+    progress = Progress("moving", hidden=given.json)
+    with given.memory() as memory:
+        try:
+            answer = memory.reassign(old, new, progress)
+        finally:
+            progress.finish()
+    if not given.answered(answer):
+        say(f"{answer['moved']:,} moved, {answer['merged']:,} of them became one with another")
+        note(f"job {answer['job_id']}")
+    return OK if answer["moved"] else NOTHING
+
+
+def _named(ids: dict[str, str | None], side: str) -> dict[str, str]:
+    given = {f"{name}_id": ids[f"{side}_{name}"] for name in ("user", "agent", "run")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.option("--useful/--useless", required=True, help="What you think of it.")
+@click.option("--receipt", is_flag=True, help="ID names a receipt: it is about all that was shown.")
+@click.option("--note", "said", metavar="TEXT", help=_WHY)
+@for_scope
+def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said: str | None) -> int:
+    """Say whether a memory was useful: it gains or loses weight."""
+    about = {"receipt_id" if receipt else "memory_id": memory_id}
+    with given.memory() as memory:
+        answer = memory.feedback(**about, useful=useful, note=said, **given.scope())
+    if not given.answered(answer):
+        say(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
+    return OK
+
+
+@click.command()
+@click.option("--since", metavar="TIME", help="Count only what happened since.")
+@for_scope
+def metrics(given: Given, *, since: str | None) -> int:
+    """Show how many memories there are, and how often they are replaced, told again and used.
+
+    Of one user with --user, else of everybody.
+    """
+    if given.agent or given.run:
+        raise click.UsageError("metrics takes --user only")
+    with given.memory() as memory:
+        answer = memory.metrics(user_id=given.user, since=since)
+    if not given.answered(answer):
+        rates = [(name, _rate(value)) for name, value in answer.items() if name.endswith("_rate")]
+        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *rates])
+        say(paint("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
+    return OK
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+COMMANDS: Final = (share, unshare, replace, updates, reassign, feedback, metrics)

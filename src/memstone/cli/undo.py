@@ -1,0 +1,227 @@
+"""What happened, taking it back, and putting memories aside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from memstone.cli import parse
+from memstone.cli.asking import agreed
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import Progress, day_time, event_style, note, say, score, show
+from memstone.cli.parse import LAYERS
+from memstone.cli.table import Column, Table
+
+_STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
+
+
+@click.command()
+@click.option("--after", metavar="CURSOR", type=int, default=0, help="Go on after this cursor.")
+@click.option("--limit", "-n", type=int, default=50, show_default=True, help="At most so many.")
+@for_scope
+def events(given: Given, *, after: int, limit: int) -> int:
+    """Show what happened, oldest first, with the ids that `memstone undo` takes.
+
+    Of everybody, or only of a --user, --agent or --run.
+    """
+    with given.memory() as memory:
+        answer = memory.events(after, limit=limit, **given.scope())
+    if not given.answered(answer):
+        _show_events(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_events(answer: dict[str, Any]) -> None:
+    if not answer["results"]:
+        note("nothing happened")
+        return
+    table = Table(
+        [
+            Column("CURSOR", right=True, spare=1),
+            Column("WHEN", spare=2),
+            Column("EVENT", style=event_style),
+            Column("ID"),
+            Column("WHO", spare=3),
+            Column("MEMORY", grows=True),
+        ]
+    )
+    for one in answer["results"]:
+        who = one["user_id"] or one["agent_id"] or one["run_id"]
+        text = one["new_value"] or one["old_value"]
+        table.add(str(one["seq"]), day_time(one["timestamp"]), one["event"], one["id"], who, text)
+    show(table)
+
+
+@click.command()
+@click.argument("event_id", metavar="[EVENT]", required=False)
+@click.option("--job", "job_id", metavar="ID", help="Take back everything that a job did.")
+@for_store
+def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
+    """Take back a change.
+
+    EVENT is an id that `memstone events` shows. It works as long as nothing later touched the memory; undoing is an
+    event of its own and can be undone.
+    """
+    with given.memory() as memory:
+        answer = memory.undo(event_id, job_id=job_id)
+    if not given.answered(answer):
+        _warn(answer)
+        _show_results(answer["results"])
+    return OK
+
+
+def _show_results(results: Sequence[dict[str, Any]]) -> None:
+    table = Table(
+        [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
+    )
+    for one in results:
+        table.add(one["event"], one["id"], one["status"], one.get("memory"))
+    show(table)
+
+
+def _warn(answer: dict[str, Any]) -> None:
+    for one in answer.get("degraded", ()):
+        note(f"warning: it is back, but without a vector: {one['message']}", "warn")
+        note("hint: `memstone reindex` makes it", "note")
+
+
+@click.command("restore-memory")
+@click.argument("memory_id", metavar="ID")
+@click.option("--version", type=int, help="Let this version hold again.")
+@for_store
+def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
+    """Bring back a memory that was deleted, evicted, overtaken or disabled.
+
+    With --version it says again what it said then. `memstone history ID` shows what that was.
+    """
+    with given.memory() as memory:
+        answer = memory.restore(memory_id, version)
+    if not given.answered(answer):
+        _warn(answer)
+        _show_results([answer])
+    return OK
+
+
+@click.command()
+@click.option("--source", metavar="NAME", help="What an actor, a job or a means such as `pattern` did.")
+@click.option("--since", metavar="TIME", help="What was done since then, in ISO 8601.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken back.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@for_scope
+def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bool, yes: bool) -> int:
+    """Take back all that a source did, or that was done since a time.
+
+    Of everybody, or only of a --user, --agent or --run. What somebody changed afterwards stays as it is and is listed.
+    The whole rollback can be undone: `memstone undo --job ID`.
+    """
+    with given.memory() as memory:
+        what = {"source": source, "since": since, **given.scope()}
+        if not (dry_run or yes or _agreed(given, memory.rollback(**what, dry_run=True))):
+            note("nothing was taken back")
+            return NOTHING
+        progress = Progress("taking back")
+        try:
+            answer = memory.rollback(**what, dry_run=dry_run, progress=progress)
+        finally:
+            progress.finish()
+    if not given.answered(answer):
+        _show_rollback(answer)
+    return NOTHING if answer["skipped"] else OK
+
+
+def _agreed(given: Given, planned: dict[str, Any]) -> bool:
+    """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
+    note(_summary(planned))
+    return planned["undone"] > 0 and agreed(given, "Take all of this back?", without="takes back")
+
+
+def _show_rollback(answer: dict[str, Any]) -> None:
+    if answer["conflicts"]:
+        table = Table([Column("NOT TAKEN BACK", style=event_style), Column("ID"), Column("WHY", grows=True)])
+        for one in answer["conflicts"]:
+            table.add(one["event"], one["event_id"], one["message"])
+        show(table)
+    say(_summary(answer))
+    if answer["skipped"]:
+        note(f"{answer['skipped']:,} were changed by somebody since and stay", "warn")
+    if "job_id" in answer:
+        note(f"hint: `memstone undo --job {answer['job_id']}` brings all of it back", "note")
+    _warn(answer)
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
+    done = "would be taken back" if answer["dry_run"] else "taken back"
+    changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
+    memories = "1 memory" if answer["memories"] == 1 else f"{answer['memories']:,} memories"
+    return f"{changes} of {memories} {done}" + (f" ({kinds})" if kinds else "")
+
+
+def _changes_status(name: str, text: str) -> click.Command:
+    @click.command(name, help=text)
+    @click.argument("memory_id", metavar="ID")
+    @click.option("--reason", help="Why; the history tells it.")
+    @for_store
+    def change(given: Given, memory_id: str, *, reason: str | None) -> int:
+        with given.memory() as memory:
+            answer = getattr(memory, name)(memory_id, reason)
+        if not given.answered(answer):
+            say("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
+        return OK
+
+    return change
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("--limit", "-n", type=int, default=60, show_default=True, help="At most so many, up to 250.")
+@click.option("--status", "statuses", type=click.Choice(_STATUSES), multiple=True, help="Only in this state.")
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Where to look; everywhere.")
+@for_scope
+def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[str], layers: Sequence[str]) -> int:
+    """Look through memories in every layer, also disabled ones.
+
+    Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
+    newest are shown; without a --user, --agent or --run, those of everybody.
+    """
+    wanted = None if query is None else parse.text(query)
+    with given.memory() as memory:
+        answer = memory.inspect(wanted, **given.scope(), limit=limit, statuses=statuses or None, layers=layers or None)
+    if not given.answered(answer):
+        _show_inspected(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_inspected(answer: dict[str, Any]) -> None:
+    table = Table(
+        [
+            Column("SCORE", right=True, spare=2),
+            Column("ID"),
+            Column("LAYER", spare=3),
+            Column("STATUS"),
+            Column("PREVIEW", grows=True),
+            Column("WHY", spare=1),
+        ]
+    )
+    for one in answer["results"]:
+        table.add(score(one["score"]), one["id"], one["layer"], one["status"], one["preview"], one["why"])
+    if answer["results"]:
+        show(table)
+    note("there are more: --limit" if answer["more"] else f"{len(answer['results']):,} in all")
+
+
+COMMANDS: Final = (
+    events,
+    undo,
+    restore_memory,
+    rollback,
+    _changes_status("disable", "Keep a memory and recall it no more."),
+    _changes_status("enable", "Recall a disabled memory again."),
+    _changes_status("quarantine", "Put a memory aside until somebody approves it."),
+    _changes_status("approve", "Let a memory out of quarantine."),
+    _changes_status("reject", "Delete a memory that is in quarantine."),
+    inspect,
+)

@@ -1,0 +1,119 @@
+"""``worker``, ``jobs``: memory that forms in the background."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memstone.cli.fail import OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import day_time, note, say, show
+from memstone.cli.table import Column, Table
+
+if TYPE_CHECKING:
+    from memstone import Memory
+
+_SLICE: Final = 3_600.0
+_STYLES: Final = {"distilled": "good", "success": "good", "error": "bad", "dead_letter": "bad", "skipped": "warn"}
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Do what is due now, and end.")
+@click.option("--all-tenants", is_flag=True, help="Work for every tenant of the store.")
+@for_store
+def worker(given: Given, once: bool, all_tenants: bool) -> int:
+    """Form memory of sessions as they become due.
+
+    Any number of workers may share a store, beside the applications that use it. Ctrl-C, or a signal to terminate, ends
+    it; what it was at is taken up by another, or by the next.
+    """
+    with given.memory(create=True) as memory, _terminated_gently():
+        done = _worked(memory, once=once, all_tenants=all_tenants)
+    if not given.answered(done):
+        say(f"{done['sessions']:,} sessions" + "".join(f", {count:,} {how}" for how, count in done["outcomes"].items()))
+    return OK
+
+
+def _worked(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
+    """What was done until somebody had enough."""
+    if once:
+        return memory.work(0, all_tenants=all_tenants)
+    outcomes: dict[str, int] = {}
+    try:
+        note("working; Ctrl-C ends it")
+        while True:
+            for how, count in memory.work(_SLICE, all_tenants=all_tenants)["outcomes"].items():
+                outcomes[how] = outcomes.get(how, 0) + count
+    except KeyboardInterrupt:
+        return {"sessions": sum(outcomes.values()), "outcomes": outcomes}
+
+
+class _Terminated(KeyboardInterrupt):
+    """A signal to terminate.
+
+    A class of its own, because an interpreter that meets a plain `KeyboardInterrupt` while a dataclass is made, as when
+    a module is loaded, ends as if it was killed, whoever caught it.
+    """
+
+
+@contextmanager
+def _terminated_gently() -> Iterator[None]:
+    """A signal to terminate is as good as Ctrl-C."""
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@click.command()
+@click.option("--task", metavar="TASK", help="Only such jobs: facts, distill, ...")
+@click.option("--status", metavar="STATUS", help="success, skipped, empty, error or dead_letter.")
+@click.option("--limit", type=int, default=20, show_default=True, help="How many at most.")
+@for_scope
+def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
+    """List what was done in the background, newest first."""
+    with given.memory(create=False) as memory:
+        answer = memory.jobs(**given.scope(), task=task, status=status, limit=limit)
+    if given.answered(answer):
+        return OK
+    if answer["results"]:
+        show(_table(answer["results"]))
+    else:
+        note("nothing was done in the background")
+    return OK
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    shown = Table(
+        [
+            Column("TIME"),
+            Column("TASK"),
+            Column("USER", spare=2),
+            Column("AGENT", spare=4),
+            Column("RUN", spare=3),
+            Column("OUTCOME", grows=True, style=_style),
+            Column("MODEL", spare=5),
+            Column("MS", right=True, spare=1),
+        ]
+    )
+    for row in rows:
+        who, took = (row["user_id"], row["agent_id"], row["run_id"]), f"{row['duration_ms']:.0f}"
+        shown.add(day_time(row["created_at"]), row["task"], *who, row["outcome"] or row["status"], row["model"], took)
+    return shown
+
+
+def _style(outcome: str) -> str:
+    return _STYLES.get(outcome.partition(":")[0], "dim")
+
+
+COMMANDS: Final = (worker, jobs)

@@ -1,0 +1,205 @@
+"""``add``, ``update``, ``delete``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from memstone.cli import parse
+from memstone.cli.asking import agreed
+from memstone.cli.fail import FAILED, NOTHING, OK
+from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.output import event_style, note, say, show
+from memstone.cli.parse import KINDS
+from memstone.cli.reading import show_memory
+from memstone.cli.table import Column, Table
+from memstone.errors import NotFoundError, UsageError
+
+_METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
+_KEY: Final = "With --no-infer: a stable name; adding again under it replaces the text and keeps the id."
+_INFER: Final = "Learn the facts TEXT states, or store TEXT itself as one memory; --verbatim is another word for that."
+_HINTS: Final = {"resume() ends it": "`memstone resume` ends it"}
+
+
+@click.command()
+@click.argument("text")
+@click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
+@click.option("--kind", type=click.Choice(KINDS), help="With --no-infer: what sort of knowledge it is.")
+@click.option("--key", metavar="KEY", help=_KEY)
+@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601; now if not given.")
+@click.option("--expires", metavar="TIME", help="From when on it is no longer seen.")
+@click.option(
+    "--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True, help="Who said it."
+)
+@click.option("--name", metavar="NAME", help="The speaker's name.")
+@click.option("--infer/--no-infer", " /--verbatim", default=True, help=_INFER)
+@for_scope
+def add(
+    given: Given,
+    text: str,
+    *,
+    pairs: Sequence[str],
+    kind: str | None,
+    key: str | None,
+    at: str | None,
+    expires: str | None,
+    role: str,
+    name: str | None,
+    infer: bool,
+) -> int:
+    """Learn from TEXT, or from what standard input says for `-`.
+
+    TEXT is kept as a turn, and the facts it states are added, revised, retracted or found to be known. With --no-infer
+    it is stored as it is, and once: the same text by the same speaker is not stored again. Needs at least one of
+    --user, --agent and --run.
+    """
+    if infer and (kind or key is not None):
+        hint = "--no-infer stores TEXT itself as one memory"
+        raise UsageError("--kind and --key describe one memory, and what is learned may be several or none", hint=hint)
+    message = {"role": role, "content": parse.text(text), **({"name": name} if name else {})}
+    metadata = parse.metadata(pairs)
+    with given.memory(create=True) as memory:
+        answer = memory.add(
+            message,
+            **given.scope(),
+            metadata=metadata,
+            infer=infer,
+            kind=kind,
+            key=key,
+            occurred_at=at,
+            expires_at=expires,
+        )
+    if not given.answered(answer):
+        _show_changes(answer, infer=infer)
+    return {"ok": OK, "queued": OK, "paused": NOTHING, "disabled": NOTHING}.get(answer["status"], FAILED)
+
+
+def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
+    table = Table([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
+    for one in answer["results"]:
+        table.add(one["event"], one["id"], one["memory"])
+    if table.rows:
+        show(table)
+    elif answer["status"] == "ok":
+        note("nothing to remember in it", "note")
+        if infer:
+            note("hint: it is kept as a turn (`memstone list --layer turn`); --no-infer stores it as a memory", "note")
+    elif answer["status"] == "queued":
+        say("kept; memory forms in the background")
+        note("hint: `memstone jobs` tells what became of it, and `memstone flush` forms what still waits", "note")
+    if "reason" in answer:
+        note(f"warning: not stored: {answer['reason']}", "warn")
+        note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
+    if infer and "error" in answer:
+        note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
+        note("hint: `memstone flush` tries again", "note")
+    for one in answer.get("deferred", ()):
+        note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
+        note("hint: `memstone flush` tries again when the embedder works", "note")
+    for warning in answer.get("warnings", ()):
+        note(f"warning: {warning}", "warn")
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.argument("text", required=False)
+@click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help="Replaces all metadata it has.")
+@click.option("--kind", type=click.Choice(KINDS), help="What sort of knowledge it is.")
+@click.option("--key", metavar="KEY", help="A new stable name; an empty one removes it.")
+@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601.")
+@click.option("--expires", metavar="TIME", help="From when on it is no longer seen; `never` removes the date.")
+@for_store
+def update(
+    given: Given,
+    memory_id: str,
+    text: str | None,
+    *,
+    pairs: Sequence[str],
+    kind: str | None,
+    key: str | None,
+    at: str | None,
+    expires: str | None,
+) -> int:
+    """Change a memory; the old version stays in its history.
+
+    TEXT may be `-` for standard input, or be left out to change only what the options name.
+    """
+    new_text = None if text is None else parse.text(text)
+    changes: dict[str, Any] = {"metadata": parse.metadata(pairs), "kind": kind, "occurred_at": at}
+    if key is not None:
+        changes["key"] = key or None
+    if expires is not None:
+        changes["expires_at"] = None if expires == "never" else expires
+    with given.memory() as memory:
+        changed = memory.update(memory_id, new_text, **changes)
+    if not given.answered(changed):
+        show_memory(changed)
+    return OK
+
+
+@click.command()
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Everything the scope sees, in every layer.")
+@click.option("--filter", "conditions", metavar="FILTER", multiple=True, help="With --all: only what this matches.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@for_scope
+def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Sequence[str], yes: bool) -> int:
+    """Delete memories by ID, or all of a scope.
+
+    With --all it is everything of the --user, --agent or --run. Their history stays: see `memstone history ID`.
+    """
+    _check_choice(given, ids, everything=everything, filtered=bool(conditions))
+    if not everything:
+        return _delete_ids(given, ids)
+    filters = parse.filters(conditions)
+    with given.memory() as memory:
+        if not (yes or _agreed(given, filtered=filters is not None)):
+            note("nothing was deleted")
+            return NOTHING
+        answer = memory.delete_all(**given.scope(), filters=filters)
+    if not given.answered(answer):
+        say(f"{answer['deleted']:,} deleted")
+    return OK if answer["deleted"] else NOTHING
+
+
+def _check_choice(given: Given, ids: Sequence[str], *, everything: bool, filtered: bool) -> None:
+    if everything and ids:
+        raise click.UsageError("give IDs or --all, not both")
+    if not everything and not ids:
+        raise UsageError("no memory is named", hint="give IDs, or --all with --user, --agent or --run")
+    if not everything and (filtered or any(given.scope().values())):
+        raise click.UsageError(
+            "--user, --agent, --run and --filter choose what --all deletes; an ID needs none of them"
+        )
+
+
+def _agreed(given: Given, *, filtered: bool) -> bool:
+    named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in given.scope().items() if value)
+    if not named:
+        return True  # nobody is named, which the library refuses with its own words
+    question = f"Delete what matches of {named}?" if filtered else f"Delete everything of {named}?"
+    return agreed(given, question, without="deletes")
+
+
+def _delete_ids(given: Given, ids: Sequence[str]) -> int:
+    with given.memory() as memory:
+        if len(ids) == 1:
+            answer: dict[str, Any] = {"results": [memory.delete(ids[0])]}
+        else:
+            answer = memory.delete_many(list(ids))
+    if not given.answered(answer):
+        _show_deleted(answer["results"])
+    return OK if all("error" not in one for one in answer["results"]) else NOTHING
+
+
+def _show_deleted(results: Sequence[dict[str, Any]]) -> None:
+    table = Table([Column("EVENT", style=event_style), Column("ID"), Column("REMARK", grows=True)])
+    for one in results:
+        missing = one.get("error", {}).get("code") == NotFoundError.code
+        table.add("NONE" if missing else one["event"], one["id"], "there is no such memory" if missing else "")
+    show(table)
+
+
+COMMANDS: Final = (add, update, delete)

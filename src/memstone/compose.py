@@ -1,0 +1,202 @@
+"""The composition root: the only place that builds things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from memstone.config import Settings, postgres_url, readable, store_path
+from memstone.engine.engine import Engine
+from memstone.engine.parts import Parts
+from memstone.engine.storing.embedding import Embedding, VectorCache
+from memstone.errors import ConfigError, MissingExtra
+from memstone.ports.clock import Clock
+from memstone.ports.embedder import Embedder
+from memstone.ports.index import VectorIndex
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger, WholeLedger
+from memstone.ports.llm import Llm
+from memstone.ports.reranker import Reranker
+from memstone.registry import adapter
+from memstone.sections import EmbedderSettings
+from memstone.trace import log
+
+EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
+LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str]"
+RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float]]"
+
+
+_NEEDED: Final = {
+    "embedder": ("provider", "model", "destination", "dimension"),
+    "llm": ("model", "destination"),
+    "reranker": ("model", "destination"),
+}
+
+
+def compose(
+    config: Settings | Mapping[str, Any] | None,
+    io_name: str,
+    *,
+    embedder: EmbedderLike | None = None,
+    llm: LlmLike | None = None,
+    reranker: RerankerLike | None = None,
+    clock: Clock | None = None,
+) -> Engine:
+    """An engine from settings, with the ports that were passed as objects in place of configured ones."""
+    settings = Settings.of(config)
+    _check_extractors(settings, llm)
+    io: Io = adapter("io", io_name)()
+    ledger = ledger_of(settings, io)
+    parts = Parts(
+        ledger=ledger,
+        index=_index(settings, io, ledger),
+        texts=build("texts", "local", {}, io, ledger),
+        embedding=Embedding(
+            _embedder(settings, io, embedder),
+            VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
+        ),
+        clock=adapter("clock", "system")() if clock is None else _checked_clock(clock),
+        io=io,
+        policy=settings.as_policy(),
+        tenant_id=settings.tenant,
+        llm=_llm(settings, io, llm),
+        reranker=_reranker(settings, io, reranker),
+    )
+    return Engine(parts)
+
+
+def _checked_clock(clock: Clock) -> Clock:
+    if not callable(getattr(clock, "now", None)):
+        raise ConfigError(
+            f"clock must have a method 'now', not {type(clock).__name__}",
+            hint="now() gives a datetime with a zone; memstone.testing.clock.FakeClock is one that stands still",
+        )
+    return clock
+
+
+def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
+    if "facts" in (settings.extract.strategies or ()) and llm is None and settings.llm is None:
+        raise ConfigError(
+            "extract.strategies names facts, and no language model is configured",
+            hint="configure llm, or leave strategies out: rules then learn by themselves",
+        )
+
+
+def ledger_of(settings: Settings, io: Io) -> WholeLedger:
+    """The ledger that settings name, by itself."""
+    url = postgres_url(settings)
+    if url is None:
+        made: WholeLedger = build(
+            "ledger", "sqlite", {"path": store_path(settings), "durable": settings.store.durable}, io
+        )
+        return made
+    options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
+    found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
+    return found
+
+
+def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
+    chosen = settings.vector_store
+    if chosen.provider == "local":
+        where = "local" if postgres_url(settings) is None else "postgres"
+        local: VectorIndex = build("index", where, chosen.config, io, ledger)
+        return local
+    from memstone.engine.moving.mirror import MirroredIndex
+
+    return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io)
+
+
+def _embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
+    if given is not None:
+        wrapped: Embedder = _port("embedder", given, "embed", io)
+        return wrapped
+    return embedder_of(settings, io)
+
+
+def embedder_of(settings: Settings, io: Io) -> Embedder | None:
+    """The embedder that settings name, by itself; None where search is by text only."""
+    chosen = settings.embedder
+    if chosen.provider == "none":
+        return None
+    if chosen.provider == "auto":
+        return _remote_with_key(chosen, io) or _local_or_none(chosen, io)
+    if "embedder" not in settings.model_fields_set:
+        return _local_or_none(chosen, io)
+    if chosen.provider == "remote":
+        return _remote(chosen, io)
+    made: Embedder = build("embedder", chosen.provider, chosen.config, io)
+    return made
+
+
+def _remote(chosen: EmbedderSettings, io: Io) -> Embedder:
+    if chosen.remote is None:
+        raise ConfigError(
+            "embedder.provider is remote, and embedder.remote does not say which model",
+            hint='set embedder.remote, for instance {"provider": "openai", "config": {"api_key": "..."}}',
+        )
+    made: Embedder = build("embedder", chosen.remote.provider, chosen.remote.config, io)
+    return made
+
+
+def _remote_with_key(chosen: EmbedderSettings, io: Io) -> Embedder | None:
+    if chosen.remote is None:
+        return None
+    made = _remote(chosen, io)
+    if getattr(made, "lacks_key", False):
+        log.warning("there is no key for %s, text is not embedded there (no_key)", made.destination)
+        return None
+    return made
+
+
+def _local_or_none(chosen: EmbedderSettings, io: Io) -> Embedder | None:
+    try:
+        made: Embedder = build("embedder", "local", chosen.config, io)
+    except MissingExtra as error:
+        log.warning("the local embedding model is not installed, search is by text only: %s", error)
+        return None
+    return made
+
+
+def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
+    if given is not None:
+        wrapped: Llm = _port("llm", given, "generate", io)
+        return wrapped
+    if settings.llm is None:
+        return None
+    guarded: Llm = adapter("llm", "guarded")(build("llm", settings.llm.provider, settings.llm.config, io), io)
+    return guarded
+
+
+def _reranker(settings: Settings, io: Io, given: RerankerLike | None) -> Reranker | None:
+    if given is not None:
+        wrapped: Reranker = _port("reranker", given, "rerank", io)
+        return wrapped
+    if settings.reranker is None:
+        return None
+    made: Reranker = build("reranker", settings.reranker.provider, settings.reranker.config, io)
+    return made
+
+
+def _port(kind: str, given: Any, method: str, io: Io) -> Any:
+    """An object that already is the port, or a plain function wrapped as one."""
+    if callable(getattr(given, method, None)):
+        missing = [name for name in _NEEDED[kind] if not hasattr(given, name)]
+        if missing:
+            raise ConfigError(f"this {kind} lacks {', '.join(missing)}", hint=f"see memstone.ports.{kind}")
+        return given
+    if callable(given):
+        return adapter(kind, "callable")(given, io)
+    raise ConfigError(f"{kind} must have a method {method!r} or be a function, not {type(given).__name__}")
+
+
+def build(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
+    """An adapter from its name and options, checked by the adapter's own model."""
+    cls = adapter(kind, name)
+    model: type[BaseModel] = cls.Config
+    try:
+        config = model.model_validate(dict(options))
+    except ValidationError as error:
+        raise ConfigError(f"{kind} {name}: {readable(error)}", hint="see docs/configuration.md") from None
+    return cls(config, io, *more)

@@ -1,0 +1,292 @@
+"""Settings: what a memory is made of and how it behaves.
+
+The library takes a dictionary or ``Settings`` and never reads the environment by itself. ``Settings.load`` (a TOML file
+plus ``MEMSTONE_`` variables) serves the command line and the server; ``Settings.from_env`` is the explicit way to
+choose providers by the keys that are set.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from memstone.environment import from_gateway, named_settings, parsed
+from memstone.errors import ConfigError
+from memstone.model.own import OwnRules
+from memstone.model.policy import Curation, Limits, Policy
+from memstone.model.profiles import PROFILES
+from memstone.sections import (
+    REMOTE_SOURCES,
+    CacheSettings,
+    ContextSettings,
+    EmbedderSettings,
+    ExtractSettings,
+    GraphSettings,
+    HistorySettings,
+    LimitSettings,
+    PromptSettings,
+    Provider,
+    RecallSettings,
+    ReconcileSettings,
+    Section,
+    StoreSettings,
+    UpkeepSettings,
+    VectorStoreSettings,
+    WriteSettings,
+)
+from memstone.sections_policy import IdentitySettings, InjectSettings, PolicySettings, QuotaSettings
+from memstone.sections_service import GatewaySettings, ServerSettings
+
+DEFAULT_PATH: Final = Path("~/.memstone/memstone.db")
+_FORMS: Final = (
+    'Settings.load("memstone.toml") reads a file; {"store": {"url": "sqlite:///notes.db"}} says where the store is'
+)
+
+
+class Settings(Section):
+    """Everything that can be configured."""
+
+    store: StoreSettings = StoreSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    llm: Provider | None = None
+    reranker: Provider | None = None
+    vector_store: VectorStoreSettings = VectorStoreSettings()
+    history: HistorySettings = HistorySettings()
+    embedding_cache: CacheSettings = CacheSettings()
+    limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
+    profile: Literal["facts", "gateway", "companion", "shared"] = "facts"
+    recall: RecallSettings = RecallSettings()
+    context: ContextSettings = ContextSettings()
+    graph: GraphSettings = GraphSettings()
+    write: WriteSettings = WriteSettings()
+    upkeep: UpkeepSettings = UpkeepSettings()
+    extract: ExtractSettings = ExtractSettings()
+    reconcile: ReconcileSettings = ReconcileSettings()
+    custom_prompts: PromptSettings = PromptSettings()
+    quota: QuotaSettings = QuotaSettings()
+    identity: IdentitySettings = IdentitySettings()
+    inject: InjectSettings = InjectSettings()
+    server: ServerSettings = ServerSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    version: Literal["v1.0", "v1.1"] = "v1.1"
+    tenant: str = Field(default="default", min_length=1, max_length=256)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Settings:
+        if self.store.url and self.history.db_path and store_path(self) != self.history.db_path.expanduser():
+            raise ValueError("store.url and history.db_path name two places: the history lives in the store")
+        return self
+
+    @model_validator(mode="after")
+    def _usable_rules(self) -> Settings:
+        self.own_rules()
+        return self
+
+    @classmethod
+    def of(cls, given: Settings | Mapping[str, Any] | None) -> Settings:
+        """Settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
+        if isinstance(given, Settings):
+            return given
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError(f"a configuration is a dictionary or Settings, not {type(given).__name__}", hint=_FORMS)
+        return cls._checked(given or {}, {})
+
+    @classmethod
+    def _checked(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
+        try:
+            return cls.model_validate(dict(given))
+        except (ValidationError, TypeError, ValueError) as error:
+            raise ConfigError(f"configuration: {readable(error, variables)}", hint=_hint(error)) from None
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
+        """Settings from a TOML file and ``MEMSTONE_`` variables (``MEMSTONE_STORE__URL`` is ``store.url``).
+
+        Other variables that happen to begin so, such as ``MEMSTONE_KEY``, are left alone.
+        A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
+        """
+        values = os.environ if env is None else env
+        given = from_gateway(values, _from_file(Path(path)) if path is not None else {})
+        variables = named_settings(values, cls.model_fields)
+        for name, setting in variables.items():
+            _put(given, setting, parsed(values[name]))
+        return cls._checked(given, variables)
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """Providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
+        values = os.environ if env is None else env
+        settings = cls.load(values.get("MEMSTONE_CONFIG"), values)
+        account = _account(values, PROFILES[settings.profile].env_embedder)
+        if account is None:
+            return settings
+        chosen = {
+            "embedder": EmbedderSettings(provider="openai", config=account[0]),
+            "llm": Provider(provider="openai", config=account[1]),
+        }
+        named = settings.model_fields_set
+        if settings.embedder.provider in REMOTE_SOURCES and settings.embedder.remote is None:
+            remote = Provider(provider="openai", config=account[0])
+            settings = settings.model_copy(update={"embedder": settings.embedder.model_copy(update={"remote": remote})})
+        return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
+
+    def own_rules(self) -> OwnRules:
+        """The patterns and slots that are added to the shipped ones."""
+        if not self.extract.patterns and not self.reconcile.slots:
+            return OwnRules()
+        from memstone.core.rules.own import own_rules
+
+        patterns = [one.model_dump() for one in self.extract.patterns]
+        return own_rules(patterns, [one.model_dump() for one in self.reconcile.slots])
+
+    def as_policy(self) -> Policy:
+        """The values the engine works with."""
+        limits, profile = Limits(**self.limits.model_dump()), PROFILES[self.profile]
+        curation = Curation(
+            strategies=profile.strategies if self.extract.strategies is None else self.extract.strategies,
+            roles=profile.roles if self.extract.roles is None else self.extract.roles,
+            assistant_first_person=self.extract.assistant_first_person,
+            timezone=self.extract.timezone,
+            extraction_prompt=self.custom_prompts.fact_extraction,
+            decision_prompt=self.custom_prompts.update_decision,
+            instructions=self.extract.instructions,
+            redact=tuple(sorted(self.extract.redact.items())),
+            keep_turns=self.extract.keep_turns,
+            own=self.own_rules(),
+            categories=tuple(self.extract.categories.items()),
+            attachments=self.extract.attachments,
+            neighbours=profile.neighbours if self.extract.neighbours is None else self.extract.neighbours,
+        )
+        return Policy(
+            strategy=self.policy.strategy,
+            min_score=self.policy.min_score,
+            limits=limits,
+            curation=curation,
+            recall=self.recall.over(profile.recall),
+            retrieval=self.context.over(profile.retrieval),
+            formation=self.write.over(profile.formation),
+            upkeep=self.upkeep.over(profile.upkeep),
+            dedupe_scope=profile.dedupe_scope if self.reconcile.within is None else self.reconcile.within,
+            enabled=self.policy.enabled,
+            learns=self.policy.learns,
+            shows=self.policy.shows,
+            language=self.policy.language,
+            search_tool=self.policy.search_tool,
+            skills=self.policy.skills,
+            identity=self.identity.over(profile.identity),
+            inject=self.inject.over(profile.inject),
+            quotas=self.quota.as_policy(),
+            profile=self.profile,
+            graph_llm=self.graph.llm,
+            bare_lists=self.version == "v1.0",
+        )
+
+
+def postgres_url(settings: Settings) -> str | None:
+    """The URL of the store, if it is a PostgreSQL database."""
+    url = settings.store.url or ""
+    return url if url.startswith(("postgresql://", "postgres://")) else None
+
+
+def store_place(settings: Settings) -> str:
+    """Where the store is, as people read it: without a password."""
+    url = postgres_url(settings)
+    return _without_secrets(url) if url is not None else str(store_path(settings) or "memory:")
+
+
+def store_path(settings: Settings) -> Path | None:
+    """The file of the store; None for one that is no file."""
+    url = settings.store.url
+    if postgres_url(settings) is not None:
+        return None
+    if url is None:
+        return (settings.history.db_path or DEFAULT_PATH).expanduser()
+    if url in ("memory:", ":memory:", "sqlite://", "sqlite:///:memory:"):
+        return None
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite:///")).expanduser()
+    raise ConfigError(
+        f"store.url cannot be used: {_without_secrets(url)}",
+        hint="sqlite:///path/to/file.db (four slashes: absolute), memory:, or postgresql://user@host/database",
+    )
+
+
+def readable(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
+    """The first complaints of a validation, without the values, which may be secrets.
+
+    ``variables`` are those that named a setting: one that is complained about is named too.
+    """
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(f"{_place(one['loc'], variables or {})}: {_said(one)}" for one in error.errors()[:3])
+
+
+def _place(loc: tuple[int | str, ...], variables: Mapping[str, list[str]]) -> str:
+    steps = list(map(str, loc))
+    named = [name for name, path in variables.items() if steps and all(map(str.__eq__, steps, path))]
+    return (".".join(steps) or "settings") + (f" ({', '.join(named)})" if named else "")
+
+
+def _said(one: Any) -> str:
+    cause = one.get("ctx", {}).get("error")
+    return cause.message if isinstance(cause, ConfigError) else str(one["msg"])
+
+
+def _hint(error: Exception) -> str:
+    """What a validator says that one should do, else where to look."""
+    found = error.errors() if isinstance(error, ValidationError) else []
+    causes = (one.get("ctx", {}).get("error") for one in found)
+    return next((one.hint for one in causes if isinstance(one, ConfigError)), "see docs/configuration.md")
+
+
+def _without_secrets(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if path.suffix == ".json":
+        return _companion(path)
+    try:
+        return tomllib.loads(path.expanduser().read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}", hint="the configuration file must be readable TOML") from error
+
+
+def _companion(path: Path) -> dict[str, Any]:
+    """A companion's ``memory.json``. A file that is missing or cannot be read means defaults, and is never written."""
+    from memstone.core.settings.companion import as_configuration, read_companion
+
+    written = None
+    with suppress(OSError, UnicodeDecodeError):
+        written = path.expanduser().read_text("utf-8")
+    return as_configuration(read_companion(written))
+
+
+def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        target = target.setdefault(step, {})
+        if not isinstance(target, dict):
+            raise ConfigError(f"{'.'.join(path)} is set twice, once as a single value")
+    target[path[-1]] = value
+
+
+def _account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the profile's own."""
+    openai, mistral = values.get("OPENAI_API_KEY"), values.get("MISTRAL_API_KEY")
+    if mistral and (not openai or embedder.startswith("mistral")):
+        account = {"api_key": mistral, "base_url": values.get("MISTRAL_BASE_URL") or "https://api.mistral.ai/v1"}
+        return {**account, "model": "mistral-embed"}, {**account, "model": "mistral-small-latest"}
+    if not openai:
+        return None
+    config = {"api_key": openai}
+    if values.get("OPENAI_BASE_URL"):
+        config["base_url"] = values["OPENAI_BASE_URL"]
+    return config, config

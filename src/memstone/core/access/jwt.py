@@ -1,0 +1,140 @@
+"""Signed tokens (JWT, RFC 7519) of one kind: HS256, these claims, no other header.
+
+Nothing in a token chooses how it is checked: the algorithm is fixed, and a token that differs in anything is none.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+ISSUER: Final = "memstone"
+AUDIENCE: Final = "memstone"
+MAX_CHARS: Final = 4_096
+MAX_SECONDS: Final = 86_400
+"""No token is valid for longer, whatever it says."""
+
+_PARTS: Final = 3
+_SKEW: Final = 30
+"""Seconds by which the clocks of two machines may differ."""
+
+_ALGORITHM: Final = "HS256"
+_HEADER: Final = frozenset({"alg", "typ", "kid"})
+_SIGNATURE_BYTES: Final = 32
+_NUMBERS: Final = ("iat", "nbf", "exp")
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a token says: who, in which tenant, in which role and session, and from when until when (in seconds)."""
+
+    sub: str
+    tenant: str
+    role: str
+    sid: str
+    iat: int
+    nbf: int
+    exp: int
+
+    def hold_at(self, now: int) -> bool:
+        """Whether it is valid at a time."""
+        lifetime = self.exp - self.iat
+        return self.nbf <= now + _SKEW and self.iat <= now + _SKEW and now < self.exp and 0 < lifetime <= MAX_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """A well-formed token of which nobody knows yet who made it."""
+
+    claims: Claims
+    kid: str
+    signed: bytes
+    signature: bytes
+
+    def is_by(self, key: bytes) -> bool:
+        """Whether it was made with a key."""
+        return hmac.compare_digest(self.signature, _mac(self.signed, key))
+
+
+def key_name(key: bytes) -> str:
+    """What a key is called in the tokens made with it; it tells nothing about the key."""
+    return hashlib.sha256(b"memstone token key\0" + key).hexdigest()[:16]
+
+
+def issued(claims: Claims, key: bytes) -> str:
+    """The token."""
+    header = {"alg": _ALGORITHM, "typ": "JWT", "kid": key_name(key)}
+    said = {"iss": ISSUER, "aud": AUDIENCE, **asdict(claims)}
+    signed = f"{_written(header)}.{_written(said)}"
+    return f"{signed}.{_encoded(_mac(signed.encode(), key))}"
+
+
+def looks_like_one(token: str) -> bool:
+    """Whether somebody means a token of this kind; a key holds no dots."""
+    return token.count(".") == _PARTS - 1
+
+
+def read(token: str) -> Unproven | None:
+    """What a token says, before it is known who made it; None when it is not well-formed in every detail."""
+    if len(token) > MAX_CHARS or not token.isascii() or not looks_like_one(token):
+        return None
+    header, said, signature = (_decoded(part) for part in token.split("."))
+    about, claims = _object(header), _claims(_object(said))
+    if claims is None or about.keys() != _HEADER or signature is None or len(signature) != _SIGNATURE_BYTES:
+        return None
+    if about["alg"] != _ALGORITHM or about["typ"] != "JWT" or not isinstance(about["kid"], str):
+        return None
+    return Unproven(claims, about["kid"], token.rpartition(".")[0].encode(), signature)
+
+
+def _claims(said: dict[str, Any]) -> Claims | None:
+    if said.pop("iss", None) != ISSUER or said.pop("aud", None) != AUDIENCE:
+        return None
+    names = [field.name for field in fields(Claims)]
+    if said.keys() != set(names):
+        return None
+    wanted = ((said[name], int if name in _NUMBERS else str) for name in names)
+    # bool is a kind of int, and no number of seconds
+    return Claims(**said) if all(type(value) is kind and value for value, kind in wanted) else None
+
+
+def _mac(signed: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, signed, "sha256")
+
+
+def _written(value: dict[str, Any]) -> str:
+    return _encoded(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def _encoded(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _decoded(part: str) -> bytes | None:
+    """Bytes in the one way in which they are written; several ways would be several tokens that say the same."""
+    try:
+        value = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return value if _encoded(value) == part else None
+
+
+def _object(value: bytes | None) -> dict[str, Any]:
+    try:
+        found = json.loads(value or b"", object_pairs_hook=_distinct)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return found

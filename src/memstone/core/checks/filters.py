@@ -1,0 +1,342 @@
+"""Filters: from what callers write to the typed tree.
+
+Written forms::
+
+    {"field": "city", "operator": "eq", "value": "Oslo"}     ``op`` is accepted for ``operator``
+    {"AND": [...]}  {"OR": [...]}  {"NOT": {...}}            also ``and`` and ``$and``; NOT [...] is none of them
+    {"city": "Oslo"}  {"age": {"gte": 18, "lt": 65}}         short; everything at one level is ANDed
+    {"city": "*"}                                            there is a city, whatever it is
+    [{...}, {...}]                                           at the top: all of them
+
+A name of ``FIELDS`` or an alias of one means that field; any other name is a metadata key, and ``metadata.<key>``
+always is one. A key is taken literally: dots do not descend into nested values. ``category`` is the one that a fact was
+sorted into, ``role`` the speaker's, and ``actor`` who said it, as answers show it: the speaker's name, or the role
+where there is none. Metadata may name all three as well: either will do, and what is excluded must be in neither.
+
+Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
+
+* ``eq`` compares without conversion: text with text, true and false with themselves, numbers by value (1 equals 1.0).
+  Asking for null finds what is absent or null. A stored list or object equals nothing.
+* ``gt gte lt lte`` compare a number with a number and text with text by code point; otherwise they are false.
+* ``in`` is ``eq`` with some value of the list. ``ne`` and ``nin`` are the opposites of ``eq`` and ``in``, so they also
+  find what lacks the field.
+* ``contains`` looks for a part of a text, minding case, or for an equal member of a list; otherwise it is false.
+  ``icontains`` is the same by case-folded text.
+* ``exists`` is true for what is there and not null. An id of a scope that is not set counts as absent.
+* A date given for a metadata key is compared as its canonical UTC text.
+
+What cannot be honoured raises ``InvalidFilter``; nothing is left out silently.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from reprlib import repr as short
+from typing import Any, Final, TypeAlias, TypeGuard, cast
+
+from memstone.core.checks.values import NO_NUL, WHOLE
+from memstone.errors import InvalidFilter, InvalidInput, ScopeError
+from memstone.model.ids import clean_id
+from memstone.model.instant import When, parse_when
+from memstone.model.query import DATA, FIELDS, METADATA, And, Condition, Not, Op, Or, Where
+
+Scalar: TypeAlias = str | int | float | bool | None
+Filters: TypeAlias = Mapping[str, Any] | Sequence[Any] | Where
+"""What callers may pass; a tree that is already parsed stays as it is."""
+
+MAX_DEPTH: Final = 32
+MAX_NODES: Final = 1_000
+MAX_LIST: Final = 1_000
+MAX_VALUES: Final = 10_000
+"""Values of all lists of one filter together, so that a statement stays within a database's bound parameters."""
+
+SCOPE_IDS: Final = frozenset({"user_id", "agent_id", "run_id"})
+ALIASES: Final = {
+    "memory": "text",
+    "content": "text",
+    "type": "kind",
+    "role": "source_role",
+    "session_id": "run_id",
+    "conversation_id": "run_id",
+}
+LOGIC: Final = {spelling: word for word in ("and", "or", "not") for spelling in (word, word.upper(), f"${word}")}
+OPERATORS: Final[dict[str, Op]] = {
+    **{op.value: op for op in Op},
+    **{f"${op.value}": op for op in Op},
+    "=": Op.EQ,
+    "!=": Op.NE,
+    ">": Op.GT,
+    ">=": Op.GTE,
+    "<": Op.LT,
+    "<=": Op.LTE,
+}
+LISTED: Final = frozenset({Op.IN, Op.NIN})
+ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
+PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
+CATEGORY: Final = "category"
+ACTOR: Final = "actor"
+_TWICE: Final = frozenset({CATEGORY, ACTOR, "role"})
+SPEAKER: Final = DATA + "speaker"
+INT64: Final = range(-(2**63), 2**63)
+
+
+def parse_filters(filters: Filters | None) -> Where | None:
+    """The tree of a caller's filters, ``None`` when they ask for nothing; ``InvalidFilter`` when they cannot be met."""
+    if filters is None or isinstance(filters, (Condition, And, Or, Not)):
+        return filters
+    if _is_list(filters):
+        return _all_of(_Parser().parts(filters, 0)) if filters else None
+    if isinstance(filters, Mapping):
+        return _Parser().group(filters, 0) if filters else None
+    raise InvalidFilter(f"filters must be a mapping or a list of mappings, not {type(filters).__name__}")
+
+
+def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
+    """The scope ids that filters pin to one value each, and what they ask beyond that.
+
+    Only equality that every match must meet counts, ``in`` a list of one too: at the top level or in an AND there. A
+    second, different value for the same id stays a condition, so that nothing matches.
+    """
+    where = parse_filters(filters)
+    scope: dict[str, str] = {}
+    rest = [part for part in _conjuncts(where) if not _takes(part, scope)]
+    return scope, None if not rest else _all_of(rest)
+
+
+def _conjuncts(where: Where | None) -> list[Where]:
+    if isinstance(where, And):
+        return [leaf for part in where.parts for leaf in _conjuncts(part)]
+    return [] if where is None else [where]
+
+
+def _takes(part: Where, scope: dict[str, str]) -> bool:
+    if not isinstance(part, Condition) or part.field not in SCOPE_IDS:
+        return False
+    value: str | None = part.value if part.op is Op.EQ else None
+    if part.op is Op.IN and len(part.value) == 1:  # one of one
+        (value,) = part.value
+    return value is not None and scope.setdefault(part.field, value) == value
+
+
+def names_several(where: Where) -> bool:
+    """Whether what is asked beyond the scope is an id out of several."""
+    leaves = (part for part in _conjuncts(where) if isinstance(part, Condition))
+    return any(leaf.op is Op.IN and leaf.field in SCOPE_IDS for leaf in leaves)
+
+
+def _all_of(parts: Sequence[Where]) -> Where:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+class _Parser:
+    """One parse: counts what it has made, so that a filter cannot grow without bound."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.values = 0
+
+    def parts(self, items: Sequence[Any], depth: int) -> tuple[Where, ...]:
+        self._count_node()
+        return tuple(self.group(item, depth + 1) for item in items)
+
+    def group(self, item: object, depth: int) -> Where:
+        """What one mapping asks: a written-out condition, or its entries together."""
+        if depth > MAX_DEPTH:
+            raise InvalidFilter(f"filters are nested deeper than {MAX_DEPTH} levels")
+        if not isinstance(item, Mapping):
+            raise InvalidFilter(f"a part of a filter must be a mapping, not {type(item).__name__}")
+        if "field" in item and not item.keys().isdisjoint({"operator", "op", "value"}):
+            return self.written_out(item)
+        if len(item) != 1:  # a single entry is no part of its own
+            self._count_node()
+        return _all_of([part for name, value in item.items() for part in self.entry(name, value, depth)])
+
+    def entry(self, name: object, value: object, depth: int) -> list[Where]:
+        """One entry of a mapping: a logical word, or a field in short form."""
+        logic = LOGIC.get(name) if isinstance(name, str) else None
+        if logic is not None:
+            return [self.logical(logic, value, depth)]
+        if isinstance(value, Mapping):
+            if not value:
+                raise InvalidFilter(f"no operator is given for {short(name)}", hint=_KNOWN)
+            return [self.condition(name, operator, operand) for operator, operand in value.items()]
+        if isinstance(value, (list, tuple, set, frozenset)):
+            raise InvalidFilter(f"{short(name)} is compared with a list", hint='write {"in": [...]} for any of them')
+        if isinstance(value, str) and value == "*":
+            return [self.condition(name, Op.EXISTS, operand=True)]
+        return [self.condition(name, Op.EQ, value)]
+
+    def logical(self, word: str, value: object, depth: int) -> Where:
+        if word == "not" and isinstance(value, Mapping):
+            self._count_node()
+            return Not(self.group(value, depth + 1))
+        if not _is_list(value):
+            raise InvalidFilter(f"{word.upper()} needs a list of filters, not {type(value).__name__}")
+        parts = self.parts(value, depth)
+        if word == "and":
+            return And(parts)
+        return Or(parts) if word == "or" else Not(Or(parts))
+
+    def written_out(self, item: Mapping[Any, Any]) -> Where:
+        """``{field, operator, value}``, complete and with nothing beside it."""
+        keys = set(item)
+        if keys not in ({"field", "operator", "value"}, {"field", "op", "value"}):
+            raise InvalidFilter(
+                f"a condition has the keys field, operator and value, not {short(sorted(map(str, keys)))}",
+                hint='a metadata key that is really called "field" is written metadata.field',
+            )
+        return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
+
+    def condition(self, name: object, operator: object, operand: object) -> Where:
+        """What is asked of one field; a category and whoever spoke may also stand in the metadata."""
+        if not isinstance(name, str) or name not in _TWICE:
+            return self.of_field(name, operator, operand)
+        beside = self.of_field(f"{METADATA}{name}", operator, operand)
+        own: Where = replace(beside, field=DATA + CATEGORY)
+        if name != CATEGORY:
+            own = self.of_actor(operator, operand) if name == ACTOR else self.of_field(name, operator, operand)
+        self._count_node()
+        is_negative = beside.op in {Op.NE, Op.NIN} or _asks_for_nothing(beside)
+        return And((own, beside)) if is_negative else Or((own, beside))
+
+    def of_actor(self, operator: object, operand: object) -> Where:
+        """What is asked of the speaker's name where there is one, and of the role where there is none."""
+        of_role = self.of_field("source_role", operator, operand)
+        named = Condition(SPEAKER, Op.EXISTS, value=True)
+        self._count_node(6)
+        return Or((And((named, replace(of_role, field=SPEAKER))), And((Not(named), of_role))))
+
+    def of_field(self, name: object, operator: object, operand: object) -> Condition:
+        self._count_node()
+        op = OPERATORS.get(operator) if isinstance(operator, str) else None
+        if op is None:
+            raise InvalidFilter(f"unknown operator {short(operator)} for {short(name)}", hint=_KNOWN)
+        field = _field(name)
+        if op is Op.EXISTS:
+            if not isinstance(operand, bool):
+                raise InvalidFilter(f"exists on {field} takes true or false, not {short(operand)}")
+            return Condition(field, op, operand)
+        if op in LISTED:
+            return Condition(field, op, self.listed(field, op, operand))
+        return Condition(field, op, _operand(field, op, operand))
+
+    def listed(self, field: str, op: Op, operand: object) -> tuple[Scalar, ...]:
+        if not isinstance(operand, (list, tuple, set, frozenset)):
+            raise InvalidFilter(f"{op} on {field} needs a list, not {type(operand).__name__}")
+        self.values += len(operand)
+        if len(operand) > MAX_LIST or self.values > MAX_VALUES:
+            raise InvalidFilter(
+                f"{op} on {field} has too many values",
+                hint=f"at most {MAX_LIST} in one list and {MAX_VALUES} in one filter",
+            )
+        return tuple(_operand(field, op, value) for value in operand)
+
+    def _count_node(self, made: int = 1) -> None:
+        self.nodes += made
+        if self.nodes > MAX_NODES:
+            raise InvalidFilter(f"filters have more than {MAX_NODES} parts", hint='"in" takes many values of one field')
+
+
+def _asks_for_nothing(asked: Condition) -> bool:
+    """Whether a condition looks for what is absent."""
+    if asked.op is Op.EXISTS:
+        return not asked.value
+    return (asked.op is Op.EQ and asked.value is None) or (asked.op is Op.IN and None in asked.value)
+
+
+_KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values cannot be filtered"
+
+
+def _field(name: object) -> str:
+    """The name as it stands in the tree."""
+    if not isinstance(name, str):
+        raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
+    name = _text(name, "a field name")
+    name = ALIASES.get(name, name)
+    if name == "tenant_id":
+        raise InvalidFilter("tenant_id is not a filter", hint="the tenant is chosen when the memory is opened")
+    if name in {"", METADATA, "metadata"}:
+        raise InvalidFilter(f"{name!r} names no field", hint="write metadata.<key>, or the key alone")
+    if name.startswith("$"):
+        raise InvalidFilter(
+            f"unknown word {short(name)}", hint=f"AND, OR and NOT combine; a metadata key is written metadata.{name}"
+        )
+    return name if name in FIELDS or name.startswith(METADATA) else METADATA + name
+
+
+def _operand(field: str, op: Op, value: object) -> Scalar:
+    """One value in the form in which it is compared; its type must suit the field and the operator."""
+    kind = FIELDS.get(field)
+    if op in PARTIAL and kind not in {None, "text"}:
+        raise InvalidFilter(f"{op} works on text, and {field} is of type {kind}")
+    if value is None and not (op in ORDERED or (op in PARTIAL and kind)):
+        return None
+    if kind is None:
+        return _metadata_operand(field, op, value)
+    if kind == "instant":
+        return _instant(field, value)
+    if field in SCOPE_IDS and op not in ORDERED | PARTIAL:
+        return _scope_id(field, value)
+    if kind == "text" and isinstance(value, str):
+        return _text(value, field)
+    if kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _number(value, field)
+    raise InvalidFilter(f"{op} on {field} needs a value of type {kind}, not {type(value).__name__}")
+
+
+def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
+    if isinstance(value, bool) and op not in ORDERED:
+        return value
+    if isinstance(value, str):
+        return _text(value, field)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _number(value, field)
+    if isinstance(value, date):
+        return _instant(field, value)
+    raise InvalidFilter(
+        f"{op} on {field} cannot take {type(value).__name__}",
+        hint="values are text, numbers, dates, and where there is no order also true, false and null",
+    )
+
+
+def _text(value: str, name: str) -> str:
+    """Plain text that every database can hold."""
+    if "\0" in value:
+        raise InvalidFilter(f"{name} holds a NUL character: {short(value)}", hint=NO_NUL)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidFilter(f"{name} holds a lone surrogate: {short(value)}", hint=WHOLE) from error
+    return str.__str__(value)
+
+
+def _number(value: float, name: str) -> int | float:
+    if isinstance(value, int):
+        if value not in INT64:
+            raise InvalidFilter(f"{name} is compared with a whole number beyond 64 bits")
+        return int(value)
+    if not math.isfinite(value):
+        raise InvalidFilter(f"{name} is compared with {value}, which is not a number one can store")
+    return float(value)
+
+
+def _instant(field: str, value: object) -> str:
+    try:
+        return parse_when(cast("When", value), field)  # it refuses every other type
+    except InvalidInput as error:
+        raise InvalidFilter(error.message, hint=error.hint) from error
+
+
+def _scope_id(field: str, value: object) -> str:
+    """An id in the form in which it is stored, so that 7, "7" and " 7 " are the same person everywhere."""
+    try:
+        return _text(clean_id(value, field), field)
+    except ScopeError as error:
+        raise InvalidFilter(error.message, hint='use {"exists": false} for what is not set') from error

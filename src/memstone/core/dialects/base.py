@@ -1,0 +1,166 @@
+"""What the ways to talk to a model have in common.
+
+A dialect knows where in a request the user's words stand, where a block of memory goes, and how an answer is read,
+whole or in pieces. It never changes what it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias
+
+from memstone.core.dialects.tooling import Tooling
+from memstone.core.showing.capability import SystemRole
+from memstone.core.showing.inject import Position
+
+Body: TypeAlias = Mapping[str, Any]
+Said: TypeAlias = tuple[str, Body]
+"""An event of our own: its name ('' where events have none) and what it holds."""
+
+_QUOTED_CHAT: Final = re.compile(r"<chat_history>.*</chat_history>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a model is to be shown, and where."""
+
+    stable: str = ""
+    volatile: str = ""
+    position: Position = Position.SPLIT
+    system: SystemRole = SystemRole.YES
+
+    @property
+    def whole(self) -> str:
+        """Both parts in one."""
+        return "\n".join(part for part in (self.stable, self.volatile) if part)
+
+    def among_the_users(self) -> tuple[str, str]:
+        """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""
+        match self.position:
+            case Position.SYSTEM_FIRST:
+                return self.whole, ""
+            case Position.SPLIT:
+                return self.stable, self.volatile
+            case _:
+                return "", self.whole
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was understood of an answer, so far; ``id`` is by what it can be continued, where it can."""
+
+    text: list[str] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
+    finished: bool = False
+    id: str = ""
+
+    @property
+    def said(self) -> str:
+        """The words of the answer."""
+        return str(readable("".join(self.text)))
+
+
+class Dialect(Protocol):
+    """One way to talk to a model."""
+
+    @property
+    def path(self) -> str:
+        """Where an upstream is asked, after its base address."""
+        ...
+
+    @property
+    def tooling(self) -> Tooling:
+        """How it speaks of tools."""
+        ...
+
+    def spoken(self, body: Body) -> Any:
+        """Where the messages of a request stand, whatever stands there."""
+        ...
+
+    def question(self, body: Body) -> str:
+        """The newest words of the user; '' when there are none."""
+        ...
+
+    def messages(self, body: Body) -> list[dict[str, Any]]:
+        """What the user said last, in the form ``Memory.add`` takes; empty when it was nobody's turn but a tool's."""
+        ...
+
+    def goes_on(self, body: Body) -> bool:
+        """Whether a tool has answered since the user spoke: then those words have come before, in another request."""
+        ...
+
+    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+        """The request with a block in its place."""
+        ...
+
+    def whole(self, reply: Body) -> Heard:
+        """What an answer says that came in one piece."""
+        ...
+
+    def piece(self, heard: Heard, event: Body) -> None:
+        """Take the next event of a stream."""
+        ...
+
+    def ends(self, name: str, data: str) -> bool:
+        """Whether an event is the last one of a stream."""
+        ...
+
+    def closes(self, name: str, data: str) -> bool:
+        """Whether an event belongs to the end of a stream: something of our own stands before the first such one."""
+        ...
+
+    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:
+        """An event that says what was shown, before the one that closes. Every client has to be able to read on."""
+        ...
+
+    def broken(self, message: str, error: Body) -> Said:
+        """An event that says that the answer ends here, and why; ``error`` is what an upstream said about it itself."""
+        ...
+
+
+def is_chore(text: str) -> bool:
+    """Whether an application asks on its own account, for a title, tags or a next question to a chat that it quotes.
+
+    Open WebUI sends such requests under the user's name after every chat.
+    """
+    return _QUOTED_CHAT.search(text) is not None
+
+
+def readable(value: Any) -> Any:
+    """Text, or what holds it, in whole characters.
+
+    Halves of one that came one after the other are joined; half a character alone becomes the sign for what cannot be
+    read.
+    """
+    if isinstance(value, str):
+        return value if _is_whole(value) else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [readable(one) for one in value]
+    return {name: readable(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def text_of(content: Any) -> str:
+    """The words in a message's content, whichever form it has."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = (part if isinstance(part, str) else _part_text(part) for part in content)
+    return " ".join(text for text in texts if text)
+
+
+def _part_text(part: Any) -> str:
+    if not isinstance(part, Mapping) or part.get("type") not in (None, "text", "input_text", "output_text"):
+        return ""
+    text = part.get("text")
+    return text if isinstance(text, str) else ""

@@ -1,0 +1,79 @@
+"""Who the user is, in sentences that are known: which facts tell it, and a text made of nothing but them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memstone.core.text.normalize import normal_text
+from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
+
+IDENTITY_GRADE: Final = frozenset({"identity", "home", "work", "health", "family"})
+"""The categories of what somebody would write into a profile."""
+
+IDENTITY_SALIENCE: Final = 0.7
+_ORDER: Final = ("identity", "home", "work", "family", "health", "skill", "preference", "instruction")
+_END: Final = re.compile(r"[.!?\u2026\u3002]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A fact that a text about the user may be made of; ``version`` is a hash of its words."""
+
+    id: str
+    text: str
+    version: str
+    category: str = ""
+    salience: float = 0.5
+    updated_at: str = ""
+    said_at: str = ""
+
+
+def is_identity_grade(category: str, salience: float, subject: str, polarity: int) -> bool:
+    """Whether a fact says who the user is, and not what they did or what somebody else is."""
+    about_user = subject in ("", "self", "user")
+    return about_user and polarity > 0 and category in IDENTITY_GRADE and salience >= IDENTITY_SALIENCE
+
+
+def inputs_of(lines: Iterable[Line]) -> str:
+    """What a text about the user was made from, as one hash: it is made anew only when this changes."""
+    told = "\n".join(sorted(f"{line.id}:{line.version}" for line in lines))
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def composed(lines: Sequence[Line], tokens: int) -> str:
+    """The sentences of facts one after the other, as far as they fit; the most salient are taken first.
+
+    Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
+    """
+    room, kept, seen = tokens * CHARS_PER_TOKEN, list[Line](), set[str]()
+    latest = sorted(lines, key=_told, reverse=True)
+    for line in sorted(latest, key=lambda one: (-one.salience, _place(one))):
+        said = normal_text(line.text)
+        if said not in seen and len(_sentence(line.text)) + 1 <= room:
+            seen.add(said)
+            kept.append(line)
+            room -= len(_sentence(line.text)) + 1
+    kept.sort(key=lambda one: (_place(one), -one.salience, _told(one)))
+    return " ".join(_sentence(line.text) for line in kept)
+
+
+def _told(line: Line) -> tuple[str, str]:
+    return line.said_at, line.text
+
+
+def _place(line: Line) -> int:
+    return _ORDER.index(line.category) if line.category in _ORDER else len(_ORDER)
+
+
+def _sentence(text: str) -> str:
+    said = " ".join(text.split())
+    return said if _END.search(said) else f"{said}."
+
+
+def fits(text: str, tokens: int) -> bool:
+    """Whether a text is short enough to stand in every prompt."""
+    return estimate_tokens(text) <= tokens

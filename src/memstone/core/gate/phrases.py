@@ -1,0 +1,191 @@
+"""How people ask for what is remembered: patterns over small letters with contractions written out."""
+
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from memstone.core.gate.words import TECH_THINGS, either
+
+MONTH: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
+DAY: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+PAST_FORMS: Final = frozenset(
+    """said told gave went saw did had made took got bought sold met wrote drew built came left lost found chose kept put
+    set paid ran began sent spent thought brought taught felt heard held knew meant spoke ate drank read won flew drove
+    rode swam wore broke fell lent sang slept grew hid cut gone seen been done taken given written chosen drawn eaten
+    spoken broken worn driven known""".split()
+)
+"""What happened, in verbs that do not end in -ed."""
+
+_PAST: Final = rf"(?!need\b|feed\b|\w+ceed\b|bleed\b|breed\b)(?:[a-z]+ed|{either(PAST_FORMS)})"
+_ADVERBS: Final = (
+    r"(?:(?:have|had|already|just|also|ever|both|really|originally|first|last|once|actually|never|finally) ){0,3}"
+)
+_DID_TOGETHER: Final = (
+    r"(?:discussed|talked|spoke|decided|agreed|planned|drew|made|set|chose|picked|came up|left off|stopped|worked|looked"
+    r"|went|settled|wrote|built|did|said|started|used|tried|booked|put|finished|ordered|compared|covered|listed|drafted"
+    r"|outlined|sketched|brainstormed|reviewed|ended|landed|were (?!all\b|born\b)\w+ing|got|had|wanted|saw|met|bought)"
+)
+_OFFERED: Final = (
+    r"(?:said|told|mentioned|suggested|recommended|proposed|gave|showed|wrote|sent|promised|advised|explained|came up"
+    r"|helped|made|drafted|listed|found|picked|called|described|warned|quoted|named|estimated|calculated|planned|put|set"
+    r"|had (?:me|us)|offered|taught|outlined|built|generated|created)"
+)
+
+
+def any_of(*patterns: str) -> re.Pattern[str]:
+    """One pattern for all."""
+    return re.compile("|".join(patterns))
+
+
+IDENTITY: Final = any_of(
+    r"\bwhat is my (?:full |first |last |middle |real |sur)?(?:name|job|role|profession|occupation|job title|age)\b",
+    r"\bwho am i\b(?! (?:to judge|talking|speaking|chatting|dealing|kidding))",
+    r"\b(?:tell me|say something|write|what do you think) about (?:me|myself)\b|\bon file about me\b",
+    r"\byou (?:\w+ )?(?:know|remember|learned|learnt|stored|saved|remembered|noted|gathered) (?:\w+ )?about (?:me|us)\b",
+    r"\bwhat do i do\b(?=\W*$| for (?:a living|work|money)| professionally| again)|\bwhat do (?:people|you) call me\b",
+    r"\bwhere (?:do i (?:work|live|come from)|did i grow up|am i (?:from|living|working))\b",
+    r"\bhow old am i\b|\bwhat am i called\b|\b(?:when|what year) was i born\b",
+    r"\bdo you know (?:who|what|where|how old|if|whether) i am\b|\b(?:describe|introduce|profile) me\b|\bsum me up\b",
+    r"\bwhat (?:kind|sort|type) of (?:\w+ )?(?:person|\w+er) am i\b|\bdo you know me\b|\bdo you remember me\b",
+    r"\bwie hei(?:\u00df|ss)e ich\b|\bwie alt bin ich\b|\bwer bin ich\b|\bwas wei(?:\u00df|ss)t du \u00fcber mich\b|\bc\u00f3mo me llamo\b|\bqui\u00e9n soy\b|\bd\u00f3nde vivo\b",
+    r"\bqui suis-je\b|\bcomment je m'appelle\b|\bqu[e\u00e9] sabes de m\u00ed\b|\bcome mi chiamo\b|\bchi sono\b|\bqual \u00e9 (?:o )?meu nome\b",
+    "\u043a\u0430\u043a \u043c\u0435\u043d\u044f \u0437\u043e\u0432\u0443\u0442|\u043a\u0442\u043e \u044f\\b|\u6211\u662f\u8c01|\u6211\u53eb\u4ec0\u4e48|\u79c1\u306e\u540d\u524d",
+)
+
+IDENTITY_WORDS: Final = frozenset(
+    "i me myself us ich mich llamo soy vivo suis-je m'appelle chiamo sono nome m\u00ed \u043c\u0435\u043d\u044f \u044f name job role profession occupation".split()
+)
+
+_ADVICE: Final = "mention|promise|suggest|propose|recommend|advise"
+_SAID: Final = (
+    r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|put|phrased|worded|called|typed|texted"
+    rf"|(?:{_ADVICE})e?d)"
+)
+_SAY: Final = (
+    r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word"
+    rf"|(?:{_ADVICE})(?:e?d)?)"
+)
+_SHOW: Final = r"(?:quote|repeat|read|give|show|recite|tell|find|copy|pull up)"
+_LITERAL: Final = (
+    r"(?:exactly|exact|verbatim|word for word|word-for-word|literally|literal|precise|precisely|to the letter)"
+)
+TRANSCRIPT: Final = any_of(
+    rf"\b{_LITERAL}\b.{{0,40}}\b{_SAY}\b|\b{_SAY}\b.{{0,60}}\b{_LITERAL}\b",
+    rf"\b{_SHOW}\b.{{0,50}}\b{_LITERAL}\b.{{0,40}}\b(?!you just){_SAID}\b|\b{_SHOW}\b.{{0,30}}\b(?!you just){_SAID}\b.{{0,60}}\b{_LITERAL}\b",
+    r"\b(?:my|our|your) (?:exact|own|literal|original|very|precise) (?:words|wording|phrasing|quote|message|sentence)\b",
+    r"\b(?:the )?(?:exact|literal|original|precise) (?:words|wording|phrasing|quote) (?:that )?(?:i|we|you)\b",
+    r"\bquote (?:me|my|back|what i|what we)\b|\bhow (?:exactly )?did i (?:phrase|word|put|formulate)\b",
+    r"\b(?:show|give|find|pull up|open|read)\b.{0,20}\b(?:transcript|chat log|chat history|message log|conversation log)\b",
+    r"\b(?:transcript|chat log|full text) of (?:our|my|the) (?:\w+ )?(?:chat|conversation|session|talk|call)\b",
+)
+"""A wish for the very words always names who said them; "exactly" alone is a wish about the answer."""
+
+TRANSCRIPT_WORDS: Final = frozenset(
+    """exactly exact verbatim word word-for-word literally literal precise precisely letter words wording phrasing quote
+    original own very phrase put formulate transcript log history text""".split()
+)
+
+CLOCK: Final = any_of(
+    rf"\byesterday\b|\blast (?:week|month|year|time|session|night|weekend|spring|summer|autumn|fall|winter|{DAY}|{MONTH})\b",
+    r"\bprevious(?:ly)? (?!to\b)|\bpreviously\b|\bago\b|\bearlier\b(?! than)|\bthe other (?:day|night|week)\b|\ba while back\b",
+    r"\bthe last time\b|\blast (?:few|couple|two|three|\d+) (?:days|weeks|months)\b",
+    r"\b(?:gestern|vorgestern|neulich|vorhin|letzte[nrs]? (?:woche|mal|jahr|monat)|ayer|anoche|la (?:semana|vez) pasada|la \u00faltima vez)\b",
+    r"\b(?:la semaine derni\u00e8re|la derni\u00e8re fois|t'ai dit|m'as dit|te dije|me dijiste|hast du (?:mir )?gesagt|habe? ich (?:dir )?gesagt)\b|\bhier \?",
+    r"\b(?:ieri|la settimana scorsa|l'ultima volta|ti ho detto|gisteren|vorige week|ontem|na semana passada|wczoraj)\b",
+    "\u0432\u0447\u0435\u0440\u0430|\u6628\u5929|\u4e0a\u6b21|\u6628\u65e5|\u524d\u56de|\uc5b4\uc81c",
+)
+"""Times that are told from now, or to the day."""
+
+DATE: Final = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+CLOCK_WORDS: Final = frozenset(
+    """yesterday last previous previously ago earlier other while gestern vorgestern neulich vorhin letzte letzten letzter
+    letztes ayer anoche pasada \u00faltima derni\u00e8re dit dije dijiste gesagt hier ieri scorsa volta detto gisteren vorige
+    ontem passada wczoraj""".split()
+)
+
+LOOSE_CLOCK: Final = any_of(
+    rf"\bwhen did\b|\b(?:on|from|since|until|till|by|next|this) (?:{DAY})\b|\bin (?:{MONTH})\b",
+    r"(?<!comes )(?<!come )(?<!came )(?<!goes )\bbefore\b(?! or after (?!the\b|my\b|i\b|we\b)| [a-z]\b| (?:i|you|we|they|it) (?!\w+ed\b|went|left)\w+| \w+ing\b(?! and)| a | an | eating| bed\b)",
+)
+"""Times that questions of general knowledge hold too: they count beside something that is the user's."""
+
+HAPPENED: Final = re.compile(
+    r"(?<!\bis )(?<!\bare )\b(?:\w{3,}ed|i|we|me|my|our|us|he|she|his|her|did|was|were|had|happened|went|said|the|that|this|those|anything|something|anyone|plan\w*|free|busy|what is)\b"
+)
+OPENS_QUESTION: Final = re.compile(
+    r"(?:so |and |ok |but ){0,3}(?:what|which|who|when|where|why|how|do|does|did|is|are|was|were|can|could|should|would|will|has|have)\b"
+)
+
+PRIOR: Final = any_of(
+    rf"(?<!if )\bwe {_ADVERBS}{_DID_TOGETHER}\b|\b(?:did|have|had|were|was) we\b",
+    rf"\byou {_ADVERBS}{_OFFERED}\b|\b(?:did|have|had) you (?:\w+ )?(?:say|said|tell|told|mention|suggest|recommend|propose"
+    r"|advise|write|wrote|written|promise|give me|given me|show me|shown me|come up|call it|settle|have me)\b",
+    r"\b(?:remember|recall) (?:when|that|the|what|how|where|who|which|if)\b|\b(?:as|like) i (?:\w+ )?(?:said|mentioned|told)\b",
+    r"\bthat thing (?:we|i)\b|\bi (?:already |just )?(?:told|asked|showed|sent|gave|mentioned to) you\b|\bas (?:discussed|agreed)\b",
+    r"\b(?:what|which|who|where|when|how|that|those|the|things|stuff|everything|anything|one|ones|[a-z]+s) "
+    r"(?:(?!do\b|does\b|can\b|could\b|should\b|would\b|will\b|to\b|if\b)\w+ )?"
+    rf"(?:i|we) {_ADVERBS}{_PAST}\b(?! (?:to |wrong|this|here))",
+    rf"\b(?:the|that|those|list|all|every) (?:[\w'-]+ ){{1,4}}(?:that )?(?:i|we) {_ADVERBS}{_PAST}\b",
+    r"\bwhere (?:were|was) (?:we|i)\b|\b(?:same|like) (?:as )?(?:last|before|always|usual|previously)\b|\bas usual\b|\bsame again\b",
+    r"\bthe usual\b(?=\W*$|[,.?!;]| for (?:me|us)| please| and| but| one| place| order| spot| time| way| report| thing)",
+    r"\b(?:from|like) (?:before|last|earlier|our|the other)\b|\blike on \w+day\b|\b(?:our|my) (?:last|previous|earlier|first)\b(?! (?:commit|branch|line|element|item|command|name|message|question))",
+    r"\b(?:as|like|way) (?:you|we|i) did\b|\byour (?:fix|suggestions?|advice|tips?|recommendations?|proposal|idea|plan)\b",
+    r"\b(?:order|get|do|have|make|send|book|buy|grab) (?:me |us )?the usual\b|\bwhere (?:are|do) we (?:with|stand)\b|\bversion \d of the\b",
+    r"\b(?:let us|can we|could we|shall we|i want to|want to|ready to|time to) (?:\w+ )?(?:continue|go on|keep going|resume|get back to|go back to"
+    r"|pick up|carry on|return to|revisit|finish|do another|keep (?:working|going|at)|work on|wrap up|move on with)\b",
+    r"^\W*(?:ok |okay |so |now |please |and ){0,3}(?:continue|resume|carry on|go on|back to|pick up|keep going) (?:with|on|from|where|the|our|to)\b",
+    r"\b(?:pick|get) .{0,30}\bback (?:up|into)\b|\b(?:left off|stopped last|pick(?:ed)? up where|next (?:chapter|lesson|session|step) (?:of|in) (?:our|my|the))\b",
+)
+"""References to earlier talk."""
+
+PRIOR_WORDS: Final = frozenset(
+    """i we you your us our my same usual like from remember recall that back continue resume carry go pick keep version
+    left stopped next as""".split()
+)
+
+RECALL: Final = any_of(
+    r"\b(?:remember|remembers|recall|forget|forgot|forgotten)\b|\b(?:did|have) i (?:\w+ )?(?:say|said|tell|told|mention)\w*\b",
+    r"\bdo you know about (?:my|our)\b|\bremind (?:me|us)\b|\bdo you (?:still |happen to )?know (?:my|our|if i|whether i|what i"
+    r"|where i|who i|which \w+ i|when i|how i|if we|what we|where we)\b|\byou know (?:my|me|how i|what i|i am|that i)\b",
+    r"\bte acuerdas\b|\brecuerdas\b|\berinner\w+ du\b|\bwei(?:\u00df|ss)t du noch\b|\btu te souviens\b|\bte souviens-tu\b",
+    r"\bte rappelles\b|\bti ricordi\b|\bvoc\u00ea (?:se )?lembra\b|\blembras\b|\bweet je nog\b|\bherinner je\b|\bpami\u0119tasz\b",
+    "\u043f\u043e\u043c\u043d\u0438\u0448\u044c|\u8bb0\u5f97|\u899a\u3048\u3066|\uae30\uc5b5\ud574",
+)
+RECALL_WORDS: Final = frozenset(
+    """remember remembers recall forget forgot forgotten remind know i acuerdas recuerdas du souviens souviens-tu rappelles
+    ricordi lembra lembras nog herinner pami\u0119tasz""".split()
+)
+NOT_RECALL: Final = any_of(
+    r"\b(?:how|why|what) (?:do|does|can|to|should|would|is|are|did|could|makes?) .{0,40}\b(?:remember|recall|forget|memorize)\b"
+    r"(?! (?:my|our|me|that i|what i|when i|the \w+ (?:i|we)))",
+    r"\b(?:a|an|the) (?:\w+ )?recalls?\b|\b(?:product|vehicle|car|total|precision and|safety) recalls?\b|\brecall (?:rate|and precision|of|score)\b",
+    r"^\W*(?:forget (?:it|about it|that|this)\W*$|never mind)|\b(?:do forget|remember|never forget) to\b|\byou forgot\b(?! (?:what|my|that i|our))",
+    r"\b(?:way|ways|trick|tricks|mnemonic|technique|techniques|tips?|easy|hard|hardest) (?:\w+ ){0,3}to (?:remember|forget|memorize)\b",
+    r"\b(?:do|does|can) (?!you|i|we)\w+ (?:really )?(?:remember|recall|forget)\b|\bremember things\b",
+    r"\b(?:forgot|forget|reset|recover) (?:my|the|a) (?:\w+ )?password\b",
+)
+"""Remembering as a subject, a figure of speech or a wish about the answer."""
+
+POSSESSIVE: Final = any_of(
+    r"\b(?:my|our) (?!(?:god|goodness|bad|pleasure|apologies|point|opinion|view|two cents|2 cents|mind|question is|guess|word|oh|dear|lord"
+    r"|gosh|understanding|assumption|reasoning|grammar|spelling|punctuation|wording|last message|previous message|last question|question|request|prompt)\b)[^\W_]+",
+    r"\b(?:of|like|is|are|was|than|with|from|that) mine\b|\bmine\?",
+    r"\b(?:mein|meine|meinem|meinen|meiner|meines|mijn|meu|minha|meus|minhas|mio|mia|miei|unser\w{0,2}) [^\W\d_]{3,}",
+    r"\b(?:a|de|con|para|que|es|son|le|en) (?:mi|mis) [^\W\d_]{3,}|\b(?:de|\u00e0|a|est|pour|avec|que|pas|quel|quelle|sont|s'appelle) (?:mon|ma|mes) [^\W\d_]{3,}",
+    "\u6211\u7684|\u79c1\u306e|\u50d5\u306e|\uc81c |\ub0b4 |\u043c\u043e[\u0439\u044f\u0438\u0435]\\b|\u043c\u043e(?:\u0435\u0433\u043e|\u0435\u0439|\u0438\u0445|\u0435\u043c\u0443)\\b",
+)
+POSSESSIVE_WORDS: Final = frozenset(
+    """my our mine mein meine meinem meinen meiner meines mijn meu minha meus minhas mio mia miei mi mis mon ma mes unser
+    unsere unserer unseren unserem unseres""".split()
+)
+TECH_POSSESSIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ ){{0,3}}?(?:{either(TECH_THINGS)})\b")
+
+THIS_TURN: Final = any_of(
+    r"^\W*(?:please |can you |could you |ok |now ){0,3}(?:explain|say|repeat|elaborate|rephrase|try|redo|show|read|do|write) (?:me )?(?:that|this|it|the (?:last|previous|first"
+    r"|second|third) (?:part|point|sentence|paragraph|step|one|answer|line)|that last \w+)\b(?!.* (?:to|for|from) (?:my|the|mom|mum|dad)\b)",
+    r"\bnot what i (?:asked|said|meant|wanted)\b|\bthat last (?:part|point|sentence|bit|one)\b",
+)
+"""Wishes about the answer just given, which is before the model anyway."""

@@ -1,0 +1,142 @@
+"""What other systems export, read into items: bytes or rows in, items out, nothing stored and nobody asked.
+
+A format is recognised by what a source holds, never by what it is called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from memstone.core.importers import chatgpt, claude, markdown, rows
+from memstone.core.importers.items import Reading
+from memstone.errors import InvalidInput
+
+AUTO: Final = "auto"
+DATABASES: Final = ("companion_db", "gateway_db", "openwebui_db")
+MARKDOWN: Final = "markdown"
+FACTS: Final = "facts"
+
+Reader: TypeAlias = Callable[[Sequence[Any], Reading], None]
+_READERS: Final[dict[str, Reader]] = {
+    "mem0": rows.read_mem0,
+    "gateway": rows.read_gateway,
+    "chatgpt": chatgpt.read,
+    "claude": claude.read,
+    "openwebui": rows.read_openwebui,
+    FACTS: rows.read_facts,
+}
+FORMATS: Final = (AUTO, *_READERS, MARKDOWN, *DATABASES)
+
+_WRAPPERS: Final = ("results", "memories", "data", "entries", "items", "conversations", "facts")
+_LOOKED_AT: Final = 50
+_OURS: Final = "memstone-export"
+
+
+def checked_format(name: object) -> str:
+    """The name of a format, or ``InvalidInput``."""
+    if name not in FORMATS:
+        raise InvalidInput(f"unknown format {name!r}", hint="one of " + ", ".join(FORMATS))
+    return str(name)
+
+
+def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
+    """What a file of JSON, of JSON lines or of Markdown holds."""
+    text = _decoded(raw)
+    if not text.strip():
+        raise InvalidInput("there is nothing in it")
+    if wanted == MARKDOWN:
+        into.format = MARKDOWN
+        markdown.read(text, into, title)
+        return
+    value = _json(text, into)
+    if value is None and wanted == AUTO and not text.lstrip().startswith(("{", "[")):
+        read_text(raw, MARKDOWN, into, title)
+        return
+    if value is None:
+        raise InvalidInput("this is not JSON", hint="a JSON document, or one JSON object per line, is expected")
+    read_json(value, wanted, into)
+
+
+def read_json(value: Any, wanted: str, into: Reading) -> None:
+    """What a JSON document holds."""
+    given = unwrapped(value)
+    if any(isinstance(one, Mapping) and one.get("format") == _OURS for one in given[:1]):
+        raise InvalidInput("this is an export of Memstone", hint="load puts it back, with ids and history")
+    into.format = (recognised(given) or "") if wanted == AUTO else wanted
+    if into.format not in _READERS:
+        raise InvalidInput("nothing that could be imported was recognised", hint="name it: format=..., see the guide")
+    _READERS[into.format](given, into)
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the file is not UTF-8 text", hint="convert it to UTF-8") from error
+
+
+def _json(text: str, into: Reading) -> Any:
+    """One document, or one object a line; None when it is neither. Lines that are broken are counted."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise InvalidInput("the JSON is nested too deeply") from error
+    except ValueError:
+        pass
+    lines = [line for line in text.split("\n") if line.strip()]  # others may stand in a text
+    found = [value for line in lines if (value := _line(line)) is not None]
+    if not found or not isinstance(_line(lines[0]), (dict, str)):
+        return None
+    into.skip("not JSON", len(lines) - len(found))
+    return found
+
+
+def _line(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def unwrapped(value: Any) -> list[Any]:
+    """The list in a document: itself, a field that holds it, or one object alone."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, Mapping):
+        return [value]
+    named = next((value[name] for name in _WRAPPERS if isinstance(value.get(name), list)), None)
+    return [value] if named is None else named
+
+
+def recognised(given: Sequence[Any]) -> str | None:
+    """The format of a list, by what its first objects hold; None when nothing is known of it."""
+    objects = [one for one in given[:_LOOKED_AT] if isinstance(one, Mapping)]
+    if not objects:
+        return FACTS if not given or any(isinstance(one, str) for one in given[:_LOOKED_AT]) else None
+    return next((name for name, holds in _SIGNS if any(map(holds, objects))), None)
+
+
+def _has_text(one: Mapping[str, Any], *names: str) -> bool:
+    return any(isinstance(one.get(name), str) for name in names)
+
+
+def _is_gateway(one: Mapping[str, Any]) -> bool:
+    keys = {"apiKeyId", "api_key_id", "sessionId", "createdAt"}
+    return _has_text(one, "content") and bool(one.keys() & keys or {"type", "key"} <= one.keys())
+
+
+def _is_openwebui(one: Mapping[str, Any]) -> bool:
+    stamped = isinstance(one.get("created_at"), int) or isinstance(one.get("updated_at"), int)
+    return _has_text(one, "content") and "user_id" in one and stamped
+
+
+_SIGNS: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
+    ("chatgpt", lambda one: isinstance(one.get("mapping"), Mapping)),
+    ("claude", lambda one: isinstance(one.get("chat_messages"), list) or claude.is_memories(one)),
+    ("mem0", lambda one: _has_text(one, "memory") and not one.keys().isdisjoint({"hash", "id", "user_id", "metadata"})),
+    ("gateway", _is_gateway),
+    ("openwebui", _is_openwebui),
+    (FACTS, lambda one: _has_text(one, "text", "memory", "content", "fact")),
+)

@@ -1,0 +1,109 @@
+"""``conversations.json`` of a ChatGPT data export: a tree of messages for each conversation.
+
+Taken is the branch that was open last. What tools and systems wrote, tool calls, reasoning and hidden messages are no
+words of anybody and stay out; custom instructions are what the user wrote about themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from memstone.core.importers.items import Item, Reading, Sort, id_of, mapping_of, text_of, word_of
+from memstone.core.importers.times import first
+from memstone.model.instant import Instant
+
+_SPOKEN: Final = ("user", "assistant")
+_WORDS: Final = ("text", "multimodal_text")
+_INSTRUCTIONS: Final = ("about_user_message", "about_model_message")
+
+
+def read(conversations: Sequence[Any], into: Reading) -> None:
+    """All conversations, in the order of the file."""
+    for at, one in enumerate(conversations):
+        if isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping):
+            _conversation(one, at, into)
+        else:
+            into.skip("not a conversation")
+
+
+def _conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
+    nodes: Mapping[str, Any] = told["mapping"]
+    begun = first(told.get("create_time"), told.get("update_time"))
+    name = id_of(told.get("conversation_id") or told.get("id")) or f"{begun}:{at}"
+    branch = _branch(nodes, told.get("current_node"))
+    held = [key for key, node in nodes.items() if mapping_of(mapping_of(node).get("message"))]
+    into.skip("another branch", sum(_is_spoken(nodes[key]) for key in held if key not in branch))
+    last = begun
+    for key in branch:
+        message = mapping_of(mapping_of(nodes[key]).get("message"))
+        if message:
+            last = first(message.get("create_time")) or last
+            _message(message, Item("", Sort.TURN, conversation=name, title=word_of(told.get("title"))), last, into)
+
+
+def _is_spoken(node: Any) -> bool:
+    message = mapping_of(mapping_of(node).get("message"))
+    return mapping_of(message.get("author")).get("role") in _SPOKEN
+
+
+def _branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
+    """The ids from the first message to the one that was shown last."""
+    leaf = current if isinstance(current, str) and current in nodes else _last_leaf(nodes)
+    return dict.fromkeys(reversed(list(_upwards(nodes, leaf))))
+
+
+def _upwards(nodes: Mapping[str, Any], leaf: str | None) -> Iterator[str]:
+    seen: set[str] = set()
+    while leaf is not None and leaf in nodes and leaf not in seen:
+        seen.add(leaf)
+        yield leaf
+        parent = mapping_of(nodes[leaf]).get("parent")
+        leaf = parent if isinstance(parent, str) else None
+
+
+def _last_leaf(nodes: Mapping[str, Any]) -> str | None:
+    """Without a word on what was open last: the newest message that nothing follows."""
+    leaves = [key for key, node in nodes.items() if not mapping_of(node).get("children")]
+    return max(leaves or list(nodes), key=lambda key: _told_at(nodes[key]), default=None)
+
+
+def _told_at(node: Any) -> str:
+    return first(mapping_of(mapping_of(node).get("message")).get("create_time")) or ""
+
+
+def _message(message: Mapping[str, Any], shape: Item, when: Instant | None, into: Reading) -> None:
+    author, content = mapping_of(message.get("author")), mapping_of(message.get("content"))
+    about, role = mapping_of(message.get("metadata")), str(author.get("role"))
+    if content.get("content_type") == "user_editable_context" or about.get("is_user_system_message"):
+        _instructions(about, when, into)
+    elif role not in _SPOKEN:
+        into.skip("system or tool")
+    elif about.get("is_visually_hidden_from_conversation"):
+        into.skip("hidden")
+    elif content.get("content_type") not in _WORDS or message.get("recipient", "all") != "all":
+        into.skip("tool call or reasoning")
+    else:
+        name = word_of(author.get("name"))
+        into.add(replace(shape, text=_text(content), role=role, name=name, occurred_at=when))
+
+
+def _instructions(about: Mapping[str, Any], when: Instant | None, into: Reading) -> None:
+    told = mapping_of(about.get("user_context_message_data"))
+    for name in _INSTRUCTIONS:
+        if text := text_of(told.get(name)):
+            kind = "procedural" if name == _INSTRUCTIONS[1] else None
+            into.add(Item(text, occurred_at=when, kind=kind, metadata={"from": "custom instructions"}))
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    parts = content.get("parts")
+    return "\n".join(filter(None, map(_part, parts if isinstance(parts, list) else [])))
+
+
+def _part(part: Any) -> str:
+    """A part that is words, or what was spoken; pictures and files are not taken along."""
+    if isinstance(part, Mapping):
+        return text_of(part.get("text")) if part.get("content_type") == "audio_transcription" else ""
+    return text_of(part)

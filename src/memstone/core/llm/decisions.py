@@ -1,0 +1,231 @@
+"""What new facts do to stored memories, by a language model: one question for all of them, checked answers.
+
+The model sees numbers and never ids. What it says about a number it was not shown, or in a word that is no operation,
+is dropped and logged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
+from memstone.core.llm.question import Question, object_schema, system_message
+from memstone.core.llm.screen import MAX_CHARS, clean, unusable
+
+MAX_REASON_CHARS: Final = 200
+_MAX_NUMBER: Final = 999_999
+_SHOWN_CHARS: Final = 60
+
+_LISTS: Final = ("decisions", "operations", "memory", "results", "actions")
+_OPERATION_NAMES: Final = ("operation", "event", "action", "op")
+_TARGET_NAMES: Final = ("target", "target_id", "id")
+_TEXT_NAMES: Final = ("text", "data", "new_memory", "memory")
+_SCHEMA: Final = {
+    "title": "decisions",
+    **object_schema(
+        {
+            "decisions": {
+                "type": "array",
+                "items": object_schema(
+                    {
+                        "fact": {"type": "integer"},
+                        "operation": {"type": "string", "enum": ["ADD", "UPDATE", "DELETE", "NONE"]},
+                        "target": {"type": ["integer", "null"]},
+                        "text": {"type": ["string", "null"]},
+                        "reason": {"type": "string"},
+                    }
+                ),
+            }
+        }
+    ),
+}
+
+
+class Operation(StrEnum):
+    """What a model may decide."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    NONE = "NONE"
+
+
+_OPERATIONS: Final = {
+    **dict.fromkeys(("add", "create", "insert", "new"), Operation.ADD),
+    **dict.fromkeys(("update", "replace", "revise", "merge"), Operation.UPDATE),
+    **dict.fromkeys(("delete", "remove", "retract"), Operation.DELETE),
+    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), Operation.NONE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A stored memory near a new fact."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LlmDecision:
+    """What happens to a fact (its number), with which memory (its number), in which words; '' are the fact's own."""
+
+    fact: int
+    operation: Operation
+    target: int | None = None
+    text: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Decisions:
+    """Decisions in the order of the answer, and what was dropped and why."""
+
+    decisions: list[LlmDecision] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.decisions)
+
+    def for_fact(self, number: int) -> list[LlmDecision] | None:
+        """The decisions about one fact; None when the model has made none that can be used."""
+        return [decision for decision in self.decisions if decision.fact == number] or None
+
+
+def decision_prompt(
+    facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[Neighbour]], custom_prompt: str = ""
+) -> Question:
+    """The question for all facts together; a memory that is near several facts is shown once.
+
+    ``targets`` of the question are the memories' ids in the order of their numbers.
+    """
+    system, version = system_message("decide", custom_prompt)
+    numbers: dict[str, int] = {}
+    shown: list[str] = []
+    for neighbour in (one for near in neighbours_per_fact for one in near):
+        if neighbour.id not in numbers:
+            numbers[neighbour.id] = len(numbers) + 1
+            shown.append(f"{numbers[neighbour.id]}. {clean(neighbour.text)}")
+    told = [
+        f"{number}. {clean(fact)} {_near(near, numbers)}"
+        for number, (fact, near) in enumerate(zip(facts, neighbours_per_fact, strict=True), 1)
+    ]
+    user = "\n".join(["Stored memories:", *(shown or ["(none)"]), "", "New facts:", *told])
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Question(messages, dict(_SCHEMA), version, targets=tuple(numbers))
+
+
+def _near(near: Sequence[Neighbour], numbers: Mapping[str, int]) -> str:
+    listed = ", ".join(str(numbers[neighbour.id]) for neighbour in near)
+    return f"(similar memories: {listed})" if listed else "(no similar memory)"
+
+
+def parse_decisions(answer: str, n_facts: int, n_neighbours: int) -> Decisions:
+    """The usable decisions of an answer; ``UnreadableAnswer`` when it is no list of decisions."""
+    parsed = parse_json(answer)
+    items = _items(parsed.value)
+    by_place = len(items) == n_facts
+    read = Decisions(how=parsed.how)
+    for place, item in enumerate(items, 1):
+        try:
+            fallback = place if by_place else 1 if n_facts == 1 else None
+            read.decisions.append(_decision(item, fallback, n_facts, n_neighbours))
+        except _UnusableError as error:
+            read.log.append(f"decision {place}: {error}")
+    _keep_last_per_target(read)
+    return read
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        named = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
+        if named is not None:
+            value = value[named]
+        elif not value or _first(value, _OPERATION_NAMES) is not None:
+            value = [value] if value else []
+    if not isinstance(value, list):
+        raise UnreadableAnswer('the answer is not a list of decisions: expected {"decisions": [...]}')
+    return value
+
+
+class _UnusableError(Exception):
+    """Why a decision cannot be used."""
+
+
+def _decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) -> LlmDecision:
+    if not isinstance(item, Mapping):
+        raise _UnusableError("it is not an object")
+    named = _first(item, _OPERATION_NAMES)
+    operation = _OPERATIONS.get(named.strip().lower()) if isinstance(named, str) else None
+    if operation is None:
+        raise _UnusableError(f"unknown operation {_shown(named)}")
+    fact = _ordinal(item["fact"]) if item.get("fact") is not None else fallback
+    if fact is None or not 1 <= fact <= n_facts:
+        raise _UnusableError(f"unknown fact {_shown(item.get('fact'))}")
+    target = _target(item, operation, n_neighbours)
+    text = _text(item) if operation is Operation.UPDATE else ""
+    reason = item.get("reason")
+    return LlmDecision(
+        fact, operation, target, text, clean(reason)[:MAX_REASON_CHARS] if isinstance(reason, str) else ""
+    )
+
+
+def _target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) -> int | None:
+    """The memory that is meant; only a change needs one, and only a change fails without."""
+    named = _first(item, _TARGET_NAMES)
+    number = _ordinal(named)
+    known = number if number is not None and 1 <= number <= n_neighbours else None
+    if known is None and operation in (Operation.UPDATE, Operation.DELETE):
+        raise _UnusableError(f"{operation} of unknown memory {_shown(named)}")
+    return None if operation is Operation.ADD else known
+
+
+def _text(item: Mapping[str, Any]) -> str:
+    given = _first(item, _TEXT_NAMES)
+    text = clean(given) if isinstance(given, str) else ""
+    wrong = unusable(text, agent_side=True) if text else ""
+    if wrong:
+        raise _UnusableError(f"its text is unusable: {wrong} ({len(text)} characters, at most {MAX_CHARS})")
+    return text
+
+
+def _keep_last_per_target(read: Decisions) -> None:
+    """A memory is changed once in a batch: the last decision about it counts."""
+    last = {one.target: at for at, one in enumerate(read.decisions) if _changes(one)}
+    kept: list[LlmDecision] = []
+    for at, one in enumerate(read.decisions):
+        if _changes(one) and last[one.target] != at:
+            read.log.append(f"{one.operation} of memory {one.target} for fact {one.fact}: a later decision changes it")
+        else:
+            kept.append(one)
+    read.decisions = kept
+
+
+def _changes(decision: LlmDecision) -> bool:
+    return decision.operation in (Operation.UPDATE, Operation.DELETE)
+
+
+def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((item[name] for name in names if item.get(name) is not None), None)
+
+
+def _ordinal(value: Any) -> int | None:
+    """A number as models write it: 2, "2", "F2", "[2]", 2.0; a text with anything else in it is no number of ours."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        found = re.fullmatch(r"\W*(?:fact|memory|m|f)?\W*(\d{1,6})\W*", value, re.IGNORECASE)
+        return int(found[1]) if found else None
+    return int(value) if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER and value % 1 == 0 else None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

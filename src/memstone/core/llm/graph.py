@@ -1,0 +1,150 @@
+"""Entities and relations by a language model: how it is asked for them, and which of its answers are believed.
+
+A name that does not stand in the text and a relation between anything else than names of the text are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memstone.core.entities.finding import MAX_FOUND, norm
+from memstone.core.entities.runs import MAX_NAME_CHARS
+from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
+from memstone.core.llm.question import Question, object_schema, system_message
+from memstone.core.llm.screen import clean
+from memstone.core.text.normalize import normal_text
+from memstone.model.entity import USER, Entity, EntityType, Relation
+
+MAX_DESCRIPTION_CHARS: Final = 200
+INPUT_CHARS: Final = 16_384
+_TYPES: Final = [kind.value for kind in EntityType]
+_SELF: Final = frozenset(("user", "i", "me", "myself", "speaker", "the user"))
+_VERB: Final = re.compile(r"[a-z][a-z0-9_]{1,39}")
+
+
+def _tool(name: str, description: str, field: str, item: dict[str, Any]) -> dict[str, Any]:
+    parameters = object_schema({field: {"type": "array", "items": object_schema(item)}})
+    return {"name": name, "description": description, "parameters": parameters}
+
+
+ENTITY_TOOL: Final = _tool(
+    "extract_entities",
+    "Report who and what the text names.",
+    "entities",
+    {
+        "name": {"type": "string", "description": "in title case"},
+        "type": {"type": "string", "enum": _TYPES},
+        "description": {"type": ["string", "null"]},
+    },
+)
+RELATION_TOOL: Final = _tool(
+    "extract_relations",
+    "Report how the entities of the text are related.",
+    "relations",
+    {"source": {"type": "string"}, "relation": {"type": "string"}, "target": {"type": "string"}},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityAnswer:
+    """The entities of an answer that the text names."""
+
+    entities: tuple[Entity, ...]
+    how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.entities)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAnswer:
+    """The relations of an answer between entities that are known."""
+
+    relations: tuple[Relation, ...]
+    how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.relations)
+
+
+def entities_question(text: str) -> Question:
+    """The question for the entities of a text."""
+    system, version = system_message("extract_entities", "")
+    return Question(_messages(system, f"Text:\n{text[:INPUT_CHARS]}"), dict(ENTITY_TOOL["parameters"]), version)
+
+
+def relations_question(text: str, entities: Sequence[Entity]) -> Question:
+    """The question for the relations between entities of a text."""
+    system, version = system_message("extract_relations", "")
+    listed = "\n".join(["Entities:", *(f"- {one.name} ({one.type})" for one in entities), f"- {USER} (person)"])
+    shown = f"{listed}\n\nText:\n{text[:INPUT_CHARS]}"
+    return Question(_messages(system, shown), dict(RELATION_TOOL["parameters"]), version)
+
+
+def _messages(system: str, user: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def parse_entities(answer: str, text: str) -> EntityAnswer:
+    """The entities in an answer, each once; ``UnreadableAnswer`` when it is no list of entities."""
+    parsed = parse_json(answer)
+    said = normal_text(text)
+    found: dict[str, Entity] = {}
+    for item in _items(parsed.value, "entities"):
+        entity = _entity(item)
+        if entity is not None and _stands_in(entity.norm, said) and len(found) < MAX_FOUND:
+            found.setdefault(entity.norm, entity)
+    return EntityAnswer(tuple(found.values()), parsed.how)
+
+
+def parse_relations(answer: str, entities: Sequence[Entity], text: str) -> RelationAnswer:
+    """The relations in an answer, each once; ``UnreadableAnswer`` when it is no list of relations."""
+    parsed = parse_json(answer)
+    known = {one.norm for one in entities} | {USER}
+    found: dict[tuple[str, str, str], Relation] = {}
+    for item in _items(parsed.value, "relations"):
+        edge = tuple(_end(item.get(name)) for name in ("source", "target"))
+        verb = re.sub(r"[\s-]+", "_", clean(str(item.get("relation", ""))).casefold())
+        if _VERB.fullmatch(verb) and edge[0] != edge[1] and known.issuperset(edge) and len(found) < MAX_FOUND:
+            found.setdefault((edge[0], verb, edge[1]), Relation(edge[0], verb, edge[1], text[:MAX_DESCRIPTION_CHARS]))
+    return RelationAnswer(tuple(found.values()), parsed.how)
+
+
+def _items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
+    listed = value.get(field) if isinstance(value, dict) else value
+    if listed is None and isinstance(value, dict) and not value:
+        listed = []
+    if not isinstance(listed, list):
+        raise UnreadableAnswer(f'the answer is not a list: expected {{"{field}": [...]}}')
+    return (item for item in listed if isinstance(item, Mapping))
+
+
+def _entity(item: Mapping[str, Any]) -> Entity | None:
+    name, kind, about = item.get("name"), str(item.get("type", "")).strip().lower(), item.get("description")
+    name = clean(name) if isinstance(name, str) else ""
+    form = norm(name)
+    if not form or len(name) > MAX_NAME_CHARS or form in _SELF:
+        return None
+    described = clean(about)[:MAX_DESCRIPTION_CHARS] if isinstance(about, str) and about.strip() else None
+    return Entity(name, form, kind if kind in _TYPES else EntityType.CONCEPT, described)
+
+
+def _stands_in(form: str, said: str) -> bool:
+    at = said.find(form)
+    while at >= 0:
+        if not (said[at - 1 : at].isalnum() and form[0].isalnum()):
+            return True
+        at = said.find(form, at + 1)
+    return False
+
+
+def _end(value: Any) -> str:
+    form = norm(clean(value)) if isinstance(value, str) else ""
+    return USER if form in _SELF else form

@@ -1,0 +1,47 @@
+"""What a model is asked: messages, the shape of the answer, and one more try after a bad answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.prompts import prompt_text
+
+MAX_QUOTED_ANSWER: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Messages for a model and the JSON schema of its answer.
+
+    ``version`` names the wording, so that an answer can be told from one to another wording. ``targets`` are the ids
+    behind the numbers that the model is shown, in order; ids themselves are never shown. ``cut`` says how many turns
+    did not fit and are shown in part.
+    """
+
+    messages: Sequence[dict[str, str]]
+    schema: dict[str, Any]
+    version: str
+    targets: tuple[str, ...] = ()
+    cut: int = 0
+
+
+def system_message(name: str, custom: str, *more: str) -> tuple[str, str]:
+    """The system message and its version; a custom text replaces ours, and the answer's format always follows."""
+    own = custom.strip()
+    parts = [own or prompt_text(f"{name}.v1"), *more, prompt_text(f"{name}_format.v1")]
+    return "\n\n".join(part for part in parts if part), "custom" if own else f"{name}.v1"
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object in the strict form that providers can enforce: every field is required, no other is allowed."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def repair_prompt(question: Question, bad_answer: str, error: str) -> Question:
+    """The same question once more, after an answer that could not be read."""
+    asked = f"{prompt_text('repair.v1')}\n\nWhat is wrong: {error}"
+    answered = bad_answer if len(bad_answer) <= MAX_QUOTED_ANSWER else bad_answer[:MAX_QUOTED_ANSWER] + " […]"
+    turn = [{"role": "assistant", "content": answered or "(empty)"}, {"role": "user", "content": asked}]
+    return replace(question, messages=[*question.messages, *turn])

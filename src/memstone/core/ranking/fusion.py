@@ -1,0 +1,269 @@
+"""Several rankings into one.
+
+A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
+conversations (docs/guides/recall.md shows what each of them brings):
+
+    keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.4 entity
+
+The best of them are then compared word by word, which adds 1.5 times that similarity. The score is the total over what
+could have been reached. Reciprocal ranks are available as another method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
+from typing import Any, Final, Protocol, TypeAlias, overload
+
+import numpy as np
+
+from memstone.model.query import ScoreParts
+
+RRF_K: Final = 60
+SPEAKER: Final = 0.4
+ASKING: Final = 0.8
+WORDS: Final = 1.5
+ENTITY: Final = 0.4
+_PARTS: Final = tuple(one.name for one in fields(ScoreParts))
+_NONE: Final = float("nan")
+"""Where a channel has nothing to say."""
+
+
+@dataclass(slots=True)
+class Scored:
+    """A candidate with its score in [0, 1] and what it is made of; ``total`` over ``reach`` gives the score."""
+
+    seq: int
+    score: float
+    parts: ScoreParts
+    total: float = 0.0
+    reach: float = 1.0
+
+
+class Features(Protocol):
+    """What the text channel knows of a candidate besides its words."""
+
+    @property
+    def speaker(self) -> float: ...  # noqa: D102 - the class says it
+
+    @property
+    def asking(self) -> float: ...  # noqa: D102 - the class says it
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the text channel knows of a candidate besides its words."""
+
+    speaker: float = 0.0
+    asking: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A number for each of some candidates, in two columns."""
+
+    seqs: Any
+    values: Any
+
+    @classmethod
+    def of(cls, given: Given) -> Numbers:
+        """Numbers by candidate as columns, unless they are."""
+        if isinstance(given, cls):
+            return given
+        pairs = dict(given)  # type: ignore[arg-type]  # a mapping, or pairs
+        return cls(np.array(list(pairs), np.int64), np.array(list(pairs.values()), np.float64))
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def beside(self, candidates: Any, missing: float = _NONE) -> Any:
+        """The column of other candidates, which stand in the order of their numbers."""
+        column = np.full(len(candidates), missing)
+        if len(candidates) and len(self):
+            places = np.minimum(np.searchsorted(candidates, self.seqs), len(candidates) - 1)
+            there = candidates[places] == self.seqs
+            column[places[there]] = self.values[there]
+        return column
+
+
+NO_NUMBERS: Final = Numbers(np.zeros(0, np.int64), np.zeros(0))
+Given: TypeAlias = Numbers | Mapping[int, float] | Sequence[tuple[int, float]]
+"""Numbers by candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Telling:
+    """What the text channel knows of some candidates besides their words, in columns."""
+
+    seqs: Any
+    speaker: Any
+    asking: Any
+
+    @classmethod
+    def of(cls, given: Telling | Mapping[int, Features] | None) -> Telling:
+        """The same as columns, unless it is."""
+        if isinstance(given, cls):
+            return given
+        known: Mapping[int, Features] = given or {}  # type: ignore[assignment]
+        speaker, asking = ([getattr(one, name) for one in known.values()] for name in ("speaker", "asking"))
+        return cls(np.array(list(known), np.int64), np.array(speaker, np.float64), np.array(asking, np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking(Sequence[Scored]):
+    """Candidates, best first, in columns: most are never looked at, so one is made only where it is asked for."""
+
+    seqs: Any
+    scores: Any
+    totals: Any
+    reach: float
+    parts: Mapping[str, Any]
+    """What the scores are made of, by the names of ``ScoreParts``."""
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    @overload
+    def __getitem__(self, at: int) -> Scored: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Scored]: ...
+
+    def __getitem__(self, at: int | slice) -> Scored | list[Scored]:
+        if isinstance(at, slice):
+            return list(self._made(at))
+        place = range(len(self))[at]
+        return next(self._made(slice(place, place + 1)))
+
+    def __iter__(self) -> Iterator[Scored]:
+        return self._made(slice(None))
+
+    def _made(self, part: slice) -> Iterator[Scored]:
+        seqs = self.seqs[part].tolist()
+        parts = map(ScoreParts, *(self._told(name, part, len(seqs)) for name in _PARTS))
+        return map(Scored, seqs, self.scores[part].tolist(), parts, self.totals[part].tolist(), repeat(self.reach))
+
+    def _told(self, name: str, part: slice, count: int) -> list[float | None]:
+        column = self.parts.get(name)
+        if column is None:
+            return [None] * count
+        return [one if one == one else None for one in column[part].tolist()]  # noqa: PLR0124 - NaN is not itself
+
+    def best(self, count: int) -> list[int]:
+        """The numbers of the first."""
+        found: list[int] = self.seqs[:count].tolist()
+        return found
+
+    def ordered(self, order: Any) -> Ranking:
+        """The same candidates in another order."""
+        parts = {name: column[order] for name, column in self.parts.items()}
+        return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts)
+
+
+def fuse(
+    text: Given,
+    dense: Given,
+    *,
+    near: Collection[int],
+    min_score: float | None = None,
+    text_counts: bool = True,
+    told: Telling | Mapping[int, Features] | None = None,
+    entities: Given | None = None,
+) -> Ranking:
+    """Candidates, best first.
+
+    ``dense`` holds the cosine of every candidate that has a vector, ``near`` those the dense channel itself found:
+    only these must reach ``min_score``; what the text found stays.
+    """
+    keyword = _relative(Numbers.of(text)) if text_counts else NO_NUMBERS
+    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), Telling.of(told)
+    seqs = np.unique(np.concatenate([keyword.seqs, _reaching(near, meaning, min_score), named.seqs]))
+    words, cosines = keyword.beside(seqs), meaning.beside(seqs)
+    speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
+    reach = (1.0 if len(keyword) else 0.0) + (1.0 if len(meaning) else 0.0) + (SPEAKER if speaker.any() else 0.0)
+    semantic = _clamped(cosines)
+    totals = _filled(words) + _filled(semantic) + SPEAKER * speaker - ASKING * asking
+    parts = {"semantic": semantic, "keyword": words, "speaker": _or_none(speaker), "asking": _or_none(asking)}
+    if len(named):
+        parts["entity"] = named.beside(seqs)
+        totals += ENTITY * _filled(parts["entity"])
+    scores = _clamped(totals / (reach or 1.0))
+    # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
+    order = np.lexsort((-seqs, -_filled(cosines), -scores))
+    return Ranking(seqs, scores, totals, reach or 1.0, parts).ordered(order)
+
+
+def _reaching(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
+    """Those of ``near`` that come near enough."""
+    seqs = np.fromiter(near, np.int64, len(near)) if not isinstance(near, np.ndarray) else near
+    if least is None or not len(seqs):
+        return seqs
+    order = np.argsort(seqs)
+    reached = np.maximum(0.0, cosines.beside(seqs[order])) >= least
+    return seqs[order][reached]
+
+
+def with_words(ranked: Ranking, similarity: Mapping[int, float]) -> Ranking:
+    """The ranking after its best were compared word by word; the others stay behind those."""
+    if not similarity:
+        return ranked
+    order = np.argsort(ranked.seqs)
+    alike = np.empty(len(ranked))
+    alike[order] = Numbers.of(similarity).beside(ranked.seqs[order])
+    totals = ranked.totals + WORDS * _filled(alike, min(similarity.values()))
+    reach = ranked.reach + WORDS
+    parts = {**ranked.parts, "words": alike}
+    order = np.lexsort((-ranked.seqs, -totals))
+    return replace(ranked, scores=_clamped(totals / reach), totals=totals, reach=reach, parts=parts).ordered(order)
+
+
+def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
+    """The same candidates by reciprocal ranks in the channels that found them, equally weighted."""
+    channels = [_order(ranked.seqs, ranked.parts[name]) for name in ("keyword", "semantic")]
+    found = reciprocal([ranking for ranking in channels if ranking], k)
+    scores = np.array([found.get(seq, 0.0) for seq in ranked.seqs.tolist()], dtype=np.float64)
+    order = np.lexsort((-ranked.seqs, -scores))
+    parts = {**ranked.parts, "rrf": scores}
+    return replace(ranked, scores=scores, totals=scores, reach=1.0, parts=parts).ordered(order)
+
+
+def _order(seqs: Any, column: Any) -> list[int]:
+    """Those a channel had something to say of, best first."""
+    kept = ~np.isnan(column)
+    found: list[int] = seqs[kept][np.argsort(-column[kept], kind="stable")].tolist()
+    return found
+
+
+def reciprocal(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, float]:
+    """Reciprocal rank fusion, scaled so that first place everywhere is 1."""
+    total: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, seq in enumerate(ranking, start=1):
+            total[seq] = total.get(seq, 0.0) + 1.0 / (k + rank)
+    best = len(rankings) / (k + 1) if rankings else 1.0
+    return {seq: score / best for seq, score in total.items()}
+
+
+def _relative(text: Numbers) -> Numbers:
+    best = text.values.max() if len(text) else 0.0
+    if best <= 0.0:  # BM25 may be zero or negative for words every row has; matching still counts for something
+        return Numbers(text.seqs, np.ones(len(text)))
+    return Numbers(text.seqs, np.maximum(text.values, 0.0) / best)
+
+
+def _or_zero(told: Numbers, seqs: Any) -> Any:
+    """A column that mostly says nothing."""
+    return told.beside(seqs, 0.0) if told.values.any() else np.zeros(len(seqs))
+
+
+def _filled(column: Any, value: float = 0.0) -> Any:
+    return np.where(np.isnan(column), value, column)
+
+
+def _or_none(column: Any) -> Any:
+    return np.where(column == 0.0, _NONE, column)
+
+
+def _clamped(values: Any) -> Any:
+    return np.clip(values, 0.0, 1.0)

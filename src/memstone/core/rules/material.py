@@ -1,0 +1,242 @@
+"""What of a message is the speaker's own prose: code, logs, quotes and pasted material are left out.
+
+Sentences come with their place in the message, so that every fact can point at the words it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from memstone.core.rules.fences import FENCE_MARKS, QUOTE_MARKS, fences, quotes
+from memstone.core.rules.speakers import speakers_from
+
+_SOMEBODY_SPEAKS: Final = re.compile(r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?:\S+ ){5,}\S+[.!?][\"”']$")
+_HERE_IS: Final = (
+    r"\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
+    r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
+    r"|^(?:please |pls |now |can you |could you )*(?:write|continue|turn|translate|fix|convert|complete|finish|rate|grade|check|correct|rewrite|rephrase|draft|compose|act|classify|extract)\b[^\n:]{0,90}?[:.](?= ?[\n\"'A-Z]|\s*\n)"
+)
+_HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
+_HANDED_OVER: Final = re.compile(
+    r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
+    r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer)\b[^\n]{0,80}?(?::|\n)"
+    rf"|{_HERE_IS}"
+    r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
+    re.IGNORECASE,
+)
+"""What hands something over to be worked on; without a colon or a new line only few of its ways are possible."""
+
+_CODE_LINE: Final = re.compile(
+    r"^\s*(?:[>#$]\s|//|[{}\[\]();]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE|DELETE|CREATE|at|File|Traceback|"
+    r"npm|pip|git|sudo|docker|curl|ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Exception|Caused by)\b[^a-z]{0,3}.*[({:=;/\\.]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\|.*\|\s*$|\w+\s*[:=]\s*[\"'\d{\[]|[\w./-]+:\d+:|<\w)"
+)
+_SYSTEM_LIKE: Final = re.compile(
+    r"^\s*(?:you are (?:a|an|the)\b|system prompt|your (?:task|role|job|goal) is|as an ai|you must|never reveal|instructions?:|rules?:|#{1,3} )",
+    re.IGNORECASE,
+)
+_DIFF: Final = re.compile(r"^(?:diff --git|@@ -|--- a/|\+\+\+ b/)", re.MULTILINE)
+_BOUNDARY: Final = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]?[^\W_])|\n+|(?<=[a-z][.!?])(?=[A-Z][a-z])")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|approx|dept)|(?-i:(?<![A-Za-z'’])[A-Z]))\.\s*$",
+    re.IGNORECASE,
+)
+_STARTS: Final = re.compile(r"(?:I|I'm|My|We|Our|It|He|She|They|The|And|But)\b")
+_LONG_PARAGRAPH: Final = 900
+_MOST_SENTENCES: Final = 500
+"""So many sentences of one message are read; what has more was hardly written by hand, and must not take long."""
+
+_JUDGED_WORDS: Final = 400
+"""So many words are enough to know a language by."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_ENGLISH: Final = frozenset(
+    """the a an i my me we our is am are was were have has had do does did to of in on at for with and but not it that this
+    he she they you from by as or so just like love prefer work live user's can will be been no yes now
+    ok okay new sorry favourite favorite what more than up out about one all when if there too also very thanks please today
+    last after home got went made down this time first still after before every never always people really its their his her""".split()
+)
+_FOREIGN: Final = frozenset(
+    """je suis mon ma mes est une des les aux avec pour dans ich bin mein meine und der die das ist ein eine nicht mit vivo
+    soy mi mis con el la los las una en de es muy por para io sono mia mio abita il lo gli che di eu sou meu minha gosto muito
+    um uma em sem ik ben mijn het een niet jeg er og ikke jag och inte min mam jestem nie moja mój benim ve bir adım
+    le du au et qui que ce nous vous ils elle sur chez très pas aussi mais où dort j adore aime c'est habite bonjour merci
+    y se su sus del al como pero muy yo tengo hola gracias llamo llama vive trabajo también hermano hermana
+    wir ihr sie auf aber auch sehr wohne arbeite habe heiße oder für dem den ik woon werk maar ook heb naar wij
+    nel nella della sono abito lavoro anche molto perché mi piace não está tenho moro trabalho também você jestem mieszkam
+    jest się bardzo pracuję""".split()
+)
+"""Small words of other languages that are none in English."""
+
+_BORROWED: Final = frozenset(
+    """fiancé fiancée café cafés naïve résumé résumés cliché clichés jalapeño jalapeños crème brûlée façade décor entrée entrées purée
+    sauté sautéed déjà touché piñata über señor papier-mâché matinée soufflé soufflés açaí protégé protégée exposé rosé née doppelgänger
+    voilà pâté crêpe crêpes gruyère première émigré divorcé divorcée blasé risqué passé attaché communiqué smörgåsbord éclair
+    éclairs canapé canapés consommé flambé macramé élan naïveté appliqué plié""".split()
+)
+"""Words of English that are written with marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A sentence and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def own_sentences(message: str) -> list[Span]:
+    """The sentences of a message that are the speaker's own words, in order; of very many the last."""
+    told: list[Span] = []
+    for start, end in reversed(list(_own_parts(message))):
+        for first, last in reversed(list(_paragraphs(message, start, end))):
+            told += reversed(list(_sentences(message, first, last)))
+            if len(told) >= _MOST_SENTENCES:
+                return told[_MOST_SENTENCES - 1 :: -1]
+    return told[::-1]
+
+
+def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
+    """Where others speak in a message: quotations, fenced blocks, quoted lines, and what is handed over to work on.
+
+    With ``titles`` also quotations in which nobody need be speaking.
+    """
+    found = [*_left_out(message), *(lines.span() for lines in _QUOTED_LINES.finditer(message))]
+    if titles and any(mark in message for mark in QUOTE_MARKS):
+        found += quotes(message)
+    if (first := speakers_from(message)) >= 0:
+        found.append((first, len(message)))
+    handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
+    if handed and _much_follows(message, handed.end()):
+        found.append((handed.end(), len(message)))
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+_QUOTED_LINES: Final = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
+
+
+def is_english(text: str) -> bool:
+    """Whether rules written for English may be tried: enough Latin letters and a common English word."""
+    written = [word[0] for word in islice(_WORD.finditer(text), _JUDGED_WORDS)]
+    if not written:
+        return False
+    words = [word.lower() for word in written]
+    known = sum(map(_ENGLISH.__contains__, words))
+    foreign = sum(map(_FOREIGN.__contains__, words))
+    enough = known >= max(1, len(words) // 12) or len(words) <= 9
+    is_plain = all(map(str.isascii, words))
+    # Names are written in any letters, so only other words tell a language; beside them no foreign word is overlooked.
+    counted = words if is_plain else [word for word in written if not (_is_latin(word) and word[0].isupper())]
+    latin = sum(word.isascii() or word.lower() in _BORROWED for word in counted)
+    return (
+        latin >= 0.8 * len(counted)
+        and enough
+        and (foreign <= known if is_plain else bool(known) and 2 * foreign <= known)
+    )
+
+
+def _is_latin(word: str) -> bool:
+    """Whether a word is written in Latin letters, with whatever marks."""
+    return all(letter < "\u0250" or "\u1e00" <= letter <= "\u1eff" for letter in word)
+
+
+def _own_parts(message: str) -> Iterator[tuple[int, int]]:
+    """Stretches outside code fences and before anything that was handed over to work on."""
+    handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
+    limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
+    if (first := speakers_from(message[:limit])) >= 0:
+        limit = first
+    if _SYSTEM_LIKE.match(message) or _DIFF.search(message):
+        return
+    at = 0
+    for start, end in _left_out(message):
+        if start >= limit:
+            break
+        if start > at:
+            yield at, start
+        at = max(at, end)
+    if at < limit:
+        yield at, limit
+
+
+_QUOTE_END: Final = 300
+"""So much of a quotation is enough to tell who speaks in it."""
+
+
+_TELLS: Final = re.compile(
+    r"(?<!\bI )(?<!\bWe )(?<!\bwe )\b(?:wrote|writes|said|says|posted|commented|replied|texted|tweeted|goes|asked|asks|yelled|emailed)(?: (?:me|us|back|that|to me|online|there|once|today|yesterday))?: (?=[A-Z])[^\n.!?]*[.!?]?"
+)
+"""What somebody else says, without marks of quotation: as far as its sentence goes."""
+
+
+def _left_out(message: str) -> list[tuple[int, int]]:
+    """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
+    found: list[tuple[int, int]] = [said.span() for said in _TELLS.finditer(message)] if ": " in message else []
+    if any(mark in message for mark in _OUTPUT_MARKS):
+        found += [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
+    if any(mark in message for mark in FENCE_MARKS):
+        found += fences(message)
+    if any(mark in message for mark in QUOTE_MARKS):
+        found += [span for span in quotes(message) if _SOMEBODY_SPEAKS.search(message[slice(*span)][-_QUOTE_END:])]
+    return sorted(found)
+
+
+_BLOCK: Final = re.compile(r"(?:[^\n]+(?:\n(?!\s*\n)|$)?)+")
+_OUTPUT: Final = re.compile(
+    r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "
+    r"|^\s*\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+",
+    re.MULTILINE,
+)
+"""What only programs write: a block of lines that has it is their output, not somebody's words."""
+
+_OUTPUT_MARKS: Final = (":", "SIG", "+ ", "step ", "0x")
+"""A message without any of these has no such block."""
+
+
+def _much_follows(message: str, at: int) -> bool:
+    return len(message) - at > 15
+
+
+def _sentences(message: str, first: int, last: int) -> Iterator[Span]:
+    """The sentences of a paragraph, unless it is code or too long to be one."""
+    if last - first <= _LONG_PARAGRAPH and not _CODE_LINE.match(message[first:last]):
+        yield from _cut(message, first, last)
+
+
+def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for line in message[start:end].splitlines(keepends=True):
+        bare = line.strip()
+        if bare:
+            offset = at + line.index(bare)
+            yield offset, offset + len(bare)
+        at += len(line)
+
+
+def _cut(message: str, first: int, last: int) -> Iterator[Span]:
+    begin = first
+    for boundary in _BOUNDARY.finditer(message, first, last):
+        if _ABBREVIATION.search(message[begin : boundary.start()][-8:]) and not _STARTS.match(message, boundary.end()):
+            continue
+        if boundary.start() > begin:
+            closing = len(boundary[0]) - len(boundary[0].lstrip("\"')]"))
+            yield _span(message, begin, boundary.start() + closing)
+        begin = boundary.end()
+    if begin < last:
+        yield _span(message, begin, last)
+
+
+def _span(message: str, start: int, end: int) -> Span:
+    text = message[start:end]
+    left = len(text) - len(text.lstrip())
+    return Span(text.strip(), start + left, start + left + len(text.strip()))

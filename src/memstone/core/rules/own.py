@@ -1,0 +1,184 @@
+"""Patterns and slots of a configuration's own: checked when the settings are read, used beside the shipped ones.
+
+A pattern finds a fact in one sentence and says how to keep it. A slot is something people have one of at a time, or many
+of. What a pattern keeps for a slot is recognised again by the form of the kept sentence, so memories need nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any, Final
+
+from memstone.core.rules.families import FAMILIES
+from memstone.core.rules.material import Span
+from memstone.core.rules.plain import is_question
+from memstone.core.rules.runaway import runs_away
+from memstone.core.rules.sift import is_unreal
+from memstone.core.rules.slot_patterns import BRANDS, PATTERNS, STATUSES
+from memstone.errors import ConfigError
+from memstone.model.own import OwnPattern, OwnRules, OwnSlot
+
+MANY: Final = "many:"
+"""Before the name of a slot of which people have many values."""
+
+SHIPPED: Final = frozenset({slot for slot, _ in PATTERNS} | BRANDS.keys() | STATUSES.keys() | {"age"})
+"""The slots that are there without any configuration."""
+
+MOST_RULES: Final = 200
+PATTERN_CHARS: Final = 1_000
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_SUBJECT, _VALUE = "subject", "value"
+_AROUND: Final = " .!?,;:"
+_DENIED: Final = re.compile(r"(?:not|no longer|never)\b")
+
+
+# --- reading the configuration ----------------------------------------------------------------------------------------
+
+
+def own_rules(patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str, Any]]) -> OwnRules:
+    """The rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong."""
+    _few("extract.patterns", patterns)
+    _few("reconcile.slots", slots)
+    ways = tuple(_pattern(f"extract.patterns.{at}", **one) for at, one in enumerate(patterns))
+    own: dict[str, OwnSlot] = {}
+    for at, one in enumerate(slots):
+        slot = _slot(f"reconcile.slots.{at}", **one)
+        if slot.name in own or slot.name in SHIPPED:
+            taken = "is there already" if slot.name in own else "is one of the shipped slots"
+            raise _wrong(f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own")
+        own[slot.name] = slot
+    for at, way in enumerate(ways):
+        if way.slot:
+            known = own.get(way.slot) or _shipped(f"extract.patterns.{at}.slot", way.slot)
+            own[way.slot] = OwnSlot(known.name, known.many, (*known.patterns, _form(way.fact)))
+    return OwnRules(ways, tuple(own.values()))
+
+
+def _wrong(where: str, problem: str, advice: str) -> ConfigError:
+    return ConfigError(f"{where}: {problem}", hint=f"{where}: {advice}")
+
+
+def _few(where: str, entries: Sequence[object]) -> None:
+    if len(entries) > MOST_RULES:
+        raise _wrong(where, f"has {len(entries)} entries", f"keep to {MOST_RULES}")
+
+
+def _shipped(where: str, name: str) -> OwnSlot:
+    if name not in SHIPPED:
+        raise _wrong(where, f"there is no slot {name!r}", "declare it under reconcile.slots")
+    return OwnSlot(name)
+
+
+def _pattern(where: str, match: str, fact: str, category: str, slot: str) -> OwnPattern:
+    pattern = _compiled(f"{where}.match", match)
+    if _SUBJECT in pattern.groupindex:
+        raise _wrong(f"{where}.match", "a group is called 'subject'", "that is who speaks: call the group otherwise")
+    used = _fields(f"{where}.fact", fact, {_SUBJECT, *pattern.groupindex})
+    if slot and _VALUE not in used:
+        raise _wrong(f"{where}.fact", "does not say the value of the slot", "put {value}, a group of match, in it")
+    if category not in FAMILIES:
+        raise _wrong(f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(FAMILIES)}")
+    return OwnPattern(pattern, fact.strip(), category, slot)
+
+
+def _slot(where: str, name: str, cardinality: str, patterns: Sequence[str]) -> OwnSlot:
+    if not _NAME.fullmatch(name):
+        raise _wrong(f"{where}.name", f"{name[:64]!r} is no name", "use small letters, digits and underscores")
+    if cardinality not in ("one", "many"):
+        raise _wrong(f"{where}.cardinality", f"unknown cardinality {cardinality!r}", "use 'one' or 'many'")
+    found = tuple(_compiled(f"{where}.patterns.{at}", one) for at, one in enumerate(patterns))
+    for at, one in enumerate(found):
+        if _VALUE not in one.groupindex:
+            raise _wrong(f"{where}.patterns.{at}", "has no value", "name the group of the value: (?P<value>...)")
+    return OwnSlot(name, cardinality == "many", found)
+
+
+def _compiled(where: str, pattern: str) -> re.Pattern[str]:
+    if len(pattern) > PATTERN_CHARS:
+        raise _wrong(where, f"has {len(pattern)} characters", f"keep to {PATTERN_CHARS}")
+    try:
+        compiled = re.compile(pattern, re.IGNORECASE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise _wrong(where, f"is no regular expression: {error}", "see the documentation of Python's re") from error
+    if compiled.search(""):
+        raise _wrong(where, "matches nothing at all, so it matches everywhere", "say which words must be there")
+    if runs_away(pattern):
+        raise _wrong(where, "repeats a repetition, which can take very long", "write (a+)+ as a+, or bound it: {1,5}")
+    return compiled
+
+
+def _fields(where: str, fact: str, known: set[str]) -> set[str]:
+    """The fields a sentence uses, which must be known and plain."""
+    try:
+        parts = [(name, bool(spec or kind)) for _, name, spec, kind in Formatter().parse(fact) if name is not None]
+    except ValueError as error:
+        raise _wrong(where, f"cannot be filled in: {error}", "write a brace that is meant as one twice") from error
+    for name, is_formatted in parts:
+        if name not in known or is_formatted:
+            usable = ", ".join(f"{{{one}}}" for one in sorted(known))
+            raise _wrong(where, f"unknown field {{{name}}}", f"use {usable}: the speaker and the named groups of match")
+    if not fact.strip():
+        raise _wrong(where, "is empty", "write the sentence to keep, such as {subject} is on team {value}")
+    return {name for name, _ in parts}
+
+
+def _form(fact: str) -> re.Pattern[str]:
+    """What finds the value in a sentence that was made of this form."""
+    said, has_value = "", False
+    for text, name, _, _ in Formatter().parse(fact.rstrip(_AROUND)):
+        said += re.escape(text)
+        if name == _VALUE:
+            said += "(?P=value)" if has_value else "(?P<value>.{1,200}?)"
+            has_value = True
+        elif name is not None:
+            said += ".{1,200}?"
+    return re.compile(rf"^{said}[.!?]?(?: \([^()]*\)[.!?]?)?$", re.IGNORECASE)
+
+
+# --- using it ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFact:
+    """A sentence to keep, its category, and the words it comes from."""
+
+    text: str
+    category: str
+    said: Span
+
+
+def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: str) -> Iterator[OwnFact]:
+    """What the patterns find; a question or a supposition states nothing, as everywhere."""
+    for sentence in sentences:
+        if is_question(sentence.text) or is_unreal(sentence.text):
+            continue
+        for pattern in patterns:
+            for found in pattern.match.finditer(sentence.text):
+                text = _kept(pattern, found, who)
+                if text:
+                    start = sentence.start + found.start()
+                    yield OwnFact(text, pattern.category, Span(found[0], start, start + len(found[0])))
+
+
+def _kept(pattern: OwnPattern, found: re.Match[str], who: str) -> str:
+    """The sentence, filled in; '' where a part that it needs was not said."""
+    said = {name: (value or "").strip(_AROUND) for name, value in found.groupdict().items()}
+    needed = {name for _, name, _, _ in Formatter().parse(pattern.fact) if name}
+    if not all(said.get(name) for name in needed - {_SUBJECT}):
+        return ""
+    text = pattern.fact.format(**said, subject=who)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def own_values(text: str, slots: Iterable[OwnSlot]) -> dict[str, str]:
+    """The values of own slots that a kept sentence says; the first pattern of a slot that matches counts."""
+    found: dict[str, str] = {}
+    for slot in slots:
+        match = next((match for pattern in slot.patterns if (match := pattern.search(text))), None)
+        value = " ".join((match["value"] or "").lower().split()).strip(_AROUND) if match else ""
+        if value and not _DENIED.match(value):
+            found[f"{MANY}{slot.name}" if slot.many else slot.name] = value
+    return found

@@ -1,0 +1,207 @@
+"""Which embedder, reranker and stores a service uses: names of settings, what they may be, and where keys belong.
+
+These are not settings of somebody: a process has one embedder. They are stored for the tenant that runs the service and
+hold from its next start. Keys are no settings at all: they are kept apart, never given back, and a key goes when the
+place it was for changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memstone.core.settings.forms import Choice, Flag, Form, Number, Text
+from memstone.errors import InvalidInput
+
+QDRANT_KEY: Final = "qdrantApiKey"
+MASK: Final = "***"
+_SHOWN: Final = 4
+_LONG_ENOUGH: Final = 12
+_MODEL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}/[^\s/][^\s]{0,199}")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_SECRET_CHARS: Final = 4_096
+_CONFIG = "backendConfigs"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderModel:
+    """``provider/model``; where it is optional, null is none."""
+
+    optional: bool = False
+
+    def read(self, value: object) -> str | None:
+        """The two, as one word."""
+        if value is None and self.optional:
+            return None
+        if not isinstance(value, str) or not _MODEL.fullmatch(value):
+            raise ValueError("provider/model, such as openai/text-embedding-3-small")
+        return value
+
+    def shown(self, value: str | None) -> str | None:
+        """The same."""
+        return value
+
+
+class Named:
+    """A name of a few plain characters."""
+
+    def read(self, value: object) -> str:
+        """The name."""
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise ValueError("a name of letters, digits, points, dashes and underscores")
+        return value
+
+    def shown(self, value: str) -> str:
+        """The same."""
+        return value
+
+
+class NamedList:
+    """Names, each once."""
+
+    def read(self, value: object) -> list[str]:
+        """The names, in their order."""
+        if not isinstance(value, (list, tuple)) or len(set(map(str, value))) < len(value):
+            raise ValueError("a list of names, each once")
+        return [Named().read(one) for one in value]
+
+    def shown(self, value: list[str]) -> list[str]:
+        """The same."""
+        return value
+
+
+class Connections:
+    """Where backends are: ``{name: {"baseUrl": ..., ...}}``; what they are told besides is text, numbers or flags."""
+
+    def read(self, value: object) -> dict[str, dict[str, Any]]:
+        """A table of tables."""
+        wrong = "a table of backends, each a table with a baseUrl and plain values"
+        if not isinstance(value, Mapping):
+            raise ValueError(wrong)  # noqa: TRY004 - callers wait for one kind of error
+        made: dict[str, dict[str, Any]] = {}
+        for name, options in value.items():
+            if not isinstance(options, Mapping) or not all(_is_plain(one) for one in options.values()):
+                raise ValueError(wrong)
+            made[Named().read(name)] = {str(key): one for key, one in options.items()}
+        return made
+
+    def shown(self, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """The same."""
+        return value
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+QDRANT: Final[dict[str, tuple[Form, Any]]] = {
+    "qdrantEnabled": (Flag(), False),
+    "qdrantHost": (Text(500), ""),
+    "qdrantPort": (Number(1, 65_535), 6_333),
+    "qdrantCollection": (Named(), "omniroute_memory"),
+    "qdrantEmbeddingModel": (ProviderModel(), "openai/text-embedding-3-small"),
+}
+CHOICES: Final[dict[str, tuple[Form, Any]]] = {
+    "embeddingSource": (Choice(("auto", "remote", "static", "transformers")), "auto"),
+    "embeddingProviderModel": (ProviderModel(optional=True), None),
+    "transformersEnabled": (Flag(), True),
+    "staticEnabled": (Flag(), False),
+    "rerankEnabled": (Flag(), False),
+    "rerankProviderModel": (ProviderModel(optional=True), None),
+    "vectorStore": (Choice(("auto", "sqlite-vec", "qdrant")), "auto"),
+    "primaryBackend": (Named(), "ledger"),
+    "fallbackBackends": (NamedList(), []),
+    _CONFIG: (Connections(), {}),
+}
+BACKENDS: Final = {**QDRANT, **CHOICES}
+"""Every setting by its name: what it may be, and what it is when nobody has said anything."""
+
+
+def checked_backends(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What somebody sets, in its written form; and the keys that stood among it ('' takes one away)."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"settings must be a mapping of names to values, not {type(given).__name__}")
+    values: dict[str, Any] = {}
+    secrets: dict[str, str] = {}
+    for name, value in given.items():
+        if name == QDRANT_KEY:
+            secrets[name] = value
+        elif name == _CONFIG and isinstance(value, Mapping):
+            values[name], found = _parted(value)
+            secrets |= found
+        else:
+            values[name] = value
+    made = {name: _checked(name, value) for name, value in values.items()}
+    return made, {name: secret for name, value in secrets.items() if (secret := _secret(name, value)) is not None}
+
+
+def _parted(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The tables of backends without their keys, and the keys."""
+    plain, secrets = {}, {}
+    for name, options in configs.items():
+        kept = dict(options) if isinstance(options, Mapping) else options
+        if isinstance(kept, dict) and "apiKey" in kept:
+            secrets[f"{_CONFIG}.{name}"] = kept.pop("apiKey")
+        plain[name] = kept
+    return plain, secrets
+
+
+def _checked(name: str, value: object) -> Any:
+    if name not in BACKENDS:
+        raise InvalidInput(f"unknown setting {name!r}"[:300], hint="one of " + ", ".join(BACKENDS))
+    form = BACKENDS[name][0]
+    try:
+        return form.shown(form.read(value))
+    except ValueError as error:
+        raise InvalidInput(f"{name} cannot be that", hint=f"it is {error}") from None
+
+
+def _secret(name: str, value: object) -> str | None:
+    """A key; None where it is only the mask of the one that is there."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > _SECRET_CHARS or not (value.isascii() and value.isprintable()):
+        raise InvalidInput(f"{name} cannot be that", hint="it is text of plain characters; empty takes it away")
+    given = value.strip()
+    return None if given.startswith(MASK) else given
+
+
+def masked(secret: str) -> str:
+    """What is shown of a key: its end, and of a short one nothing."""
+    return MASK + (secret[-_SHOWN:] if len(secret) >= _LONG_ENOUGH else "")
+
+
+def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Where a key is sent: when that changes the key is not for it any more."""
+    if secret == QDRANT_KEY:
+        return tuple(values.get(name, BACKENDS[name][1]) for name in ("qdrantHost", "qdrantPort"))
+    options = values.get(_CONFIG, {}).get(secret.partition(".")[2])
+    return (None,) if options is None else ("there", options.get("baseUrl"), options.get("url"), options.get("host"))
+
+
+def addresses(values: Mapping[str, Any]) -> list[str]:
+    """Every address that stands in some values, in the form in which it is asked."""
+    found = [qdrant_url(values)] if values.get("qdrantHost") else []
+    for options in values.get(_CONFIG, {}).values():
+        found += [str(options[name]) for name in ("baseUrl", "url") if options.get(name)]
+        if options.get("host"):
+            found.append(_url(str(options["host"]), options.get("port")))
+    return found
+
+
+def qdrant_url(values: Mapping[str, Any]) -> str:
+    """Where Qdrant is: a host alone is asked at its port, an address as it stands."""
+    return _url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
+
+
+def _url(host: str, port: Any) -> str:
+    text = host.strip()
+    whole = text if "://" in text else f"http://{f'[{text}]' if text.count(':') > 1 and '[' not in text else text}"
+    _, _, rest = whole.partition("://")
+    authority, slash, path = rest.partition("/")
+    has_port = authority.rpartition("]")[2].count(":") > 0
+    if has_port or not port or whole.startswith("https://"):
+        return whole
+    return f"{whole.partition('://')[0]}://{authority}:{port}{slash}{path}"

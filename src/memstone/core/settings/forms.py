@@ -1,0 +1,230 @@
+"""What the value of a setting may be: checked, as the policy holds it, and as it is written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from memstone.core.privacy.redact import RedactPolicy
+
+_LANGUAGE: Final = re.compile(r"([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?")
+_TEXT_CHARS: Final = 20_000
+_CATEGORIES: Final = 100
+_NAME_CHARS: Final = 64
+
+
+class Form(Protocol):
+    """A kind of value. What is wrong is a ``ValueError`` that says how it should be."""
+
+    def read(self, value: object) -> Any:
+        """The value as the policy holds it."""
+        ...
+
+    def shown(self, value: Any) -> Any:
+        """A value of the policy as JSON."""
+        ...
+
+
+class _Plain:
+    """Values that JSON and the policy write in the same way."""
+
+    def shown(self, value: Any) -> Any:
+        return value
+
+
+class Flag(_Plain):
+    """True or false."""
+
+    def read(self, value: object) -> bool:
+        """A truth value."""
+        if not isinstance(value, bool):
+            raise ValueError("true or false")  # noqa: TRY004 - callers wait for one kind of error
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Plain):
+    """A number within bounds; ``above`` leaves the least one out, ``below`` the greatest."""
+
+    least: float = 0
+    most: float = math.inf
+    whole: bool = True
+    optional: bool = False
+    above: bool = False
+    below: bool = False
+
+    def read(self, value: object) -> float | None:
+        """A number."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._fits(value):
+            raise ValueError(self._said())
+        return value if self.whole else float(value)
+
+    def _fits(self, value: float) -> bool:
+        if self.whole and not isinstance(value, int):
+            return False
+        within = self.least <= value <= self.most and math.isfinite(value)
+        return within and not (self.above and value == self.least) and not (self.below and value == self.most)
+
+    def _said(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        least = f"more than {self.least:,}" if self.above else f"at least {self.least:,}"
+        most = "" if self.most == math.inf else f" and {'less than' if self.below else 'at most'} {self.most:,}"
+        return f"{kind}, {least}{most}" + (", or null" if self.optional else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(_Plain):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: object) -> str:
+        """The word."""
+        if not isinstance(value, str) or value not in self.words:
+            raise ValueError("one of " + ", ".join(self.words))
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(_Plain):
+    """How the gate decides; ``off`` is another word for ``always``."""
+
+    def read(self, value: object) -> str:
+        """The word."""
+        word = Choice(("always", "off", "heuristic", "llm")).read(value)
+        return "always" if word == "off" else word
+
+
+@dataclass(frozen=True, slots=True)
+class Text(_Plain):
+    """Any text, up to a length."""
+
+    most: int = _TEXT_CHARS
+
+    def read(self, value: object) -> str:
+        """The text."""
+        if not isinstance(value, str) or len(value) > self.most or "\x00" in value:
+            raise ValueError(f"text of at most {self.most:,} characters")
+        return value
+
+
+class Language(_Plain):
+    """A language, as in ``nb`` or ``pt-BR``; '' is not known."""
+
+    def read(self, value: object) -> str:
+        """The tag."""
+        if not isinstance(value, str) or not _LANGUAGE.fullmatch(value):
+            raise ValueError("the tag of a language, such as nb or pt-BR")
+        return value
+
+
+class Zone(_Plain):
+    """A time zone by its IANA name."""
+
+    def read(self, value: object) -> str:
+        """The name."""
+        try:
+            ZoneInfo(value if isinstance(value, str) else "")
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("the name of a time zone, such as Europe/Oslo") from None
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Some of a few words, each once."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: object) -> tuple[str, ...]:
+        """The words, in their order."""
+        given = tuple(value) if isinstance(value, (list, tuple)) else (None,)
+        if any(one not in self.words for one in given) or len(set(given)) < len(given):
+            raise ValueError("a list of some of " + ", ".join(self.words))
+        return given
+
+    def shown(self, value: tuple[str, ...]) -> list[str]:
+        """A list."""
+        return list(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Days by name; 0 is without end, and the same as not to name it."""
+
+    names: tuple[str, ...]
+
+    def read(self, value: object) -> tuple[tuple[str, int], ...]:
+        """Pairs, in the order of their names."""
+        wrong = "a table of whole days, at least 0, for some of " + ", ".join(self.names)
+        if not isinstance(value, Mapping) or any(name not in self.names for name in value):
+            raise ValueError(wrong)
+        if any(isinstance(days, bool) or not isinstance(days, int) or days < 0 for days in value.values()):
+            raise ValueError(wrong)
+        return tuple(sorted((name, days) for name, days in value.items() if days))
+
+    def shown(self, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
+        """A table."""
+        return dict(value)
+
+
+class Redaction:
+    """What is done about each kind of secret."""
+
+    def read(self, value: object) -> tuple[tuple[str, str], ...]:
+        """Pairs, in the order of their names."""
+        kinds = [item.name for item in fields(RedactPolicy)]
+        if not isinstance(value, Mapping) or any(kind not in kinds for kind in value):
+            raise ValueError("a table of off, mask or drop for some of " + ", ".join(kinds))
+        if any(action not in ("off", "mask", "drop") for action in value.values()):
+            raise ValueError("off, mask or drop for each kind of secret")
+        return tuple(sorted((str(kind), str(action)) for kind, action in value.items()))
+
+    def shown(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
+        """A table."""
+        return dict(value)
+
+
+class Scores:
+    """A minimum by embedder."""
+
+    def read(self, value: object) -> tuple[tuple[str, float], ...]:
+        """Pairs, in the order of their names."""
+        wrong = "a table of numbers from 0 to 1 by provider:model"
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+            raise ValueError(wrong)
+        least = Number(0, 1, whole=False)
+        try:
+            return tuple(sorted((name, float(least.read(score) or 0)) for name, score in value.items()))
+        except ValueError:
+            raise ValueError(wrong) from None
+
+    def shown(self, value: tuple[tuple[str, float], ...]) -> dict[str, float]:
+        """A table."""
+        return dict(value)
+
+
+class Categories:
+    """Names with a few words about each, as a table or as a list of names."""
+
+    def read(self, value: object) -> tuple[tuple[str, str], ...]:
+        """Pairs, in the order they were given."""
+        named = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+        given = dict.fromkeys(value, "") if named and isinstance(value, (list, tuple)) else value
+        wrong = f"a list of at most {_CATEGORIES} names, or a table of names with a few words about each"
+        if not isinstance(given, Mapping) or len(given) > _CATEGORIES:
+            raise ValueError(wrong)
+        for name, about in given.items():
+            if not isinstance(name, str) or not 0 < len(name.strip()) <= _NAME_CHARS or not isinstance(about, str):
+                raise ValueError(wrong)
+        return tuple((name.strip(), about) for name, about in given.items())
+
+    def shown(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
+        """A table."""
+        return dict(value)

@@ -1,0 +1,81 @@
+"""From the shapes in which transcripts are kept to checked turns: a message, and when and in which run it was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+
+from memstone.core.talk.messages import MessagesInput, left_out, read_message
+from memstone.core.talk.shapes import as_mapping
+from memstone.errors import InvalidInput
+from memstone.model.ids import clean_id
+from memstone.model.instant import Instant, instant, parse_when
+from memstone.model.message import Message
+from memstone.model.policy import Limits
+
+TranscriptInput: TypeAlias = "MessagesInput | Iterable[Mapping[str, Any] | str]"
+
+_CONTENT: Final = ("content", "text")
+_NAME: Final = ("name", "speaker")
+_TIME: Final = ("occurred_at", "timestamp", "created_at")
+_LATEST_SECONDS: Final = 1e11
+"""The year 5138: a larger number counts milliseconds."""
+
+_RUN: Final = ("run_id", "session_id", "conversation_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a transcript; a time or a run that it does not name is not set."""
+
+    message: Message
+    occurred_at: Instant | None = None
+    run_id: str = ""
+
+
+def read_transcript(given: TranscriptInput, limits: Limits, warnings: list[str] | None = None) -> list[Said]:
+    """Checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how.
+
+    ``warnings`` is told of fields that were left out.
+    """
+    items = [given] if isinstance(given, (str, Mapping)) else given
+    if not isinstance(items, Iterable) or isinstance(items, (bytes, bytearray)):
+        raise InvalidInput(
+            f"turns must be messages, not {type(given).__name__}",
+            hint='for example [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}]',
+        )
+    unread: set[str] = set()
+    said = [_said(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
+    if not said:
+        raise InvalidInput("turns is empty")
+    if unread and warnings is not None:
+        warnings.append(left_out("turns", unread))
+    return said
+
+
+def _said(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
+    given = None if isinstance(item, str) else as_mapping(item)
+    if given is None:
+        return Said(read_message(item, where, limits, unread))
+    rest = dict(given)
+    content, name, when, run = (_taken(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
+    message = read_message({**rest, "content": content, "name": name}, where, limits, unread)
+    return Said(message, _instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
+
+
+def _instant(value: Any, name: str) -> Instant | None:
+    """A time as transcripts write it: ISO 8601, or seconds or milliseconds since 1970."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return instant(datetime.fromtimestamp(value / 1000 if abs(value) > _LATEST_SECONDS else value, UTC))
+        except (OverflowError, ValueError, OSError) as error:
+            raise InvalidInput(f"{name} is not a time: {value!r}") from error
+    return None if value is None else parse_when(value, name)
+
+
+def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of these fields that is set; the others that mean the same go with it."""
+    values = [rest.pop(name, None) for name in names]
+    return next((value for value in values if value is not None), None)

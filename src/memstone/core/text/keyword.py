@@ -1,0 +1,66 @@
+"""Points for keywords: the plain relevance of the strategy ``exact``.
+
+Everything is counting of substrings in lower case. What a caller wrote is never read as a pattern.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from memstone.model.memory import Found
+
+WHOLE_QUERY: Final = 20
+IN_KEY: Final = 6
+EACH_OCCURRENCE: Final = 3
+
+
+def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+    """Rows with their points: most points first, then newest; rows without any point are left out.
+
+    Without a query there is nothing to give points for: all rows come, newest first.
+    """
+    wanted = _Query(query)
+    scored = ((row, wanted.points(row.record.text, row.record.key, row.record.metadata)) for row in rows)
+    kept = [(row, points) for row, points in scored if points or not wanted.text]
+    kept.sort(key=lambda item: (item[1], item[0].record.created_at, item[0].record.seq), reverse=True)
+    return kept
+
+
+class _Query:
+    def __init__(self, query: str) -> None:
+        self.text = query.strip().lower()
+        self._words = _words(self.text)
+
+    def points(self, text: str, key: str | None, metadata: dict[str, Any] | None) -> int:
+        """20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
+        if not self.text:
+            return 0
+        name = (key or "").lower()
+        content, about = text.lower(), _as_text(metadata)
+        whole = WHOLE_QUERY if any(self.text in haystack for haystack in (content, name, about)) else 0
+        return whole + sum(
+            IN_KEY if word in name else EACH_OCCURRENCE * (content.count(word) + about.count(word))
+            for word in self._words
+        )
+
+
+def _words(query: str) -> list[str]:
+    """The words of a query, each once, without the marks around them.
+
+    One Latin letter or digit alone is no word here: as a substring "a" is everywhere, and would outweigh all the rest.
+    """
+    bare = (_without_marks(part) for part in query.split())
+    return list(dict.fromkeys(word for word in bare if len(word) > 1 or (word and not word.isascii())))
+
+
+def _without_marks(part: str) -> str:
+    places = [place for place, char in enumerate(part) if char.isalnum()]
+    return part[places[0] : places[-1] + 1] if places else ""
+
+
+def _as_text(metadata: dict[str, Any] | None) -> str:
+    if not metadata:
+        return ""
+    return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), default=str).lower()

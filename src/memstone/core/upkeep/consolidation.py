@@ -1,0 +1,251 @@
+"""What becomes of memories over time, decided from what is known of them alone.
+
+Nothing here depends on when somebody looked last: whoever asks once a year and whoever asks every hour come to the same
+end. What fades does so by ``memstone.core.ranking.decay`` and is never written down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from memstone.core.changes.statement import Statement, understand
+from memstone.core.ranking.decay import Strength, effective, reinforced
+from memstone.core.upkeep.shingles import Pieces, alike, pieces, twins
+from memstone.model.ageing import Aged
+from memstone.model.instant import Instant, instant, moment
+from memstone.model.memory import Kind, Layer, Link, Record
+from memstone.model.policy import Upkeep
+from memstone.model.scope import Scope
+
+Owner: TypeAlias = tuple[str, str]
+"""A user and an agent: what belongs to two of them is never mixed."""
+
+LASTING: Final = frozenset({Kind.OVERRIDE, Kind.NARRATIVE})
+"""Kinds that a person wrote, or that are made anew: no pass touches them."""
+
+_TIMES: Final = 100
+_WORD: Final = re.compile(r"\w+")
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+
+
+def days_before(now: Instant, days: float) -> Instant:
+    """The moment so many days ago; the beginning of time when there are too many."""
+    try:
+        return instant(moment(now) - timedelta(days=days))
+    except OverflowError:
+        return ""
+
+
+def owners_of(links: Iterable[Link]) -> frozenset[Owner]:
+    """Whom a memory belongs to."""
+    return frozenset((link.scope.user_id, link.scope.agent_id) for link in links)
+
+
+# --- becoming one -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two memories that say the same: the older is kept."""
+
+    kept: Record
+    dropped: Record
+
+
+def merges(records: Sequence[Record], threshold: float) -> list[Merge]:
+    """Which of the memories of one owner and layer become one."""
+    if threshold <= 0:
+        return []
+    aged = sorted(records, key=lambda record: (record.occurred_at, record.seq))
+    sets = [pieces(_compared(record)) for record in aged]
+    found = twins(sets, threshold, lambda older, newer: mergeable(aged[older], aged[newer]))
+    return [Merge(aged[older], aged[newer]) for older, newer in found]
+
+
+def mergeable(older: Record, newer: Record) -> bool:
+    """Whether the newer of two that are nearly alike in words may become part of the older.
+
+    Not when a number differs, a caller named one of them or tells them apart by metadata, one ends before the other, or
+    the newer comes from a more trusted source. Facts must also say the same: what one affirms the other does not deny,
+    and who did what to whom is told by the order of the words.
+    """
+    return (
+        older.kind == newer.kind
+        and older.kind not in LASTING
+        and older.trust >= newer.trust
+        and older.expires_at == newer.expires_at
+        and not _is_named(older)
+        and not _is_named(newer)
+        and newer.metadata.items() <= older.metadata.items()
+        and _numbers(older.text) == _numbers(newer.text)
+        and (older.layer != Layer.FACT or _states_the_same(older.text, newer.text))
+    )
+
+
+def absorbed(kept: Record, dropped: Record) -> Record:
+    """The older of two with what the newer brings: it was said as often as both, and when last."""
+    times = sorted({*times_of(kept), *times_of(dropped)})[-_TIMES:]
+    lists = {name: [*dict.fromkeys([*_listed(kept, name), *_listed(dropped, name)])] for name in ("facts", "turns")}
+    told = {name: values for name, values in lists.items() if values}
+    told["merged"] = [*dict.fromkeys([*_listed(kept, "merged"), *_listed(dropped, "merged"), dropped.id])]
+    return replace(
+        kept,
+        source_count=kept.source_count + dropped.source_count,
+        salience=max(kept.salience, dropped.salience),
+        anchor_at=max(kept.anchor_at, dropped.anchor_at),
+        data={**kept.data, **told, "times": times},
+    )
+
+
+def times_of(record: Record) -> list[Instant]:
+    """When it was said, once for each memory that became part of it."""
+    told = record.data.get("times")
+    return [str(one) for one in told] if isinstance(told, list) and told else [record.occurred_at]
+
+
+def joined(kept: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
+    """Everybody who saw one of two memories sees the one that is left; uses are added up."""
+    by_scope: dict[Scope, Link] = {link.scope: link for link in kept}
+    for link in dropped:
+        known = by_scope.get(link.scope)
+        by_scope[link.scope] = replace(link, dedupe=None) if known is None else _together(known, link)
+    return list(by_scope.values())
+
+
+def _together(one: Link, other: Link) -> Link:
+    last = max(one.last_used_at or "", other.last_used_at or "") or None
+    return replace(one, use_count=one.use_count + other.use_count, last_used_at=last)
+
+
+def _compared(record: Record) -> str:
+    """What two memories are compared by: the text, and what an episode was about."""
+    return " ".join([record.text, *_listed(record, "topics")])
+
+
+def _listed(record: Record, name: str) -> list[str]:
+    told = record.data.get(name)
+    return [str(one) for one in told] if isinstance(told, list) else []
+
+
+def _is_named(record: Record) -> bool:
+    """Whether a caller gave it its key; a key that was learned follows from the text."""
+    return bool(record.key and (record.data.get("verbatim") or record.data.get("named")))
+
+
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(text))
+
+
+def _states_the_same(one: str, other: str) -> bool:
+    said, again = understand(one).everybody, understand(other).everybody
+    pairs = zip(said, again, strict=False)
+    return len(said) == len(again) and _in_order(one, other) and all(_agree(*pair) for pair in pairs)
+
+
+def _agree(one: Statement, other: Statement) -> bool:
+    """Whether two statements are about the same, with the same values, and stand to every word in the same way."""
+    same = ("subject", "slots", "denied", "values", "dates")
+    if any(getattr(one, name) != getattr(other, name) for name in same):
+        return False
+    (affirmed, denied), (affirmed_too, denied_too) = _stances(one), _stances(other)
+    return bool(denied) == bool(denied_too) and not (affirmed & denied_too or affirmed_too & denied)
+
+
+def _stances(one: Statement) -> tuple[frozenset[str], frozenset[str]]:
+    """The words that a statement only affirms, and those that it only denies."""
+    affirmed, denied = (
+        frozenset[str]().union(*(part.tokens for part in one.segments if part.polarity == stance)) for stance in (1, -1)
+    )
+    return affirmed - denied, denied - affirmed
+
+
+def _in_order(one: str, other: str) -> bool:
+    """Whether the words that two texts share come in the same order."""
+    words, again = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
+    shared = {*words} & {*again}
+    return [word for word in words if word in shared] == [word for word in again if word in shared]
+
+
+# --- what keeps being spoken of ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A fact that episodes speak of, and when each of them took place, oldest first."""
+
+    fact: Record
+    times: tuple[Instant, ...]
+
+    def steps(self, policy: Upkeep) -> int:
+        """How often it has earned its boost: once for every ``promote_at`` episodes."""
+        return len(self.times) // policy.promote_at
+
+    def strengthened(self, given: int, policy: Upkeep) -> Record:
+        """The fact with what it has earned beyond ``given``, as of the episode that earned it last.
+
+        Being spoken of again is being told again: it is as strong as it ever was, and stronger by the boost.
+        """
+        steps = self.steps(policy)
+        at = self.times[steps * policy.promote_at - 1]
+        before = Strength(self.fact.salience, self.fact.anchor_at)
+        after = reinforced(before, at, policy.promote_boost * (steps - given))
+        return replace(self.fact, salience=after.base, anchor_at=after.anchor)
+
+
+def promotions(facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant) -> list[Promotion]:
+    """The facts of an owner that enough of its episodes since some day speak of."""
+    recent = [_Told.of(episode, since) for episode in episodes]
+    found = []
+    for fact in facts:
+        own = pieces(fact.text)
+        speaking = (told for told in recent if told.speaks_of(fact, own, policy.promote_overlap))
+        times = sorted(at for told in speaking for at in told.times)
+        if len(times) >= policy.promote_at:
+            found.append(Promotion(fact, tuple(times)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An episode: what it says as a whole and sentence by sentence, which facts it names, and when it took place.
+
+    A fact is one sentence, so it is compared with one as well.
+    """
+
+    parts: tuple[Pieces, ...]
+    facts: frozenset[str]
+    times: tuple[Instant, ...]
+
+    @classmethod
+    def of(cls, episode: Record, since: Instant) -> _Told:
+        whole = " ".join([episode.text, *_listed(episode, "topics"), *_listed(episode, "entities")])
+        parts = tuple(pieces(part) for part in (whole, *_SENTENCE.split(episode.text)) if part.strip())
+        times = tuple(at for at in times_of(episode) if at >= since)
+        return cls(parts, frozenset(_listed(episode, "facts")), times)
+
+    def speaks_of(self, fact: Record, own: Pieces, overlap: float) -> bool:
+        return fact.id in self.facts or any(alike(part, own, overlap) for part in self.parts)
+
+
+# --- what is no longer needed -----------------------------------------------------------------------------------------
+
+
+def is_faint(one: Aged, now: Instant, policy: Upkeep, decay_days: float) -> bool:
+    """Whether a fact has faded below the floor, and nobody used it for long enough: both."""
+    if one.record.kind in LASTING or one.touched_at > days_before(now, policy.idle_days):
+        return False
+    strength = Strength(one.record.salience, one.fresh_at)
+    return effective(strength, now, decay_days) < policy.salience_floor
+
+
+def is_overdue(one: Aged, now: Instant, policy: Upkeep) -> bool:
+    """Whether a memory of a kind that is kept only while it is used was not used for its time."""
+    days = dict(policy.ttl).get(one.record.kind)
+    if days is None or one.uses >= policy.immune_uses:
+        return False
+    return one.touched_at <= days_before(now, days)

@@ -1,0 +1,348 @@
+"""A ledger that shows one user or agent of a tenant, and nothing of anybody else.
+
+A key may be bound to a user or an agent. What it cannot reach must not depend on every verb remembering to ask: this
+ledger stands below the verbs and adds the bounds to every condition, and to every look by id. What it does not know to
+be safe it refuses, so that a table that is added later is closed until somebody has thought about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from memstone.core.checks.visible import within
+from memstone.engine.access.bounds_events import BoundEvents
+from memstone.engine.access.bounds_links import BoundLinks, beyond
+from memstone.engine.asking import EVERYBODY
+from memstone.engine.parts import Parts
+from memstone.engine.storing.holders import is_inside
+from memstone.model.instant import Instant
+from memstone.model.memory import Found, Record
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Vault, Work
+
+T = TypeVar("T")
+
+# By seq of rows that were found within the bounds, or by a scope that the verb was given and that was checked.
+_SAFE: Final = frozenset(
+    {
+        "agents",
+        "calibration",
+        "continuations",
+        "entities",
+        "idempotency",
+        "indexes",
+        "jobs",
+        "leases",
+        "llm_cache",
+        "metrics",
+        "preferences",
+        "provenance",
+        "signals",
+        "suppressed",
+        "text",
+        "vectors",
+    }
+)
+
+
+def bounded(parts: Parts, bounds: Scope) -> Parts:
+    """The parts of an engine that reaches only what stands within these bounds."""
+    own = replace(bounds, tenant_id=parts.tenant_id)
+    return parts if own.is_open else replace(parts, ledger=BoundLedger(parts.ledger, own), bounds=own)
+
+
+def unbound(parts: Parts) -> Parts:
+    """The same parts without bounds: for what the engine makes of a session that was checked, whoever asks for it."""
+    ledger = parts.ledger
+    return replace(parts, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else parts
+
+
+class BoundLedger:
+    """See ``memstone.ports.ledger.Ledger``."""
+
+    def __init__(self, ledger: Ledger, bounds: Scope) -> None:
+        self._ledger, self._bounds = ledger, bounds
+
+    @property
+    def beneath(self) -> Ledger:
+        """The store of the tenant, without bounds."""
+        return self._ledger
+
+    @property
+    def in_process(self) -> bool:
+        """As the store beneath."""
+        return self._ledger.in_process
+
+    def of(self, tenant_id: str) -> Ledger:
+        """The same within the bounds, which name the tenant; there is no way to another."""
+        if tenant_id != self._bounds.tenant_id:
+            raise beyond("another tenant")
+        return self
+
+    async def open(self) -> None:
+        """Open the store beneath."""
+        await self._ledger.open()
+
+    async def read(self, work: Work[T]) -> T:
+        """Run a unit on one snapshot, within the bounds."""
+        return await self._ledger.read(lambda tx: work(self._bound(tx)))
+
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit of one statement; what takes a second one within bounds (``_reached``, ``reaches``) is read."""
+        return await self._ledger.peek(lambda tx: work(self._bound(tx)))
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a unit as one transaction, within the bounds."""
+        return await self._ledger.write(lambda tx: work(self._bound(tx)))
+
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit that changes who works on what, within the bounds."""
+        return await self._ledger.aside(lambda tx: work(self._bound(tx)))
+
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit that a power cut may take, within the bounds."""
+        return await self._ledger.note(lambda tx: work(self._bound(tx)))
+
+    def _bound(self, tx: Tx) -> Tx:
+        bound: Tx = BoundTx(tx, self._bounds)
+        return bound
+
+    async def check(self) -> dict[str, Any]:
+        """The state of the whole store is not for somebody who reaches a part of it."""
+        raise beyond("the state of the store")
+
+    async def close(self) -> None:
+        """The store belongs to whoever opened it."""
+
+
+class BoundTx:
+    """One transaction within bounds."""
+
+    def __init__(self, tx: Tx, bounds: Scope) -> None:
+        self._tx, self._bounds = tx, bounds
+
+    # Made when they are asked for: most units ask one table, and a read has many units.
+
+    @cached_property
+    def memories(self) -> BoundMemories:
+        """Versions within the bounds."""
+        return BoundMemories(self._tx.memories, self._bounds)
+
+    @cached_property
+    def links(self) -> BoundLinks:
+        """Who within the bounds sees what."""
+        return BoundLinks(self._tx.links, self._tx.memories, self._bounds)
+
+    @cached_property
+    def events(self) -> BoundEvents:
+        """What was done within the bounds."""
+        return BoundEvents(self._tx.events, self.memories, self._bounds)
+
+    @cached_property
+    def receipts(self) -> BoundReceipts:
+        """What was shown to somebody within the bounds."""
+        return BoundReceipts(self._tx.receipts, self._bounds)
+
+    @cached_property
+    def admin(self) -> BoundAdmin:
+        """What every write and every search asks."""
+        return BoundAdmin(self._tx.admin)
+
+    @cached_property
+    def vault(self) -> BoundVault:
+        """The key of the tenant."""
+        return BoundVault(self._tx.vault, self._bounds)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _SAFE:
+            raise beyond(name)
+        return getattr(self._tx, name)
+
+
+class BoundAdmin:
+    """See ``memstone.ports.admin.Admin``: only what every write and every search asks."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    async def cursor(self) -> int:
+        """A number that says how far the store has come, and nothing else."""
+        return await self._admin.cursor()
+
+    async def users_of(self, scope: Scope) -> list[str]:
+        """Whose memories name an agent or a run; what is found there is checked against the bounds."""
+        return await self._admin.users_of(scope)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"admin.{name}")
+
+
+class BoundVault:
+    """See ``memstone.ports.erasure.Vault``: only the key of the tenant, with which blocks are fenced."""
+
+    def __init__(self, vault: Vault, bounds: Scope) -> None:
+        self._vault, self._tenant = vault, bounds.tenant_id
+
+    async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
+        """The key of this tenant."""
+        if tenant_id != self._tenant:
+            raise beyond("another tenant")
+        return await self._vault.key(tenant_id, fresh, at)
+
+    async def known_key(self, tenant_id: str) -> bytes | None:
+        """The same, where there is one."""
+        if tenant_id != self._tenant:
+            raise beyond("another tenant")
+        return await self._vault.known_key(tenant_id)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"vault.{name}")
+
+
+class BoundMemories:
+    """See ``memstone.ports.memories.Memories``."""
+
+    def __init__(self, memories: Memories, bounds: Scope) -> None:
+        self._memories, self._within, self._tenant = memories, within(bounds), bounds.tenant_id
+        # What belongs to everybody is read by everybody; changed it is only by whoever reaches the whole tenant.
+        everybody = within(Scope(bounds.tenant_id, EVERYBODY))
+        self._readable = Or((self._within, everybody)) if bounds.user_id else self._within
+
+    def _only(self, where: Where) -> Where:
+        return And((where, self._readable))
+
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+        """Those that match, within the bounds."""
+        return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
+
+    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+        """Those that match, the most salient first, within the bounds."""
+        return await self._memories.salient(self._only(where), limit=limit)
+
+    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+        """Count an episode for versions that were found within the bounds."""
+        await self._memories.sourced(seqs, by)
+
+    async def count(self, where: Where) -> dict[str, int]:
+        """How many of them match."""
+        return await self._memories.count(self._only(where))
+
+    async def tokens(self, where: Where) -> int:
+        """How many tokens all of them are."""
+        return await self._memories.tokens(self._only(where))
+
+    async def seqs(self, where: Where) -> list[int]:
+        """Their numbers."""
+        return await self._memories.seqs(self._only(where))
+
+    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+        """Those of ``seqs`` that match, within the bounds."""
+        return await self._memories.among(seqs, self._only(where))
+
+    async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
+        """The ids of those of ``seqs`` that match, within the bounds."""
+        return await self._memories.ids_among(seqs, self._only(where))
+
+    async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
+        """What was said last, where that is within the bounds."""
+        return await self._memories.latest(scope, layer, below)
+
+    async def reaches(self, memory_id: str) -> bool:
+        """Whether any version of a memory is linked within the bounds."""
+        same = Condition("id", Op.EQ, memory_id)
+        return bool(await self._memories.seqs(And((self._tenant_is(), same, self._within))))
+
+    def _tenant_is(self) -> Where:
+        return Condition("tenant_id", Op.EQ, self._tenant)
+
+    async def current(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The version that holds now, if it is within the bounds."""
+        return await self._reached(await self._memories.current(tenant_id, memory_id))
+
+    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+        """The version that holds now, through a link within the bounds."""
+        same, holds = Condition("id", Op.EQ, memory_id), Condition("valid_to", Op.EXISTS, value=False)
+        tenant = Condition("tenant_id", Op.EQ, tenant_id)
+        seen = await self._memories.find(And((tenant, same, holds, self._within)), limit=1)
+        return seen[0] if seen else None
+
+    async def at(self, seq: int) -> Record | None:
+        """One version, if it is within the bounds."""
+        return await self._reached(await self._memories.at(seq))
+
+    async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
+        """One version by its number, if it is within the bounds."""
+        return await self._reached(await self._memories.version(tenant_id, memory_id, version))
+
+    async def _reached(self, record: Record | None) -> Record | None:
+        if record is None or not await self._memories.among([record.seq], self._within):
+            return None
+        return record
+
+    async def insert(self, record: Record) -> int:
+        """Store a new version; its links say who may see it."""
+        return await self._memories.insert(record)
+
+    async def insert_all(self, records: Sequence[Record]) -> None:
+        """Store new versions; their links say who may see them."""
+        await self._memories.insert_all(records)
+
+    async def close(self, seq: int, status: str, at: Instant) -> bool:
+        """End a version that was found within the bounds."""
+        return await self._memories.close(seq, status, at)
+
+    async def strengthen(self, seq: int, salience: float, anchor_at: Instant) -> None:
+        """Let a version that was found within the bounds have another weight."""
+        await self._memories.strengthen(seq, salience, anchor_at)
+
+    async def last(self, tenant_id: str, memory_id: str) -> Record | None:
+        """The last version, if it is within the bounds."""
+        return await self._reached(await self._memories.last(tenant_id, memory_id))
+
+    async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
+        """Take ``bury`` back for one that was found within the bounds."""
+        await self._memories.unbury(tenant_id, memory_id, version, status)
+
+    async def bury(self, tenant_id: str, memory_id: str) -> None:
+        """Mark earlier versions of one that was found within the bounds."""
+        await self._memories.bury(tenant_id, memory_id)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"memories.{name}")
+
+
+class BoundReceipts:
+    """See ``memstone.ports.receipts.Receipts``."""
+
+    def __init__(self, receipts: Receipts, bounds: Scope) -> None:
+        self._receipts, self._bounds = receipts, bounds
+
+    async def put(self, scope: Scope, receipt_id: str, body: Any, at: Instant) -> None:
+        """Keep a receipt of something that was shown within the bounds."""
+        await self._receipts.put(scope, receipt_id, body, at)
+
+    async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
+        """A receipt, if it is of somebody within the bounds."""
+        found = await self._receipts.owned(tenant_id, receipt_id)  # in one statement, so that it can be peeked at
+        return found[1] if found is not None and is_inside(found[0], self._bounds) else None
+
+    async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
+        """Whose it is, if that is somebody within the bounds."""
+        found = await self._receipts.owner(tenant_id, receipt_id)
+        return found if found is not None and is_inside(found, self._bounds) else None
+
+    async def amend(self, tenant_id: str, receipt_id: str, body: Any) -> None:
+        """Change a receipt of somebody within the bounds."""
+        if await self.owner(tenant_id, receipt_id) is not None:
+            await self._receipts.amend(tenant_id, receipt_id, body)
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        """Make room, as every account does."""
+        await self._receipts.prune(tenant_id, keep=keep, before=before)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"receipts.{name}")

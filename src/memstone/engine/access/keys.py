@@ -1,0 +1,176 @@
+"""Keys: made once, shown once, recognised by their hash, rotated with a time of grace, revoked at once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from memstone.engine.parts import Parts
+from memstone.engine.storing.named import checked_id
+from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
+from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
+from memstone.model.ids import clean_id
+from memstone.model.instant import When, instant, parse_when
+from memstone.ports.ledger import Tx
+
+_MARK: Final = "rt"
+_ID_BYTES: Final = 8
+_SECRET_BYTES: Final = 32
+_NAME_CHARS: Final = 200
+_LONG: Final = 365 * 86_400
+"""An old secret is accepted for less than a year."""
+
+
+async def create_key(
+    parts: Parts,
+    name: str,
+    verbs: Sequence[str],
+    subjects: Subjects,
+    expires_at: When | None,
+) -> dict[str, Any]:
+    """A new key; the answer is the only place where it ever stands."""
+    key_id = secrets.token_hex(_ID_BYTES)
+    token = _token(key_id)
+    until = None if expires_at is None else parse_when(expires_at, "expires_at")
+    if until is not None and until <= parts.now():
+        raise InvalidInput("expires_at lies in the past", hint="leave it out for a key that does not expire")
+    key = ApiKey(parts.tenant_id, key_id, _hashed(token), parts.now(), _named(name), _cleaned(subjects))
+    key = replace(key, verbs=_checked(verbs), expires_at=until)
+    await parts.ledger.write(lambda tx: tx.api_keys.put(key))
+    return {"key": token, **shown(key)}
+
+
+async def list_keys(parts: Parts) -> list[dict[str, Any]]:
+    """The keys of the tenant; the keys themselves are nowhere."""
+    return [shown(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
+
+
+async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[str, Any]:
+    """A new secret under the same id; the old one is accepted for a while."""
+    if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
+        raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
+    wanted, now = checked_id(key_id, "key_id"), parts.clock.now()
+    token = _token(wanted)
+
+    async def work(tx: Tx) -> ApiKey:
+        old = await _own(parts, tx, wanted)
+        if old.revoked_at is not None:
+            raise InvalidInput(f"key {wanted} is revoked", hint="create another one")
+        until = instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
+        new = replace(old, hash=_hashed(token), previous_hash=old.hash if grace_seconds else None, previous_until=until)
+        await tx.api_keys.put(new)
+        return new
+
+    return {"key": token, **shown(await parts.ledger.write(work))}
+
+
+async def revoke_key(parts: Parts, key_id: str) -> dict[str, Any]:
+    """End a key at once; harmless when it has ended."""
+    wanted, now = checked_id(key_id, "key_id"), parts.now()
+
+    async def work(tx: Tx) -> ApiKey:
+        old = await _own(parts, tx, wanted)
+        ended = replace(old, revoked_at=old.revoked_at or now, previous_hash=None, previous_until=None)
+        await tx.api_keys.put(ended)
+        return ended
+
+    return shown(await parts.ledger.write(work))
+
+
+async def authenticate(parts: Parts, token: str) -> ApiKey:
+    """The key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
+    key_id = _id_of(token)
+    found = await parts.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
+    # A key that does not exist takes as long as one that does.
+    right = _matches(found, token, parts.now())
+    if found is None or not right:
+        raise Unauthenticated("this key is not valid")
+    return found
+
+
+async def note_use(parts: Parts, key: ApiKey) -> None:
+    """Keep when a key was last used."""
+    now = parts.now()
+    await parts.ledger.of(key.tenant_id).write(lambda tx: tx.api_keys.used(key.tenant_id, key.id, now))
+
+
+def shown(key: ApiKey) -> dict[str, Any]:
+    """A key as lists show it."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": f"{_MARK}_{key.id}",
+        "tenant_id": key.tenant_id,
+        "user_id": key.subjects.user_id or None,
+        "agent_id": key.subjects.agent_id or None,
+        "may_assert_user": key.subjects.may_assert_user,
+        "verbs": list(key.verbs),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+    }
+
+
+async def _own(parts: Parts, tx: Tx, key_id: str) -> ApiKey:
+    found = await tx.api_keys.find(key_id)
+    if found is None or found.tenant_id != parts.tenant_id:
+        raise NotFoundError(f"no key {key_id}", hint="`memstone keys list` shows them")
+    return found
+
+
+def _matches(key: ApiKey | None, token: str, now: str) -> bool:
+    given = _hashed(token)
+    current = hmac.compare_digest(given, key.hash if key else "0" * len(given))
+    before = hmac.compare_digest(given, (key.previous_hash if key else None) or "0" * len(given))
+    if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        return False
+    return current or (before and key.previous_until is not None and now < key.previous_until)
+
+
+def _token(key_id: str) -> str:
+    return f"{_MARK}_{key_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+
+
+def _id_of(token: str) -> str:
+    mark, _, rest = token.partition("_")
+    key_id, _, secret = rest.partition("_")
+    return key_id if mark == _MARK and secret and key_id.isalnum() else ""
+
+
+def _hashed(token: str) -> str:
+    """A fast hash will do: the secret is random and long, nobody guesses it."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def _named(name: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidInput(f"a key's name must be text, not {type(name).__name__}")
+    text = name.strip()
+    if len(text) > _NAME_CHARS or not text.isprintable():
+        raise InvalidInput(f"a key's name has at most {_NAME_CHARS} characters, all of which can be printed")
+    return text
+
+
+def _cleaned(subjects: Subjects) -> Subjects:
+    user, agent = clean_id(subjects.user_id or None, "user_id"), clean_id(subjects.agent_id or None, "agent_id")
+    if subjects.may_assert_user and user:
+        raise InvalidInput("a key of one user cannot also say for whom it asks", hint="leave one of the two out")
+    return Subjects(user, agent, subjects.may_assert_user)
+
+
+def _checked(verbs: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(verbs, str) or not isinstance(verbs, Sequence) or not all(isinstance(verb, str) for verb in verbs):
+        raise InvalidInput(f"verbs must be a list of them, not {verbs!r}", hint="read, write, admin")
+    unknown = sorted(set(verbs) - set(ALL_VERBS))
+    if unknown or not verbs:
+        raise InvalidInput(
+            f"unknown verb {unknown[0]!r}" if unknown else "a key needs a verb", hint="read, write, admin"
+        )
+    highest = max(ALL_VERBS.index(Verb(verb)) for verb in verbs)
+    return tuple(str(verb) for verb in ALL_VERBS[: highest + 1])

@@ -1,0 +1,162 @@
+"""How much may be stored for a user and for a tenant, checked before anything is written.
+
+Nobody pays for quotas that are not set. Where one is, what is stored is counted once a minute, and what was admitted
+since is added to it; only close to the limit, where it matters, is it counted every time, unless counting takes long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from memstone.errors import QuotaExceeded
+from memstone.model.policy import Quotas
+from memstone.model.scope import Scope
+from memstone.ports.preferences import Usage
+
+if TYPE_CHECKING:
+    from memstone.engine.parts import Parts
+
+_KEPT: Final = timedelta(minutes=1)
+_CLOSE: Final = {"memories": 1_000, "turns": 1_000, "chars": 100_000}
+"""So near to a limit it is counted every time: who stores elsewhere meanwhile stores less than that in a minute."""
+
+_QUICK: Final = 0.25
+_SHARE: Final = 20
+_MOST: Final = 10_000
+_NONE: Final = Quotas()
+_WORDS: Final = {"memories": "memories", "turns": "turns", "chars": "characters"}
+
+Owner: TypeAlias = tuple[str, str | None]
+Ahead: TypeAlias = dict[Owner, Usage]
+"""What a batch has admitted and not stored yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What somebody had when it was counted, with what was admitted since; and how long counting took."""
+
+    usage: Usage
+    at: datetime
+    done: float
+    seconds: float
+
+    def fresh(self, now: datetime) -> bool:
+        """Whether it need not be counted again, far from any limit."""
+        return -_KEPT < now - self.at < _KEPT
+
+    def too_soon(self) -> bool:
+        """Whether counting again would take more than a twentieth of the time."""
+        return self.seconds > _QUICK and perf_counter() - self.done < _SHARE * self.seconds
+
+
+@dataclass(slots=True)
+class Meter:
+    """What was counted. Safe to share between threads: each step is one atomic dictionary operation."""
+
+    counted: dict[Owner, Count] = field(default_factory=dict)
+
+    def keep(self, owner: Owner, count: Count) -> None:
+        """Remember a count; when there are too many, all are counted again."""
+        if len(self.counted) >= _MOST:
+            self.counted.clear()
+        self.counted[owner] = count
+
+
+async def admit(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
+    """``QuotaExceeded`` when so much more cannot be stored; cheap where no quota is set."""
+    limits = parts.policy.quotas
+    if limits == _NONE:
+        return
+    owners: dict[Owner, dict[str, int]] = {(parts.tenant_id, None): _limits(limits, "tenant_")}
+    if scope.user_id:
+        owners[parts.tenant_id, scope.user_id] = _limits(limits, "user_")
+    sums = {owner: _sum(wanted, (ahead or {}).get(owner, Usage())) for owner in owners}
+    for owner, most in owners.items():
+        await _admit(parts, owner, most, sums[owner])
+    if ahead is not None:
+        ahead.update(sums)
+
+
+def is_unlimited(parts: Parts) -> bool:
+    """Whether nobody has a quota, so that nothing need be counted."""
+    return parts.policy.quotas == _NONE
+
+
+async def admit_messages(parts: Parts, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None) -> None:
+    """The same for messages as callers pass them; what is learned from them is one memory at least."""
+    if is_unlimited(parts):
+        return
+    said = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
+    chars = sum(_chars(one) for one in said)
+    curation = parts.policy.curation
+    if infer:
+        wanted = Usage(int(parts.policy.learns), len(said) if curation.keep_turns else 0, chars)
+    else:
+        wanted = Usage(len(said), 0, chars)
+    await admit(parts, scope, wanted, None if infer else ahead)
+
+
+async def _admit(parts: Parts, owner: Owner, limits: Mapping[str, int], wanted: Usage) -> None:
+    if not limits:
+        return
+    close = {what: most - _CLOSE[what] for what, most in limits.items()}
+    count = parts.meter.counted.get(owner)
+    if (
+        count is None
+        or not count.fresh(parts.clock.now())
+        or (_over(count.usage, wanted, close) and not count.too_soon())
+    ):
+        count = await _counted(parts, owner)
+    if what := _over(count.usage, wanted, limits):
+        _refuse(what, count.usage, limits, owner)
+    parts.meter.keep(owner, replace(count, usage=_sum(count.usage, wanted)))
+
+
+async def _counted(parts: Parts, owner: Owner) -> Count:
+    begin = perf_counter()
+    usage = await parts.ledger.peek(lambda tx: tx.preferences.usage(*owner))
+    done = perf_counter()
+    return Count(usage, parts.clock.now(), done, done - begin)
+
+
+def _refuse(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> None:
+    whose, quota = owner[1] or "this tenant", f"quota.{'tenant' if owner[1] is None else 'user'}_{what}"
+    raise QuotaExceeded(
+        f"{whose} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: no more can be stored",
+        quota=quota,
+        limit=limits[what],
+        hint=f"delete what is not needed, or raise {quota}",
+    )
+
+
+def _over(used: Usage, wanted: Usage, limits: Mapping[str, int]) -> str:
+    """What would be more than its limit; '' when nothing would."""
+    for what, limit in limits.items():
+        more = getattr(wanted, what)
+        if more and getattr(used, what) + more > limit:
+            return what
+    return ""
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(one.memories + other.memories, one.turns + other.turns, one.chars + other.chars)
+
+
+def _limits(quotas: Quotas, prefix: str) -> dict[str, int]:
+    named = [item.name for item in fields(quotas) if item.name.startswith(prefix)]
+    values = {name.removeprefix(prefix): getattr(quotas, name) for name in named}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _chars(message: object) -> int:
+    """How long a message is, whatever shape it has; what is wrong with it is said elsewhere."""
+    if isinstance(message, str):
+        return len(message)
+    if isinstance(message, Mapping):
+        content = message.get("content", message.get("text"))
+        return sum(map(_chars, content)) if isinstance(content, (list, tuple)) else _chars(content)
+    return 0

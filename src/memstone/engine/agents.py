@@ -1,0 +1,184 @@
+"""Agents as rows: what a host calls them, what they run with, what is set for them, and how they are removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_text
+from memstone.core.settings.lenient import AGENT
+from memstone.core.settings.resolve import scope_key
+from memstone.core.settings.translate import native, operators, refuse_operators, tenant_only
+from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.parts import Parts
+from memstone.engine.storing.lifecycle import delete_all
+from memstone.engine.tuning import PAUSED, decoded
+from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
+from memstone.model.ids import clean_id
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+from memstone.ports.agents import AgentRow
+from memstone.ports.ledger import Tx
+from memstone.trace import log
+
+_NAME_CHARS: Final = 256
+_NO_HINT: Final = "agents() lists those that are known"
+
+
+@dataclass(slots=True)
+class AgentChange:
+    """What to keep of an agent; None leaves a field as it is. ``settings`` are set in place of all earlier ones."""
+
+    id: Any
+    name: str | None = None
+    model: str | None = None
+    system_prompt: str | None = None
+    settings: Mapping[str, Any] | None = None
+
+
+async def agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
+    """The agents of the tenant, with how many memories each has."""
+    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
+    tenant = parts.tenant_id
+    _reach(parts, "")
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        rows = await tx.agents.listed(tenant, most, first)
+        return {"agents": [await _shown(tx, tenant, row) for row in rows], "total": await tx.agents.count(tenant)}
+
+    return await parts.ledger.read(work)
+
+
+async def agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
+    """One agent, or None."""
+    wanted = _id(parts, agent_id)
+
+    async def work(tx: Tx) -> dict[str, Any] | None:
+        row = await tx.agents.get(parts.tenant_id, wanted)
+        return None if row is None else await _shown(tx, parts.tenant_id, row)
+
+    return await parts.ledger.read(work)
+
+
+async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
+    """Make an agent, or change one."""
+    wanted, now = _id(parts, change.id), parts.now()
+    made = None if change.settings is None else native(change.settings)
+    tenant_only(made or ())
+    if parts.bounds is not None:
+        refuse_operators(made or ())
+    _check(change, parts.policy.limits.text_chars)
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        known = await tx.agents.get(parts.tenant_id, wanted)
+        row = _changed(known or AgentRow(wanted, now, now), change, now)
+        await tx.agents.put(parts.tenant_id, row)
+        if made is not None:
+            await _set(tx, parts.tenant_id, wanted, made, now)
+        return await _shown(tx, parts.tenant_id, row)
+
+    saved = await parts.ledger.write(work)
+    parts.tunings.changed(parts.tenant_id)
+    return saved
+
+
+async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
+    """Remove an agent with its memories, vectors, signals, receipts and settings."""
+    wanted, now = _id(parts, agent_id), parts.now()
+    scope = Scope(parts.tenant_id, agent_id=wanted)
+    deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
+
+    async def work(tx: Tx) -> bool:
+        await tx.preferences.drop(parts.tenant_id, scope_key("agent", wanted), None, now)
+        await tx.receipts.forget(scope)
+        return await tx.agents.remove(parts.tenant_id, wanted)
+
+    known = await parts.ledger.write(work)
+    parts.tunings.changed(parts.tenant_id)
+    if not known and not deleted:
+        raise NotFoundError(f"no agent {wanted}", hint=_NO_HINT)
+    return {"id": wanted, "deleted": deleted}
+
+
+async def meet(parts: Parts, agent_ids: Iterable[Any]) -> None:
+    """Register agents that were named for the first time; what was stored stays stored when that fails."""
+    for agent_id in agent_ids:
+        try:
+            await _met(parts, agent_id)
+        except MemstoneError as error:
+            log.info("an agent could not be registered: %s", error.code)
+
+
+async def _met(parts: Parts, agent_id: Any) -> None:
+    """Nothing is asked about an agent that is known to have its row."""
+    who = (parts.tenant_id, parts.scope({"agent_id": agent_id}).agent_id)
+    if not who[1] or who in parts.tunings.agents:
+        return
+    now = parts.now()
+    if await parts.ledger.peek(lambda tx: tx.agents.get(*who)) is None:
+        await parts.ledger.write(lambda tx: tx.agents.meet(*who, now))
+    parts.tunings.agents.add(who)
+
+
+async def _set(tx: Tx, tenant_id: str, agent_id: str, made: Mapping[str, Any], now: Instant) -> None:
+    key = scope_key("agent", agent_id)
+    before = (await tx.preferences.of(tenant_id, [key])).get(key, {})
+    kept = {PAUSED, *operators(before)}  # neither is taken away by not being named: see resume and unset_settings
+    gone = [name for name in before if name not in made and name not in kept]
+    if gone:
+        await tx.preferences.drop(tenant_id, key, gone, now)
+    await tx.preferences.put(tenant_id, key, {name: json.dumps(value) for name, value in made.items()}, now)
+
+
+def _changed(known: AgentRow, change: AgentChange, now: Instant) -> AgentRow:
+    def chosen(name: str) -> Any:
+        given = getattr(change, name)
+        return getattr(known, name) if given is None else given
+
+    model, prompt = chosen("model") or None, chosen("system_prompt") or None
+    return AgentRow(known.id, known.created_at, now, chosen("name"), model, prompt)
+
+
+def _check(change: AgentChange, most: int) -> None:
+    for name, limit in (("name", _NAME_CHARS), ("model", _NAME_CHARS), ("system_prompt", most)):
+        value = getattr(change, name)
+        if value not in (None, ""):
+            checked_text(value, name, limit)
+
+
+def _id(parts: Parts, agent_id: Any) -> str:
+    wanted = clean_id(agent_id, "agent_id")
+    if not wanted:
+        raise InvalidInput("agent_id is missing")
+    _reach(parts, wanted)
+    return wanted
+
+
+def _reach(parts: Parts, agent_id: str) -> None:
+    """``Forbidden`` for whoever reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
+    if parts.bounds is not None and (not agent_id or parts.bounds.agent_id != agent_id):
+        raise Forbidden(f"this key does not reach {f'agent {agent_id!r}' if agent_id else 'every agent'}")
+
+
+async def _shown(tx: Tx, tenant_id: str, row: AgentRow) -> dict[str, Any]:
+    key = scope_key("agent", row.id)
+    stored = decoded((await tx.preferences.of(tenant_id, [key])).get(key, {}))
+    paused = stored.pop(PAUSED, None)
+    return {
+        "id": row.id,
+        "name": row.name,
+        "model": row.model,
+        "system_prompt": row.system_prompt,
+        "settings": {**stored, **_switches(stored)},
+        "paused": paused is not None,
+        "memory_entry_count": await tx.agents.memories(tenant_id, row.id),
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }
+
+
+def _switches(stored: Mapping[str, Any]) -> dict[str, bool]:
+    """The two switches of an agent under the names its host knows them by; off where nothing is set."""
+    return {name: one.name in stored and one.of(stored[one.name]) for name, one in AGENT.items()}

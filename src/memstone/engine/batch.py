@@ -1,0 +1,110 @@
+"""Batches: many items in one transaction, and never twice under one idempotency key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from memstone.core.checks.values import checked_text
+from memstone.engine.parts import Parts
+from memstone.errors import Conflict, InvalidInput, TooLarge
+from memstone.model.instant import Instant, instant, moment
+from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+KEPT: Final = timedelta(hours=24)
+R = TypeVar("R", bound="DataclassInstance")
+BatchWork: TypeAlias = Callable[[Tx], Coroutine[Any, Any, list[dict[str, Any]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch that may be carried out."""
+
+    key: str
+    request: str
+
+    @classmethod
+    def of(cls, parts: Parts, verb: str, items: Sequence[Any], key: str | None) -> Batch:
+        """Check the size of a batch and its key."""
+        if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
+            raise InvalidInput(f"a batch is a list of items, not {type(items).__name__}", hint="put them into a list")
+        limit = parts.policy.limits.batch
+        if len(items) > limit:
+            raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")
+        if key is None:
+            return cls("", "")
+        return cls(_whose(parts) + checked_text(key, "idempotency_key", 256), _digest(verb, items))
+
+
+async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant) -> dict[str, Any]:
+    """Run a batch, or give the answer it got before."""
+
+    async def once(tx: Tx) -> dict[str, Any]:
+        known = await tx.idempotency.get(parts.tenant_id, batch.key) if batch.key else None
+        if known is not None:
+            return _replayed(batch, *known)
+        answer = {"results": await work(tx)}
+        if batch.key:
+            await tx.idempotency.purge(instant(moment(now) - KEPT))
+            await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
+        return answer
+
+    return await parts.ledger.write(once)
+
+
+async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
+    """The answer a batch got before, so that no model is asked for it again; None when it is new."""
+    if not batch.key:
+        return None
+    known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
+    return None if known is None else _replayed(batch, *known)
+
+
+def request_of(made: type[R], item: object, needed: str, other_names: Mapping[str, str] | None = None) -> R:
+    """One item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed(made))
+    given = dict(item)
+    for other, name in (other_names or {}).items():
+        if other in given and name not in given:
+            given[name] = given.pop(other)
+    try:
+        return made(**given)
+    except TypeError:
+        known = {field.name for field in fields(made)}
+        unknown = ", ".join(sorted(str(name) for name in given if name not in known))
+        problem = f"unknown in a batch item: {unknown}" if unknown else f"{needed} is missing in a batch item"
+        raise InvalidInput(problem, hint=_allowed(made)) from None
+
+
+def _allowed(made: type[DataclassInstance]) -> str:
+    return "allowed: " + ", ".join(field.name for field in fields(made))
+
+
+def _whose(parts: Parts) -> str:
+    """What tells the keys of callers apart who do not reach the same: an answer is only for whoever got it before."""
+    bounds = parts.bounds
+    if bounds is None:
+        return ""
+    return hashlib.sha256(json.dumps([bounds.user_id, bounds.agent_id, bounds.run_id]).encode()).hexdigest() + ":"
+
+
+def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:
+    if request != batch.request:
+        raise Conflict("this idempotency key was used for another batch", hint="use a new key for a new batch")
+    return {**json.loads(reply), "replayed": True}
+
+
+def _digest(verb: str, items: Sequence[Any]) -> str:
+    try:
+        written = json.dumps([verb, items], default=str, sort_keys=True)
+    except (TypeError, ValueError) as error:  # keys that are not text, or a structure that holds itself
+        raise InvalidInput(f"a batch with an idempotency key must be JSON: {error}") from error
+    return hashlib.sha256(written.encode()).hexdigest()

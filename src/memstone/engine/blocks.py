@@ -1,0 +1,75 @@
+"""What was just worked out: the same question within seconds gets the same answer, unless anything was written."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import suppress
+from typing import Final, TypeAlias
+
+from memstone.model.context import ContextPack
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+
+Key: TypeAlias = tuple[object, ...]
+"""Everything a block depends on: whose it is, the whole question, the policy, the day, and the state of the store."""
+
+Whose: TypeAlias = tuple[Scope, Scope | None]
+"""A scope, and the bounds of whoever asks about it: who reaches less finds less."""
+
+_ENTRIES: Final = 256
+_LOOPS: Final = 1_024
+_SCOPES: Final = 1_024
+
+
+class Blocks:
+    """So many blocks at most. Safe to share between threads: each step is one atomic dictionary operation."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
+
+    def get(self, key: Key, now: Instant) -> ContextPack | None:
+        """The block under a key, if this is its time."""
+        held = self._held.get(key)
+        return held[2] if held is not None and held[0] <= now < held[1] else None
+
+    def put(self, key: Key, pack: ContextPack, now: Instant, until: Instant) -> None:
+        """Keep a block until a moment; the oldest go when there are too many."""
+        self._held.pop(key, None)
+        self._held[key] = (now, until, pack)
+        while len(self._held) > self._most:
+            try:
+                self._held.popitem(last=False)
+            except KeyError:
+                return
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._held.clear()
+
+
+class BlockCache(Blocks):
+    """Recent blocks, and beside them those of tool loops, which are held for as long as the loop goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(_ENTRIES)
+        self.loops = Blocks(_LOOPS)
+        self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
+
+    def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
+        """What was found out about a scope, unless the user's memories have changed since."""
+        held = self._known.get((what, whose))
+        return held[1] if held is not None and held[0] == stamp else None
+
+    def learn(self, what: str, whose: Whose, stamp: int, found: frozenset[str]) -> None:
+        """Keep what was found out, with the state of the user's memories it was found in."""
+        self._known[what, whose] = (stamp, found)
+        while len(self._known) > _SCOPES:
+            with suppress(KeyError):
+                self._known.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget all."""
+        super().clear()
+        self.loops.clear()
+        self._known.clear()

@@ -1,0 +1,278 @@
+"""One object with every verb; each delegates to the module that knows how.
+
+The modules that learn, plan or scan are loaded when they are first needed: their rules take most of the time that
+loading everything would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from weakref import finalize
+
+from memstone.core.checks.filters import Filters
+from memstone.engine.asking import SearchRequest
+from memstone.engine.learning import remember
+from memstone.engine.parts import Parts
+from memstone.engine.recall import listing
+from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Loop, Progress
+from memstone.engine.storing import indexer, lifecycle, revise
+from memstone.engine.storing.named import as_text
+from memstone.engine.storing.tally import write_down
+from memstone.engine.tuning import tuned, tuned_for
+from memstone.engine.workshop import IN_BACKGROUND
+from memstone.model.context import ContextPack
+from memstone.model.scope import Scope
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_CLOSING: Final = 10.0
+"""So many seconds closing waits for receipts at most."""
+
+
+class Engine:
+    """The memory engine. Opened on first use; the same coroutines serve both faces."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._open = False
+        self._guest = False
+
+    async def open(self) -> None:
+        """Open the store, and let what was shown until now be accounted for, so that no verb overtakes that."""
+        await self._begin()
+        await self.parts.late.settled(self.parts.io)
+
+    async def _begin(self) -> None:
+        """Open the store; harmless when it is open. The verbs of a chat wait for no account."""
+        if not self._open:
+            await self.parts.ledger.open()
+            if hasattr(self.parts.embedding.embedder, "known_as"):
+                from memstone.engine.storing.same_model import introduce
+
+                await introduce(self.parts)
+            self._open = True
+            if not self._guest:
+                self._settle_in()
+
+    def _settle_in(self) -> None:
+        """Start the worker, where there is to be one; it leaves with this engine, if nobody closes it."""
+        self.parts.workshop.home = self.parts
+        finalize(self, self.parts.workshop.leave).atexit = False
+        if self.parts.policy.formation.mode in IN_BACKGROUND:
+            from memstone.engine.work.worker import start
+
+            start(self.parts)
+
+    def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
+        """See ``Memory.acting_for``."""
+        from memstone.engine.access.bounds import bounded
+
+        bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
+        other = Engine(bounded(self.parts.of(tenant_id), bounds))
+        other._open, other._guest = self._open, True
+        return other
+
+    async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Open the store if need be, and carry out what a module of the engine knows how to do."""
+        await self.open()
+        return await verb(self.parts, *args, **kwargs)
+
+    async def ask(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same on the way of a chat: who asks, and what holds for them, depends on no account of what was shown."""
+        await self._begin()
+        return await verb(self.parts, *args, **kwargs)
+
+    def _shaped(self, answer: dict[str, Any]) -> Any:
+        """The answer, or only its results for callers who are used to bare lists."""
+        return answer["results"] if self.parts.policy.bare_lists else answer
+
+    async def _meet(self, agent_ids: Sequence[Any], answer: Mapping[str, Any]) -> None:
+        """Give agents that were named for the first time their rows, unless nothing was stored for them."""
+        named = {one for one in agent_ids if one is not None}
+        if named and answer.get("status") not in ("paused", "disabled"):
+            from memstone.engine import agents
+
+            await agents.meet(self.parts, named)
+
+    async def add(self, request: remember.AddRequest) -> Any:
+        """See ``Memory.add``."""
+        await self._begin()
+        with self.parts.workshop.call():
+            answer = await remember.add(await tuned_for(self.parts, request), request)
+            await self._meet([request.agent_id], answer)
+        return self._shaped(answer)
+
+    async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.add_many``."""
+        await self.open()
+        answer = await remember.add_many(self.parts, items, idempotency_key)
+        await self._meet([item.get("agent_id") for item in items if isinstance(item, Mapping)], answer)
+        return answer
+
+    async def ingest(self, request: IngestRequest) -> dict[str, Any]:
+        """See ``Memory.ingest``."""
+        await self.open()
+        from memstone.engine.learning import ingest
+
+        answer = await ingest.ingest(await tuned_for(self.parts, request), request)
+        await self._meet([request.agent_id], answer)
+        return answer
+
+    async def search(self, request: SearchRequest) -> Any:
+        """See ``Memory.search``."""
+        await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
+        from memstone.engine.recall import read
+
+        with self.parts.workshop.call():
+            return self._shaped(await read.search(await tuned_for(self.parts, request), request))
+
+    async def context(self, request: ContextRequest) -> ContextPack:
+        """See ``Memory.context``."""
+        await self._begin()
+        from memstone.engine.recall import context
+
+        with self.parts.workshop.call():
+            return await context.context(await tuned_for(self.parts, request), request)
+
+    async def shown(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
+        """The same for a service that has a model to ask: its account is kept behind the answer."""
+        await self._begin()
+        from memstone.engine.shown import shown, shown_in
+
+        with self.parts.workshop.call():
+            parts = await tuned_for(self.parts, request)
+            return await (shown(parts, request) if loop is None else shown_in(parts, request, loop))
+
+    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+        """See ``Memory.receipt``."""
+        await self.open()
+        from memstone.engine.recall import account
+
+        found = await account.receipt(self.parts, receipt_id)
+        return None if found is None else found.as_dict()
+
+    async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+        """See ``Memory.entities``."""
+        await self.open()
+        from memstone.engine.recall import graph
+
+        return await graph.listed(self.parts, given, limit, offset)
+
+    async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+        """See ``Memory.relations``."""
+        await self.open()
+        from memstone.engine.recall import graph
+
+        return await graph.edges_listed(self.parts, given, limit, offset)
+
+    def __reduce__(self) -> str:
+        """Say why not: whoever pickles a memory wants to hand it to another process."""
+        raise TypeError(
+            "a memory holds an open store and cannot be pickled: make one in each process, from its settings"
+        )
+
+    async def get(self, memory_id: str) -> dict[str, Any] | None:
+        """See ``Memory.get``."""
+        await self.open()
+        return await listing.get(self.parts, as_text(memory_id))
+
+    async def get_all(self, request: listing.ListRequest) -> Any:
+        """See ``Memory.get_all``."""
+        await self.open()
+        return self._shaped(await listing.get_all(await tuned_for(self.parts, request), request))
+
+    async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
+        """See ``Memory.update``."""
+        await self.open()
+        return await revise.update(self.parts, request)
+
+    async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.update_many``."""
+        await self.open()
+        return await revise.update_many(self.parts, items, idempotency_key)
+
+    async def _forgotten(self, answer: T) -> T:
+        """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
+        if self.parts.policy.upkeep.deleted_keep_days == 0 and self.parts.bounds is None:
+            from memstone.engine.upkeep.sweep import forget_deleted
+
+            await forget_deleted(self.parts, self.parts.now())
+        return answer
+
+    async def delete(self, memory_id: str) -> dict[str, Any]:
+        """See ``Memory.delete``."""
+        await self.open()
+        return await self._forgotten(await lifecycle.delete(self.parts, memory_id))
+
+    async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
+        """See ``Memory.delete_many``."""
+        await self.open()
+        return await self._forgotten(await lifecycle.delete_many(self.parts, ids, idempotency_key))
+
+    async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
+        """See ``Memory.delete_all``."""
+        await self.open()
+        return await self._forgotten(await lifecycle.delete_all(self.parts, given, filters))
+
+    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """See ``Memory.history``."""
+        await self.open()
+        return await listing.history(self.parts, memory_id)
+
+    async def reset(self) -> None:
+        """See ``Memory.reset``."""
+        await self.open()
+        await lifecycle.reset(self.parts)
+
+    async def stats(self) -> dict[str, Any]:
+        """See ``Memory.stats``."""
+        await self.open()
+        return await listing.stats(self.parts)
+
+    async def flush(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """See ``Memory.flush``."""
+        await self.open()
+        from memstone.engine.work import pending
+
+        return await pending.flush(self.parts, given)
+
+    async def reindex(self, progress: Progress | None) -> dict[str, Any]:
+        """See ``Memory.reindex``."""
+        await self.open()
+        return await indexer.reindex(await tuned(self.parts, Scope(self.parts.tenant_id)), progress)
+
+    async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
+        """See ``Memory.redact``."""
+        await self.open()
+        from memstone.engine.erasing import backscan
+
+        return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
+
+    def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """See ``Memory.export``."""
+        from memstone.engine.moving import transfer
+
+        return transfer.export(self, given)
+
+    async def load(self, records: ExportLines) -> dict[str, int]:
+        """See ``Memory.load``."""
+        await self.open()
+        from memstone.engine.moving import transfer
+
+        return await transfer.load(self.parts, records)
+
+    async def check(self) -> dict[str, Any]:
+        """What a doctor wants to know about the store."""
+        await self.open()
+        return await self.parts.ledger.check()
+
+    async def close(self) -> None:
+        """See ``Memory.close``."""
+        if self._guest:  # the store and its worker belong to whoever opened them
+            return
+        await self.parts.late.closed(self.parts.io, _CLOSING)
+        await self.parts.io.finish()
+        await write_down(self.parts)
+        await self.parts.ledger.close()
+        await self.parts.io.close()

@@ -1,0 +1,209 @@
+"""The unit of work that removes a subject from every table; the same for a store and for a copy of it.
+
+Nothing is blanked that can go as a row. What others keep stays: of a memory they see too only the links and the history
+of the subject go, with every quote of what is gone. Running it again finds nothing more to do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from memstone.core.settings.resolve import scope_keys
+from memstone.engine.recall import calibrate
+from memstone.engine.storing.draft import text_doc
+from memstone.model.entity import owner_of
+from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED, Link
+from memstone.model.scope import Scope
+from memstone.ports.erasure import Reach, Subject
+from memstone.ports.ledger import Tx
+from memstone.ports.stored import Key
+
+_PAGE: Final = 500
+_QUOTING: Final = ("idempotency", "jobs")
+"""Tables that may tell of memories of several people in one row."""
+
+
+@dataclass(slots=True)
+class Removed:
+    """What a unit removed: rows by table, words and versions.
+
+    ``rewritten`` rows quoted something of it and stay, ``kept`` memories stay because others see them.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rewritten: int = 0
+    kept: int = 0
+    texts: list[str] = field(default_factory=list)
+    seqs: list[int] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the subject there were."""
+        return sum(count for table, count in self.counts.items() if table != "llm_cache")
+
+
+async def remove(tx: Tx, subject: Subject, at: Instant) -> Removed:
+    """Remove everything of a subject, in one transaction; no index keeps a word of it."""
+    reach = await tx.erasure.reach(subject)
+    words = await tx.erasure.words(subject, reach)
+    removed = Removed(kept=len(reach.touched), texts=words.every, seqs=reach.own)
+    scopes = await _scopes(tx, subject, reach)
+    await tx.vectors.touch(subject.tenant_id, [*reach.own, *reach.shared])  # while their links still say whose they are
+    removed.counts["links"] += await _unlink(tx, subject, reach.shared)
+    removed.counts.update(await tx.erasure.drop_versions(subject.tenant_id, reach.own))
+    removed.counts.update(await tx.erasure.drop_history(subject, reach))
+    removed.counts["settings"] += await _drop_settings(tx, subject, at)
+    removed.counts.update(await tx.erasure.drop_scoped(subject))
+    removed.counts["llm_cache"] += await tx.erasure.drop_answers(subject.tenant_id)
+    removed.rewritten = await _unquote(tx, subject, reach, words.said)
+    for scope in scopes:
+        await calibrate.forget(tx, scope)
+    await tx.erasure.rebuild()
+    return removed
+
+
+async def _drop_settings(tx: Tx, subject: Subject, at: Instant) -> int:
+    """The settings of one user, agent or run; whoever holds them elsewhere is told."""
+    _, *named = scope_keys(subject.scope)
+    if subject.memory_id or len(named) != 1:
+        return 0
+    return await tx.preferences.drop(subject.tenant_id, named[0], None, at)
+
+
+async def _scopes(tx: Tx, subject: Subject, reach: Reach) -> set[Scope]:
+    """The scopes in which somebody may have asked about the subject."""
+    linked = {link.scope for seq in (*reach.own, *reach.shared) for link in await tx.links.of(subject.tenant_id, seq)}
+    mine = [subject.scope, *(scope for scope in linked if _inside(scope, subject.scope))]
+    return {part for scope in mine for part in _widened(scope)} - {Scope(subject.tenant_id)}
+
+
+def _widened(scope: Scope) -> Iterable[Scope]:
+    tenant, user, agent, run = scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id
+    yield scope
+    yield Scope(tenant, user)
+    yield Scope(tenant, user, agent)
+    yield Scope(tenant, user, run_id=run)
+    yield Scope(tenant, agent_id=agent)
+    yield Scope(tenant, run_id=run)
+
+
+async def _unlink(tx: Tx, subject: Subject, seqs: Sequence[int]) -> int:
+    """Let versions that others see too be theirs alone."""
+    for seq in seqs:
+        links = await tx.links.of(subject.tenant_id, seq)
+        kept = [link for link in links if not _inside(link.scope, subject.scope)]
+        await _reindex(tx, seq, kept)
+        for owner in _owners(links) - _owners(kept):
+            await tx.entities.leave(subject.tenant_id, [seq], owner)
+    return await tx.erasure.unlink(subject, seqs)
+
+
+async def _reindex(tx: Tx, seq: int, kept: Sequence[Link]) -> None:
+    """The full text finds a version by who sees it."""
+    record = await tx.memories.at(seq)
+    if record is None or record.valid_to is not None or record.status not in INDEXED:
+        return
+    await tx.text.drop([seq])
+    await tx.text.put(seq, text_doc(record, kept))
+
+
+def _owners(links: Iterable[Link]) -> set[Scope]:
+    return {owner_of(link.scope) for link in links}
+
+
+def _inside(scope: Scope, wanted: Scope) -> bool:
+    pairs = ((getattr(scope, name), getattr(wanted, name)) for name in ("user_id", "agent_id", "run_id"))
+    return all(not most or have == most for have, most in pairs)
+
+
+# --- what others keep, and what it quotes ----------------------------------------------------------------------------
+
+
+async def _unquote(tx: Tx, subject: Subject, reach: Reach, said: Sequence[str]) -> int:
+    """Take the words that are gone out of rows that stay."""
+    quoted = _Quoted(frozenset(reach.ids), frozenset(said), subject)
+    rewritten = 0
+    for memory_id in reach.ids:
+        for row in await tx.stored.citing(subject.tenant_id, memory_id):
+            rewritten += await _rewrite(tx, subject, "memories", row.key, {"data": row.values["data"]}, quoted)
+    for memory_id in dict.fromkeys((*reach.touched, *await tx.erasure.telling(subject))):
+        rewritten += await _unquote_events(tx, subject, memory_id, quoted)
+    for table in _QUOTING:
+        rewritten += await _unquote_table(tx, subject, table, quoted)
+    if subject.memory_id:
+        await _drop_waiting(tx, subject, quoted)
+    return rewritten
+
+
+async def _drop_waiting(tx: Tx, subject: Subject, quoted: _Quoted) -> None:
+    """A conversation that waits to be learned from, or was, and holds the words would bring them back."""
+    after = None
+    while page := await tx.stored.page(subject.tenant_id, "signals", after, _PAGE):
+        after = page[-1].key
+        holding = [row.key for row in page if quoted.without(row.values) != row.values]
+        await tx.stored.drop(subject.tenant_id, "signals", holding)
+
+
+async def _unquote_events(tx: Tx, subject: Subject, memory_id: str, quoted: _Quoted) -> int:
+    rewritten = 0
+    kept = [event.seq for event in await tx.events.of(subject.tenant_id, memory_id)]
+    for row in await tx.stored.rows(subject.tenant_id, "events", kept):
+        values = {name: value for name, value in row.values.items() if name != "memory_id"}
+        rewritten += await _rewrite(tx, subject, "events", row.key, values, quoted)
+    return rewritten
+
+
+async def _unquote_table(tx: Tx, subject: Subject, table: str, quoted: _Quoted) -> int:
+    rewritten, after = 0, None
+    while page := await tx.stored.page(subject.tenant_id, table, after, _PAGE):
+        after = page[-1].key
+        for row in page:
+            rewritten += await _rewrite(tx, subject, table, row.key, row.values, quoted)
+    return rewritten
+
+
+async def _rewrite(tx: Tx, subject: Subject, table: str, key: Key, values: dict[str, Any], quoted: _Quoted) -> int:
+    clean = {name: quoted.without(value) for name, value in values.items()}
+    changed = {name: value for name, value in clean.items() if value != values[name]}
+    if changed:
+        await tx.stored.rewrite(subject.tenant_id, table, key, changed)
+    return int(bool(changed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """What may stand nowhere any more: memories by their ids, words, and who saw something."""
+
+    ids: frozenset[str]
+    said: frozenset[str]
+    subject: Subject
+
+    def without(self, value: Any) -> Any:
+        """A value without it."""
+        if isinstance(value, str):
+            return "" if value in self.said else value
+        if isinstance(value, list):
+            return [self.without(one) for one in value if not self._is_link(one)]
+        return self._object(value) if isinstance(value, dict) else value
+
+    def _object(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self._names(value, "id") or self._names(value, "memory_id"):
+            return {**{name: value[name] for name in ("id", "memory_id", "event") if name in value}, "erased": True}
+        if value.get("id"):  # somebody else's memory, who may well have said the same
+            return value
+        left_out = "quote" if self._names(value, "turn") else None  # what a fact was learned from
+        return {name: self.without(one) for name, one in value.items() if name != left_out}
+
+    def _names(self, value: dict[str, Any], name: str) -> bool:
+        return isinstance(value.get(name), str) and value[name] in self.ids
+
+    def _is_link(self, value: Any) -> bool:
+        """Whether this says that the subject saw a memory: a state before or after a change tells all who did."""
+        if not isinstance(value, dict) or "dedupe" not in value or self.subject.scope.is_open:
+            return False
+        who = Scope(self.subject.tenant_id, *(str(value.get(name, "")) for name in ("user_id", "agent_id", "run_id")))
+        return _inside(who, self.subject.scope)

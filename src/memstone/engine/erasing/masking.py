@@ -1,0 +1,208 @@
+"""One stored memory without its secrets, and everything that follows from its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact, redact_moving
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import dedupe_value, text_doc, text_hash
+from memstone.engine.storing.redaction import walked
+from memstone.engine.storing.turns import turn_dedupe
+from memstone.model.event import Event, EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED, Layer, Link, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.stored import StoredRow
+
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_TELLING: Final = 3
+_REPEATED: Final = 8
+"""So often a transcript may have had the same words; beyond that a turn gives up being recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """A masking under way, within one transaction."""
+
+    parts: Parts
+    tx: Tx
+    policy: RedactPolicy
+    now: Instant
+
+    def without_leaking_keys(self, before: Mapping[str, Any], clean: dict[str, Any]) -> dict[str, Any]:
+        """Snapshots of an event whose keys hold nothing of the words that were masked."""
+        for text, snapshot in (("old_text", "before"), ("new_text", "after")):
+            shown = clean[snapshot]
+            if shown and _leaks(shown.get("key"), before[text] or "", clean[text] or ""):
+                clean[snapshot] = {name: value for name, value in shown.items() if name != "key"}
+            if shown and before[text] != clean[text]:  # a claim is a digest of the words
+                clean[snapshot] = _without_claims(clean[snapshot])
+        return clean
+
+
+def _without_claims(state: dict[str, Any]) -> dict[str, Any]:
+    links = [{**link, "dedupe": None} for link in state.get("links") or ()]
+    return {**state, "links": links} if links else state
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A version that was masked: of which memory, as who sees it, and what it held."""
+
+    memory_id: str
+    scope: Scope
+    kinds: frozenset[Sensitive]
+
+
+async def mask_memory(masking: Masking, seq: int) -> Masked | None:
+    """Mask one version of a memory in place; None when there was nothing left to do."""
+    tx, tenant = masking.tx, masking.parts.tenant_id
+    old = await tx.memories.at(seq)
+    if old is None:
+        return None
+    links = await tx.links.of(tenant, seq)
+    cited = await tx.stored.citing(tenant, old.id) if old.layer == Layer.TURN else []
+    found, moved = redact_moving(old.text, masking.policy, [_span(row) for row in cited])
+    kinds = set(found.found)
+    new = _masked(masking, old, found.text, kinds)
+    new.data = await _own_evidence(masking, new, kinds)
+    if new == old:  # what a turn says decides about the words that are quoted from it
+        return None
+    await _written(masking, old, new, links)
+    for row, place in zip(cited, moved, strict=True):
+        await _cite(masking, row, old, new, place)
+    return Masked(old.id, links[0].scope if links else Scope(tenant), frozenset(kinds))
+
+
+async def tell(masking: Masking, masked: Iterable[Masked], noted: set[str]) -> set[str]:
+    """Let the history of each memory say, once, that it was rewritten; ``noted`` are those whose history does.
+
+    Gives the memories whose history says so now.
+    """
+    kinds: dict[str, tuple[Scope, set[Sensitive]]] = {}
+    for one in masked:
+        kinds.setdefault(one.memory_id, (one.scope, set()))[1].update(one.kinds)
+    new = {memory_id: found for memory_id, found in kinds.items() if memory_id not in noted}
+    await masking.tx.events.append(_told(memory_id, *found, masking.now) for memory_id, found in new.items())
+    return set(new)
+
+
+def _told(memory_id: str, scope: Scope, kinds: set[Sensitive], now: Instant) -> Event:
+    reason = "masked where it was stored: " + ", ".join(kind for kind in Sensitive if kind in kinds)
+    return Event(new_id(), memory_id, EventType.REDACT, scope, now, reason=reason)
+
+
+def _masked(masking: Masking, old: Record, text: str, kinds: set[Sensitive]) -> Record:
+    def without(value: str) -> str:
+        found = redact(value, masking.policy)
+        kinds.update(found.found)
+        return found.text
+
+    evidence = old.data.get("evidence")
+    data = walked({name: value for name, value in old.data.items() if name != "evidence"}, without)
+    return replace(
+        old,
+        text=text,
+        hash=text_hash(text),
+        tokens=estimate_tokens(text),
+        key=None if _leaks(old.key, old.text, text) else old.key,
+        metadata=walked(old.metadata, without),
+        data=data if evidence is None else {**data, "evidence": evidence},
+    )
+
+
+async def _own_evidence(masking: Masking, record: Record, kinds: set[Sensitive]) -> dict[str, Any]:
+    """The data of a memory; a quote that stands in a stored turn is masked with it, any other here."""
+    evidence = record.data.get("evidence")
+    if not isinstance(evidence, dict) or not isinstance(evidence.get("quote"), str):
+        return record.data
+    clean = redact(evidence["quote"], masking.policy)
+    if not clean.found or await _stands_in_turn(masking, evidence):
+        return record.data
+    kinds.update(clean.found)
+    end = int(evidence.get("start") or 0) + len(clean.text)
+    return {**record.data, "evidence": {**evidence, "quote": clean.text, "end": end}}
+
+
+async def _stands_in_turn(masking: Masking, evidence: Mapping[str, Any]) -> bool:
+    turn_id = evidence.get("turn")
+    turn = await masking.tx.memories.version(masking.parts.tenant_id, turn_id, 1) if turn_id else None
+    return turn is not None and turn.text[evidence["start"] : evidence["end"]] == evidence["quote"]
+
+
+async def _written(masking: Masking, old: Record, new: Record, links: list[Link]) -> None:
+    """The row, what makes it recognised, the full text and the vectors: as if it had been stored like this."""
+    tx, tenant = masking.tx, old.tenant_id
+    names = ("text", "hash", "tokens", "key", "data", "metadata")
+    await tx.stored.rewrite(tenant, "memories", old.seq, {name: getattr(new, name) for name in names})
+    if new.text == old.text:
+        return
+    for link in links:
+        await _rename(masking, old, new, link)
+    gone = [row.key for row in await tx.stored.mentioned(tenant, old.seq) if _is_gone(row, old.text, new.text)]
+    await tx.stored.drop(tenant, "entities", gone)
+    await tx.vectors.drop(tenant, [old.seq])
+    if old.valid_to is None and old.status in INDEXED:
+        await tx.text.drop([old.seq])
+        await tx.text.put(old.seq, text_doc(new, links))
+    await tx.vectors.touch(tenant, [old.seq])
+
+
+def _is_gone(entity: StoredRow, old: str, new: str) -> bool:
+    name = str(entity.values["name"]).casefold()
+    return name in old.casefold() and name not in new.casefold()
+
+
+async def _rename(masking: Masking, old: Record, new: Record, link: Link) -> None:
+    """Let the masked words be recognised when they are said again, also where a person has deleted them."""
+    tx, tenant = masking.tx, old.tenant_id
+    pairs = zip(_dedupes(masking.parts, old, link.scope), _dedupes(masking.parts, new, link.scope), strict=True)
+    for before, after in pairs:
+        if link.dedupe == before != after:
+            taken = await tx.links.holder(tenant, after)
+            await tx.stored.rename(tenant, old.seq, before, None if taken is not None else after)
+        if before != after and await tx.suppressed.has(tenant, before):
+            await tx.suppressed.lift(tenant, before)
+            await tx.suppressed.put(tenant, after, old.id, masking.now)
+
+
+def _dedupes(parts: Parts, record: Record, scope: Scope) -> Iterator[str]:
+    """Every value by which a memory may be recognised, always in the same order."""
+    speaker = str(record.data.get("speaker", ""))
+    if record.layer == Layer.TURN:
+        for when in (None, record.occurred_at):
+            for repeated in range(_REPEATED):
+                yield turn_dedupe(scope, speaker, record.text, when, repeated)
+    for said_by in (speaker, ""):
+        yield dedupe_value(scope, parts.policy.dedupe_scope, speaker=said_by, key=None, text=record.text)
+
+
+def _span(row: StoredRow) -> tuple[int, int]:
+    evidence = row.values["data"].get("evidence") or {}
+    return int(evidence.get("start") or 0), int(evidence.get("end") or 0)
+
+
+async def _cite(masking: Masking, row: StoredRow, old: Record, new: Record, place: tuple[int, int]) -> None:
+    """Let a fact quote the masked turn, if it quotes this version of it."""
+    data = row.values["data"]
+    evidence, (start, end) = data.get("evidence"), _span(row)
+    if not isinstance(evidence, dict) or evidence.get("quote") != old.text[start:end]:
+        return
+    quoted = {**evidence, "start": place[0], "end": place[1], "quote": new.text[place[0] : place[1]]}
+    values = {"data": {**data, "evidence": quoted}}
+    await masking.tx.stored.rewrite(old.tenant_id, "memories", row.key, values)
+
+
+def _leaks(key: str | None, old: str, new: str) -> bool:
+    """Whether a key holds a word that was masked: those of learned facts are made of their words."""
+    if not key or old == new:
+        return False
+    masked = set(_WORD.findall(old.lower())) - set(_WORD.findall(new.lower()))
+    return any(len(word) >= _TELLING and word in key.lower() for word in masked)

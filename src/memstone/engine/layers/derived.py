@@ -1,0 +1,223 @@
+"""What Memstone itself holds for part of who the user is: mirrors of facts the user told, never mixed with overrides.
+
+A mirror says what its fact says. When the fact is revised the mirror follows, and it goes when the fact does, so that
+nothing that was taken back is told as somebody's identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.core.digest.portrait import is_identity_grade
+from memstone.core.text.normalize import normal_text
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import dedupe_value, event_of
+from memstone.engine.storing.status import set_status
+from memstone.engine.storing.store import ensure_space, enter, leave, supersede, vectors_of
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
+from memstone.model.query import Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+ACTOR: Final = "digest"
+MOST: Final = 1_000
+
+_A_THING: Final = ("The ", "A ", "An ", "This ", "That ")
+"""How a sentence begins whose subject is no person."""
+
+
+def owner_of_identity(scope: Scope) -> Scope | None:
+    """Whose identity it is: that of the user, whichever agent or conversation; None when no user is named."""
+    return Scope(scope.tenant_id, scope.user_id) if scope.user_id else None
+
+
+def identity_dedupe(owner: Scope, kind: str, text: str) -> str:
+    """What makes two of a kind the same: the owner and the words, in whatever case."""
+    return dedupe_value(owner, ("user_id",), speaker=f"identity:{kind}", key=None, text=text)
+
+
+async def rows_of(tx: Tx, owner: Scope, now: Instant, *kinds: str, as_of: Instant | None = None) -> list[Found]:
+    """The rows of an owner's identity of these kinds, in their order."""
+    only = Condition("kind", Op.IN, tuple(map(str, kinds)))
+    where = visible(owner, now, layers=(Layer.IDENTITY,), as_of=as_of, extra=only)
+    seqs = await tx.memories.seqs(where)
+    rows = await tx.memories.among(seqs[:MOST], where) if seqs else []
+    return sorted(rows, key=lambda found: (place_of(found.record), found.record.seq))
+
+
+def place_of(record: Record) -> int:
+    """Where an override stands in its list."""
+    place = record.data.get("place")
+    return place if isinstance(place, int) else 0
+
+
+def may_be_identity(fact: Record) -> bool:
+    """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing."""
+    told = fact.layer == Layer.FACT and fact.origin == Origin.USER and fact.trust >= 1.0
+    return told and not fact.text.startswith(_A_THING)
+
+
+async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Record], now: Instant) -> int:
+    """Mirror facts of a session that say who the user is; gives how many are new. Older mirrors are brought up to date.
+
+    Beyond the cap the least salient are put aside, of equals the oldest.
+    """
+    owner = owner_of_identity(scope)
+    if owner is None:
+        return 0
+    held = await refreshed(tx, owner, now)
+    overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
+    known = {normal_text(found.record.text) for found in held} | overrides
+    mirrored = {found.record.origin_id for found in held}
+    added = 0
+    for fact in facts:
+        said = normal_text(fact.text)
+        if fact.id in mirrored or said in known or fact.status != Status.ACTIVE or not may_be_identity(fact):
+            continue
+        if await _add(tx, owner, fact, now):
+            known.add(said)
+            added += 1
+    if added:
+        await _cap(tx, owner, parts.policy.formation.derived, now)
+    return added
+
+
+async def _add(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
+    dedupe = identity_dedupe(owner, Kind.DERIVED, fact.text)
+    deleted = await tx.suppressed.since(owner.tenant_id, dedupe)
+    if deleted is not None and fact.occurred_at <= deleted:
+        return False
+    if await tx.links.holder(owner.tenant_id, dedupe) is not None:
+        return False
+    await tx.suppressed.lift(owner.tenant_id, dedupe)
+    record = mirror_of(fact, now)
+    vectors = await vectors_of(tx, fact)
+    for space, _ in vectors:
+        await ensure_space(tx, owner.tenant_id, space)
+    await enter(tx, record, [Link(owner, now, dedupe)], vectors)
+    await tx.events.append([event_of(EventType.ADD, record, owner, now, actor=ACTOR)])
+    return True
+
+
+def mirror_of(fact: Record, now: Instant) -> Record:
+    """What is kept of a fact as part of an identity."""
+    return replace(
+        fact,
+        id=new_id(),
+        seq=0,
+        version=1,
+        layer=Layer.IDENTITY,
+        kind=Kind.DERIVED,
+        origin=Origin.DERIVED,
+        key=None,
+        data={"category": fact.data.get("category", ""), "fact_hash": fact.hash},
+        metadata={},
+        source="digest",
+        source_count=1,
+        origin_id=fact.id,
+        created_at=now,
+        updated_at=now,
+        valid_from=fact.occurred_at,
+        valid_to=None,
+    )
+
+
+async def _cap(tx: Tx, owner: Scope, most: int, now: Instant) -> None:
+    rows = await rows_of(tx, owner, now, Kind.DERIVED)
+    rows.sort(key=lambda found: (-found.record.salience, -found.record.seq))
+    for found in rows[most:]:
+        links = await tx.links.of(owner.tenant_id, found.record.seq)
+        reason = f"only {most} are kept"
+        await set_status(
+            tx, found.record, links, Status.EVICTED, now, event=EventType.EVICT, reason=reason, actor=ACTOR
+        )
+
+
+async def sources_of(tx: Tx, owner: Scope, rows: Sequence[Found], now: Instant) -> dict[str, Record]:
+    """The facts behind mirrors, as far as the owner still sees them."""
+    return await holding(tx, owner, [found.record.origin_id or "" for found in rows], now)
+
+
+async def holding(
+    tx: Tx, owner: Scope, ids: Sequence[str], now: Instant, as_of: Instant | None = None
+) -> dict[str, Record]:
+    """Which of these facts the owner sees, in the version that holds; in the order in which they were stored."""
+    wanted = tuple({one for one in ids if one})
+    if not wanted:
+        return {}
+    where = visible(owner, now, as_of=as_of, extra=Condition("id", Op.IN, wanted))
+    rows = await tx.memories.among(await tx.memories.seqs(where), where)
+    return {found.record.id: found.record for found in sorted(rows, key=lambda found: found.record.seq)}
+
+
+def is_true(mirror: Record, fact: Record | None) -> bool:
+    """Whether a mirror still says what its fact says."""
+    return fact is not None and fact.hash == mirror.data.get("fact_hash")
+
+
+async def true_derived(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
+    """The mirrors that still hold."""
+    rows = await rows_of(tx, owner, now, Kind.DERIVED)
+    facts = await sources_of(tx, owner, rows, now)
+    return [found for found in rows if is_true(found.record, facts.get(found.record.origin_id or ""))]
+
+
+async def refreshed(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
+    """Bring the mirrors up to date with their facts; gives those that hold."""
+    rows = await rows_of(tx, owner, now, Kind.DERIVED)
+    facts = await sources_of(tx, owner, rows, now)
+    kept: list[Found] = []
+    for found in rows:
+        fact = facts.get(found.record.origin_id or "")
+        if is_true(found.record, fact):
+            kept.append(found)
+        elif fact is not None and _still_says_who(fact):
+            kept.append(await _follow(tx, owner, found, fact, now))
+        else:
+            await _end(tx, owner, found, now)
+    return kept
+
+
+def _still_says_who(fact: Record) -> bool:
+    data: dict[str, Any] = fact.data
+    polarity = data.get("polarity", 1)
+    grade = is_identity_grade(str(data.get("category", "")), 1.0, str(data.get("subject", "")), int(polarity))
+    return may_be_identity(fact) and grade
+
+
+async def _follow(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:
+    old = found.record
+    links = await tx.links.of(owner.tenant_id, old.seq)
+    new = replace(
+        mirror_of(fact, now),
+        id=old.id,
+        version=old.version + 1,
+        created_at=old.created_at,
+        valid_from=max(old.valid_from, now),
+    )
+    moved = [replace(link, dedupe=identity_dedupe(owner, Kind.DERIVED, new.text)) for link in links]
+    twin = await tx.links.holder(owner.tenant_id, moved[0].dedupe or "")
+    if twin is not None and twin != old.seq:
+        moved = [replace(link, dedupe=None) for link in moved]
+    await supersede(tx, old, new, moved, await vectors_of(tx, fact))
+    reason = "the fact it comes from has changed"
+    event = event_of(EventType.UPDATE, new, owner, now, before=old, reason=reason, links_before=links, actor=ACTOR)
+    await tx.events.append([event])
+    return Found(new, moved[0])
+
+
+async def _end(tx: Tx, owner: Scope, found: Found, now: Instant) -> None:
+    links = await tx.links.of(owner.tenant_id, found.record.seq)
+    await leave(tx, found.record, Status.SUPERSEDED, now)
+    reason = "the fact it comes from no longer holds"
+    old = found.record
+    event = event_of(
+        EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, links_before=links, actor=ACTOR
+    )
+    await tx.events.append([event])

@@ -1,0 +1,271 @@
+"""A session becomes an episode, a few facts and, now and then, something about who the user is.
+
+One question to a model brings all of it; without a model the most telling sentences are the episode, and rules find the
+facts. Only words of the user make a fact, whoever repeats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+from memstone.core.curate import EFFECT
+from memstone.core.digest.extractive import Stated, extractive
+from memstone.core.digest.model import Digest, merged
+from memstone.core.digest.portrait import is_identity_grade
+from memstone.core.llm.digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, parse_digest
+from memstone.engine.layers.derived import keep_derived
+from memstone.engine.layers.distilled_facts import Known, known_facts, prepared, proposed
+from memstone.engine.layers.episodes import Made, Session, episode_id, own_words, session_of, store_episode
+from memstone.engine.learning.ask import ask
+from memstone.engine.learning.extract import PATTERN, extract
+from memstone.engine.learning.metered import Metered, metered
+from memstone.engine.learning.relate import Fact
+from memstone.engine.learning.session_log import decided
+from memstone.engine.learning.settle import Plan, settle
+from memstone.engine.parts import Parts
+from memstone.engine.storing.store import ensure_space
+from memstone.engine.storing.turns import Turn
+from memstone.engine.storing.write import Outcome
+from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
+from memstone.model.event import EventType
+from memstone.model.instant import Instant, moment
+from memstone.model.memory import Kind, Layer, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+Commit: TypeAlias = Callable[[Tx, Instant], Awaitable[dict[str, Any]]]
+"""Stores what a session was distilled into, inside a transaction; gives the details of the job."""
+
+_SPOKEN: Final = ("user", "assistant")
+_CHANGED: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
+
+
+@dataclass(slots=True)
+class Distilled:
+    """What became of a session; ``commit`` is None when there is nothing to store."""
+
+    outcome: str
+    commit: Commit | None = None
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    error: MemstoneError | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a session says: its digest, facts, and which of them say who the user is; else why there is nothing."""
+
+    digest: Digest | None
+    facts: list[Fact] = field(default_factory=list)
+    identity: list[Fact] = field(default_factory=list)
+    reason: str = ""
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
+async def distill(
+    parts: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant, keep_turns: bool = False
+) -> Distilled:
+    """Distil the turns of one session, in the order they were said; models are asked here, nothing is stored.
+
+    Turns that are stored already are recognised. With ``keep_turns`` those that are not are stored by ``commit``;
+    without, facts keep their quotes.
+    """
+    said = own_words([turn for turn in turns if turn.message.role in _SPOKEN and turn.text.strip()])
+    chars = sum(len(turn.text.strip()) for turn in said)
+    if chars < parts.policy.formation.novelty_chars or not said:
+        return Distilled(f"skipped:low_novelty:{chars}chars")
+    if parts.llm is None and parts.policy.formation.without_llm == "wait":
+        return Distilled("skipped:core_model_unset")
+    counted, meter = metered(parts)
+    model = parts.llm.model if parts.llm is not None else None
+    try:
+        done = await _distilled(counted, scope, said, occurred_at, keep_turns=keep_turns)
+    except StorageError:
+        raise
+    except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
+        return await distill(replace(parts, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns)
+    except MemstoneError as error:
+        done = Distilled(f"error:{error.code}", error=error)
+    return _told(done, model, meter)
+
+
+def _told(done: Distilled, model: str | None, meter: Metered | None) -> Distilled:
+    if meter is None:
+        return done
+    return replace(done, model=model, input_tokens=meter.input_tokens, output_tokens=meter.output_tokens)
+
+
+async def _distilled(
+    parts: Parts, scope: Scope, turns: list[Turn], occurred_at: Instant, *, keep_turns: bool
+) -> Distilled:
+    now = parts.now()
+    session = await parts.ledger.read(lambda tx: session_of(tx, scope, turns, occurred_at, now))
+    found = await (_by_rules(parts, session) if parts.llm is None else _by_model(parts, session, occurred_at))
+    if found.digest is None:
+        return Distilled(f"empty:{found.reason}")
+    facts_scope = kept_scope(scope, parts.policy.dedupe_scope)
+    known = await parts.ledger.read(lambda tx: known_facts(parts, tx, facts_scope, found.facts, now))
+    facts = [_as_its_turn(fact) for fact in found.facts if id(fact) not in known.repeated]
+    digest = _whole(session, found.digest)
+    plan, vectors = await prepared(parts, facts_scope, turns if keep_turns else [], facts, digest.summary)
+    model = parts.llm.model if parts.llm is not None else None
+    made = Made(episode_id(session), digest, occurred_at, model, vectors)
+    work = _Work(parts, session, found, known, plan, made)
+    return Distilled("distilled", work.commit)
+
+
+def _as_its_turn(fact: Fact) -> Fact:
+    """A fact is kept no longer than the words it comes from, with what was said about them, and for whom they are."""
+    draft, said = fact.draft, fact.turn.draft
+    draft.expires_at, draft.also = said.expires_at, said.also
+    draft.metadata = {**(said.metadata or {}), **(draft.metadata or {})}
+    return fact
+
+
+def kept_scope(scope: Scope, fields: Sequence[str]) -> Scope:
+    """Whose facts they are: of the fields within which a fact is known once; of all when that names nobody."""
+    kept = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in fields})
+    return scope if kept.is_open else kept
+
+
+def _whole(session: Session, digest: Digest) -> Digest:
+    """The digest of all of a session, also where the words of its beginning are not kept."""
+    old = session.told
+    if old is None or session.earlier:
+        return digest
+    return merged(Digest.of(old.text, old.data, old.salience), digest)
+
+
+# --- what a session says ----------------------------------------------------------------------------------------------
+
+
+async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Found:
+    """One question, whatever comes of it."""
+    wanted, messages = parts.policy.formation, session.messages
+    question = digest_prompt(
+        messages,
+        now=moment(occurred_at).astimezone(parts.zone),
+        timezone=parts.policy.curation.timezone,
+        before=session.before,
+        most_turns=wanted.turns,
+        turn_chars=wanted.turn_chars,
+        instructions=parts.policy.instructions,
+    )
+    answer: LlmDigest = (await ask(parts, question, lambda text: parse_digest(text, messages))).value
+    scope = kept_scope(session.scope, parts.policy.dedupe_scope)
+    facts = [proposed(parts, scope, session.turns[one.turn - 1], one) for one in answer.facts]
+    identity = [proposed(parts, scope, session.turns[one.turn - 1], one, identity=True) for one in answer.identity]
+    same = {fact.draft.dedupe: fact for fact in [*identity, *facts]}
+    said = [same[fact.draft.dedupe] for fact in identity]
+    digest = answer.digest
+    if digest is None and answer.dropped.get("invented"):  # it said something, and nothing of it was true
+        digest = extractive(messages, [Stated(one.turn - 1, one.start, one.end) for one in answer.facts])
+    return _Found(digest, list(same.values()), said, answer.reason, answer.dropped)
+
+
+async def _by_rules(parts: Parts, session: Session) -> _Found:
+    """The most telling sentences, and the facts that rules find in what the user said."""
+    curation = replace(parts.policy.curation, strategies=(PATTERN,), roles=("user",))
+    ruled = replace(parts, policy=replace(parts.policy, curation=curation))
+    scope = kept_scope(session.scope, parts.policy.dedupe_scope)
+    facts = (await extract(ruled, scope, session.fresh, {})).facts
+    place = {id(turn): at for at, turn in enumerate(session.turns)}
+    stated = [
+        Stated(place[id(fact.turn)], one.start, one.end, one.category, one.salience)
+        for fact in facts
+        if (one := fact.candidate).category != EFFECT
+    ]
+    for fact in facts:
+        fact.draft.source = "digest"
+        if fact.candidate.salience == _UNSAID and fact.candidate.kind != Kind.EPISODIC:
+            fact.draft.salience = parts.policy.formation.fact_salience
+    identity = [fact for fact in facts if _says_who(fact)]
+    return _Found(extractive(session.messages, stated), facts, identity, EMPTY_SUMMARY)
+
+
+_UNSAID: Final = 0.5
+"""The salience of a rule that does not say how much its facts matter."""
+
+
+def _says_who(fact: Fact) -> bool:
+    one = fact.candidate
+    lasting = fact.adds and not one.forget and one.modality == "stated"
+    return lasting and is_identity_grade(one.category, one.salience, one.subject, one.polarity)
+
+
+# --- inside the transaction -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Work:
+    """Everything that is stored of a session, in a transaction of whoever keeps the session's signals."""
+
+    parts: Parts
+    session: Session
+    found: _Found
+    known: Known
+    plan: Plan
+    made: Made
+
+    async def commit(self, tx: Tx, now: Instant) -> dict[str, Any]:
+        """Store facts, episode and identity facts; may be run again."""
+        for fact in self.plan.facts:
+            fact.draft.data = {**(fact.draft.data or {}), "episode": self.made.id}
+        if self.plan.space is not None:
+            await ensure_space(tx, self.parts.tenant_id, self.plan.space)
+        outcomes = await settle(self.parts, tx, self.plan, now)
+        spoken_of = await self._spoken_of(tx, outcomes)
+        self.made.facts = list(dict.fromkeys([*self._told_before(), *(record.id for record in spoken_of)]))
+        episode = await store_episode(tx, self.session, self.made, now)
+        await self._count(tx, spoken_of)
+        kept = await self._identity(tx, spoken_of, outcomes, now)
+        return {
+            "episode_id": episode.id if episode is not None else None,
+            "episode_seq": episode.seq if episode is not None else None,
+            "episode_version": episode.version if episode is not None else None,
+            "facts": sum(outcome.event in _CHANGED for outcome in outcomes),
+            "retracted": sum(outcome.event == EventType.DELETE for outcome in outcomes),
+            "repeated": len(self.known.repeated),
+            "identity": kept,
+            "dropped": dict(self.found.dropped),
+            **decided([*outcomes, *self._repeated()]),
+        }
+
+    def _repeated(self) -> list[Outcome]:
+        """What only repeats a known fact, as a decision like the others."""
+        facts = [fact.draft for fact in self.found.facts if id(fact) in self.known.repeated]
+        return [Outcome("NONE", None, draft, reason="says no more than what is known") for draft in facts]
+
+    async def _spoken_of(self, tx: Tx, outcomes: Sequence[Outcome]) -> list[Record]:
+        """The facts that the session mentions, each once, as they are now."""
+        ended = {outcome.record.id for outcome in outcomes if outcome.event == EventType.DELETE and outcome.record}
+        ids = [outcome.record.id for outcome in outcomes if outcome.record is not None]
+        ids += self.known.repeated.values()
+        found = [await tx.memories.current(self.parts.tenant_id, one) for one in dict.fromkeys(ids) if one not in ended]
+        return [record for record in found if record is not None and record.layer == Layer.FACT]
+
+    async def _count(self, tx: Tx, spoken_of: Sequence[Record]) -> None:
+        """Count this episode for every fact that others have told, once however often the session is distilled."""
+        before = self._told_before()
+        new = [record.seq for record in spoken_of if record.id not in before and not self._is_own(record)]
+        await tx.memories.sourced(new, 1)
+
+    def _told_before(self) -> list[str]:
+        """The facts that the session was known to mention."""
+        old = self.session.episode
+        return list(map(str, old.data.get("facts") or ())) if old is not None else []
+
+    def _is_own(self, record: Record) -> bool:
+        """Whether a fact began in this session: then it counts it from the start."""
+        here = {turn.id for turn in self.session.turns if turn.id}
+        return record.version == 1 and (record.data.get("episode") == self.made.id or record.origin_id in here)
+
+    async def _identity(self, tx: Tx, spoken_of: Sequence[Record], outcomes: Sequence[Outcome], now: Instant) -> int:
+        """Keep what says who the user is, as the mirror of the facts that say it."""
+        drafts = {id(fact.draft) for fact in self.found.identity}
+        ids = {outcome.record.id for outcome in outcomes if outcome.record and id(outcome.draft) in drafts}
+        ids |= {self.known.repeated.get(id(fact), "") for fact in self.found.identity}
+        return await keep_derived(self.parts, tx, self.session.scope, [one for one in spoken_of if one.id in ids], now)

@@ -1,0 +1,146 @@
+"""The facts of a session on their way into the ledger: what is known of them already, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from memstone.core.changes.listed import what_stays
+from memstone.core.changes.merge import merged_text, refines
+from memstone.core.changes.reconcile import Action, decide
+from memstone.core.changes.statement import polarity_of, subject_of, understand
+from memstone.core.checks.visible import visible
+from memstone.core.curate import EFFECT, Candidate, fact_key
+from memstone.core.digest.portrait import IDENTITY_GRADE
+from memstone.core.digest.similar import MIN_CHARS, says_the_same
+from memstone.core.llm.digest import DigestFact, category_of
+from memstone.core.rules.named import speaker_name
+from memstone.core.temporal.dates import ground
+from memstone.engine.learning.drafting import drafted
+from memstone.engine.learning.relate import Fact, neighbours, relate
+from memstone.engine.learning.settle import Plan
+from memstone.engine.parts import Parts
+from memstone.engine.storing.store import Space, Vectors
+from memstone.engine.storing.turns import Turn
+from memstone.engine.storing.write import current_space
+from memstone.errors import MemstoneError
+from memstone.model.instant import Instant, moment
+from memstone.model.memory import Kind, Layer, Status
+from memstone.model.scope import Scope
+from memstone.model.vector import Vector
+from memstone.ports.ledger import Tx
+
+_NOTHING_LATER: Final = 2**62
+_KINDS: Final = {"decision": Kind.EPISODIC, "plan": Kind.EPISODIC, "event": Kind.EPISODIC, "date": Kind.EPISODIC} | {
+    "instruction": Kind.PROCEDURAL
+}
+IDENTITY_SALIENCE: Final = 0.9
+
+
+def proposed(parts: Parts, scope: Scope, turn: Turn, said: DigestFact, *, identity: bool = False) -> Fact:
+    """What a model would keep, as a fact of the turn that shows it; its origin and trust are those of the turn."""
+    category = category_of(said.tags)
+    if identity and category not in IDENTITY_GRADE:
+        category = "identity"
+    text = ground(said.text, moment(turn.occurred_at), parts.zone)
+    polarity = polarity_of(text.lower())
+    default = IDENTITY_SALIENCE if identity else parts.policy.formation.fact_salience
+    candidate = Candidate(
+        text=text,
+        kind=_KINDS.get(category, Kind.FACTUAL),
+        category=category,
+        polarity=polarity,
+        modality="stated",
+        key=fact_key(category, text, polarity),
+        start=said.start,
+        end=said.end,
+        salience=default if said.salience is None else said.salience,
+        subject=subject_of(text.lower()),
+    )
+    draft = drafted(parts, scope, turn, candidate, text, category, {"tags": list(said.tags)} if said.tags else {})
+    draft.source, draft.status = "digest", Status.QUARANTINED if said.quoted else Status.ACTIVE
+    who = speaker_name(turn.message.name) if turn.message.name else ""
+    return Fact(candidate, turn, draft, own=parts.policy.curation.own.slots, who=who)
+
+
+@dataclass(slots=True)
+class Known:
+    """Which facts only repeat what is known: by the fact, the id of the memory that says it."""
+
+    repeated: dict[int, str] = field(default_factory=dict)
+
+
+async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact], now: Instant) -> Known:
+    """Hold facts against the most salient ones of their scope; what is too short is known to be none."""
+    policy = parts.policy.formation
+    where = visible(scope, now, layers=(Layer.FACT,))
+    rows = await tx.memories.salient(where, limit=policy.overlap_among) if facts else []
+    known = Known()
+    for fact in facts:
+        text = fact.draft.text
+        if fact.candidate.forget or fact.candidate.category == EFFECT:
+            continue
+        if len(text) <= MIN_CHARS:
+            known.repeated[id(fact)] = ""
+            continue
+        same = (one.record.id for one in rows if says_the_same(text, one.record.text, policy.overlap))
+        twin = next(same, None)
+        if twin is not None:
+            known.repeated[id(fact)] = twin
+    return known
+
+
+async def prepared(
+    parts: Parts, scope: Scope, turns: Sequence[Turn], facts: list[Fact], summary: str
+) -> tuple[Plan, Vectors]:
+    """All that a commit needs besides the ledger: vectors, neighbours, and the vectors of what revisions would say.
+
+    ``turns`` are those to store unless they are stored already.
+    A text that cannot be embedded now is found by its words, and by its meaning after the next reindex.
+    """
+    space = await _space(parts)
+    if space is None:
+        return _plan(scope, turns, facts, await relate(parts, scope, facts, ""), None), ()
+    new = [turn.draft for turn in turns if not turn.id]
+    drafts = [*new, *(fact.draft for fact in facts)]
+    *vectors, own = await _embedded(parts, [*(draft.text for draft in drafts), summary])
+    for draft, vector in zip(drafts, vectors, strict=True):
+        draft.vector = vector
+    plan = _plan(scope, turns, facts, await relate(parts, scope, facts, space.signature), space)
+    texts = await parts.ledger.read(partial(_revised, scope=scope, facts=facts, space=space, now=parts.now()))
+    made = zip(texts, await _embedded(parts, texts), strict=True)
+    plan.revised = {text: vector for text, vector in made if vector is not None}
+    return plan, [(space, own)] if own is not None else ()
+
+
+def _plan(scope: Scope, turns: Sequence[Turn], facts: list[Fact], cursor: int, space: Space | None) -> Plan:
+    return Plan(scope, list(turns), facts, cursor, space, lenient=True)
+
+
+async def _space(parts: Parts) -> Space | None:
+    try:
+        return await current_space(parts) if parts.embedding.on else None
+    except MemstoneError:  # the model cannot even be asked
+        return None
+
+
+async def _embedded(parts: Parts, texts: Sequence[str]) -> list[Vector | None]:
+    found = await parts.embedding.many(texts) if texts else []
+    return [None if isinstance(vector, MemstoneError) else vector for vector in found]
+
+
+async def _revised(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant) -> list[str]:
+    """The texts that these facts would make of what is known, as far as that can be told before."""
+    texts: dict[str, None] = {}
+    for fact in facts:
+        near = await neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
+        said = understand(fact.draft.text, fact.own, fact.who)
+        decided = decide(said, [one.known for one in near])
+        meant = {decided.target} if decided.action is Action.REVISE else set[int | None]()
+        meant |= {at for at, one in enumerate(near) if refines(one.found.record.text, fact.draft.text)}
+        for at in meant - {None}:
+            known = near[at or 0].known.statement
+            texts[what_stays(known, said) or merged_text(known, said, fact.draft.text)] = None
+    return [text for text in texts if text not in {fact.draft.text for fact in facts}]

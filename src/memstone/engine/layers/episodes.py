@@ -1,0 +1,299 @@
+"""Episodes: what a session was about, in one memory for each session.
+
+A session that goes on after it was distilled gets the next version of its episode, made of all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from memstone.core.checks.visible import current, visible, within
+from memstone.core.digest.model import Digest
+from memstone.core.llm.digest import Before
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.learning.recognition import recognise
+from memstone.engine.parts import Parts
+from memstone.engine.scoping import merged_scope
+from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
+from memstone.engine.storing.retelling import retold, spans, without
+from memstone.engine.storing.store import Vectors, enter, supersede
+from memstone.engine.storing.turns import Turn, as_heard, turn_of
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant, When, instant, moment, parse_when
+from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
+from memstone.model.message import Message
+from memstone.model.query import And, Condition, Op, Where
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+ACTOR: Final = "digest"
+RECENT: Final = 3
+RECENT_DAYS: Final = 90
+_EVERY_FIELD: Final = ("user_id", "agent_id", "run_id")
+_MOST_TURNS: Final = 500
+
+
+@dataclass(slots=True)
+class Session:
+    """A session that is distilled: what is new of it, and what is known of it from before."""
+
+    scope: Scope
+    fresh: list[Turn]
+    earlier: list[Turn] = field(default_factory=list)
+    episode: Record | None = None
+    told: Record | None = None
+    """The episode as it may still be told."""
+
+    before: Before = field(default_factory=Before)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All of it, in order."""
+        return [*self.earlier, *self.fresh]
+
+    @property
+    def messages(self) -> list[Message]:
+        """What was said in it."""
+        return [as_heard(turn) for turn in self.turns]
+
+    @property
+    def trust(self) -> float:
+        """How far its words carry: no further than those of whoever is trusted least in it."""
+        return min((turn.draft.trust for turn in self.turns), default=TRUST[Origin.USER])
+
+    @property
+    def status(self) -> str:
+        """What is made of an import alone waits until somebody approves it."""
+        return Status.QUARANTINED if is_imported(self.turns) else Status.ACTIVE
+
+    @property
+    def expires_at(self) -> Instant | None:
+        """When it is over: with the first of its words that are."""
+        return min((turn.draft.expires_at for turn in self.turns if turn.draft.expires_at), default=None)
+
+
+async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Instant, now: Instant) -> Session:
+    """What is known about a session, within one transaction; turns that are stored are recognised."""
+    for turn in turns:
+        turn.retold = True  # whatever was said since, these are the words of then
+        await recognise(tx, turn, scope, last=False)
+    holder = await tx.links.holder(scope.tenant_id, session_dedupe(scope, occurred_at))
+    known = await tx.memories.at(holder) if holder is not None else None
+    earlier = await _earlier(tx, scope, {turn.id for turn in turns}) if scope.run_id else []
+    earlier = [turn for turn in earlier if is_imported(turns) or turn.draft.origin != Origin.IMPORT]
+    await _leave_out_deleted(tx, [*earlier, *turns])
+    before = Before(await _narrative(tx, scope, now), await _recent(tx, scope, now))
+    told = (await retold(tx, [known])).get(known.id, known) if known is not None else None
+    return Session(scope, turns, earlier, known, told, before)
+
+
+async def _leave_out_deleted(tx: Tx, turns: Sequence[Turn]) -> None:
+    """Blank the words from which something was learned that a person has deleted since."""
+    ids = [turn.id for turn in turns if turn.id]
+    found = await spans(tx, turns[0].draft.scope.tenant_id, ids) if ids else {}
+    for turn in turns:
+        if turn.id in found:
+            turn.message = replace(turn.message, text=without(turn.text, found[turn.id]))
+
+
+def session_dedupe(scope: Scope, occurred_at: Instant) -> str:
+    """What makes two episodes the same: the run they are about, or, without one, when the session was."""
+    key = "run" if scope.run_id else occurred_at
+    return dedupe_value(scope, _EVERY_FIELD, speaker="", key=f"episode:{key}", text="")
+
+
+async def _earlier(tx: Tx, scope: Scope, known: set[str]) -> list[Turn]:
+    """What was said in a run before."""
+    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), current()))
+    rows = await tx.memories.find(where, limit=_MOST_TURNS)
+    return [_turn(found) for found in reversed(rows) if found.record.id not in known]
+
+
+def _turn(found: Found) -> Turn:
+    record = found.record
+    role = str(record.data.get("role") or record.source_role or "user")
+    speaker = str(record.data.get("speaker") or "")
+    message = Message(role, record.text, "" if speaker == role else speaker)
+    turn = turn_of(found.link.scope, message, record.occurred_at, 0, dated=True)
+    turn.id, turn.place, turn.said_before, turn.retold = record.id, record.seq, True, True
+    turn.draft.expires_at, turn.draft.metadata = record.expires_at, dict(record.metadata)
+    turn.draft.origin, turn.draft.trust = record.origin, record.trust
+    return turn
+
+
+def own_words(turns: list[Turn]) -> list[Turn]:
+    """What is retold of a talk: where the user is known to speak in it, nothing that only an import says."""
+    return [turn for turn in turns if turn.draft.origin != Origin.IMPORT] or turns
+
+
+def is_imported(turns: Sequence[Turn]) -> bool:
+    """Whether anything of it is known from an import only."""
+    return any(turn.draft.origin == Origin.IMPORT for turn in turns)
+
+
+async def _narrative(tx: Tx, scope: Scope, now: Instant) -> str:
+    if not scope.user_id:
+        return ""
+    owner = Scope(scope.tenant_id, scope.user_id)
+    only = Condition("kind", Op.EQ, str(Kind.NARRATIVE))
+    rows = await tx.memories.find(visible(owner, now, layers=(Layer.IDENTITY,), extra=only), limit=1)
+    return rows[0].record.text if rows else ""
+
+
+async def _recent(tx: Tx, scope: Scope, now: Instant) -> tuple[tuple[str, str], ...]:
+    """The newest episodes of other sessions, by their day."""
+    since = Condition("occurred_at", Op.GTE, instant(moment(now) - timedelta(days=RECENT_DAYS)))
+    wide = Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id or scope.agent_id else scope
+    rows = await tx.memories.find(visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
+    others = [found.record for found in rows if not scope.run_id or found.link.scope.run_id != scope.run_id][:RECENT]
+    told = await retold(tx, others)
+    shown = (told.get(record.id, record) for record in others)
+    return tuple((record.occurred_at[:10], record.text) for record in shown if record is not None)
+
+
+@dataclass(slots=True)
+class Made:
+    """An episode that is about to be stored; ``facts`` are the ids of those it mentions."""
+
+    id: str
+    digest: Digest
+    occurred_at: Instant
+    model: str | None
+    vectors: Vectors = ()
+    facts: list[str] = field(default_factory=list)
+
+
+async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> Record | None:
+    """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
+    scope = session.scope
+    dedupe = session_dedupe(scope, made.occurred_at)
+    deleted = await tx.suppressed.since(scope.tenant_id, dedupe)
+    if deleted is not None:
+        if max(turn.occurred_at for turn in session.fresh) <= deleted:
+            return None
+        await tx.suppressed.lift(scope.tenant_id, dedupe)
+    holder = await tx.links.holder(scope.tenant_id, dedupe)
+    old = await tx.memories.at(holder) if holder is not None else None
+    record = _record(session, made, now)
+    if old is None:
+        await enter(tx, record, [Link(scope, now, dedupe)], made.vectors)
+        await tx.events.append([event_of(EventType.ADD, record, scope, now, actor=ACTOR)])
+        return record
+    record = _next(old, record, now)
+    links = await tx.links.of(old.tenant_id, old.seq)
+    await supersede(tx, old, record, links, made.vectors)
+    reason = "the session went on"
+    changed = event_of(EventType.UPDATE, record, scope, now, before=old, reason=reason, links_before=links, actor=ACTOR)
+    await tx.events.append([changed])
+    return record
+
+
+def _record(session: Session, made: Made, now: Instant) -> Record:
+    text = made.digest.summary
+    turns = [turn.id for turn in session.turns if turn.id]
+    return Record(
+        id=made.id,
+        text=text,
+        hash=text_hash(text),
+        occurred_at=made.occurred_at,
+        created_at=now,
+        updated_at=now,
+        valid_from=made.occurred_at,
+        anchor_at=made.occurred_at,
+        tenant_id=session.scope.tenant_id,
+        origin=Origin.DERIVED,
+        trust=session.trust,
+        layer=Layer.EPISODE,
+        kind=Kind.EPISODIC,
+        data={**made.digest.lists, "facts": made.facts, "turns": turns},
+        salience=made.digest.salience,
+        source="digest",
+        model=made.model,
+        tokens=estimate_tokens(text),
+        expires_at=session.expires_at,
+        status=session.status,
+    )
+
+
+def _next(old: Record, new: Record, now: Instant) -> Record:
+    """The version after the current one: what is new, under the same id and with the same birth and status."""
+    return replace(
+        new,
+        id=old.id,
+        version=old.version + 1,
+        created_at=old.created_at,
+        occurred_at=min(old.occurred_at, new.occurred_at),
+        valid_from=max(old.valid_from, now),
+        anchor_at=max(old.anchor_at, new.anchor_at),
+        metadata=old.metadata,
+        status=old.status if new.status == Status.ACTIVE else new.status,
+        source_count=old.source_count,
+        trust=min(old.trust, new.trust),
+    )
+
+
+def episode_id(session: Session) -> str:
+    """The id of a session's episode: the one it has, or a new one."""
+    return session.episode.id if session.episode is not None else new_id()
+
+
+@dataclass(slots=True)
+class EpisodesRequest:
+    """One call of ``episodes``."""
+
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    limit: int = 100
+    offset: int = 0
+    since: When | None = None
+
+
+async def episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
+    """The episodes a scope sees, newest first."""
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    limit, offset = checked_limit(request.limit, parts.policy.limits.page), checked_offset(request.offset)
+    since: Where | None = None
+    if request.since is not None:
+        since = Condition("occurred_at", Op.GTE, parse_when(request.since, "since"))
+    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.EPISODE,), extra=since)
+
+    async def work(tx: Tx) -> list[Found]:
+        rows = await tx.memories.find(where, limit=limit, offset=offset)
+        told = await retold(tx, [found.record for found in rows])
+        records = ((told.get(found.record.id, found.record), found.link) for found in rows)
+        return [Found(record, link) for record, link in records if record is not None]
+
+    return {"results": [shown(found) for found in await parts.ledger.read(work)]}
+
+
+def shown(found: Found) -> dict[str, Any]:
+    """An episode as callers see it."""
+    record, who = found.record, found.link.scope
+    return {
+        "id": record.id,
+        "summary": record.text,
+        **{name: _texts(record.data, name) for name in ("topics", "entities", "decisions", "action_items")},
+        "facts": _texts(record.data, "facts"),
+        "salience": record.salience,
+        "token_count": record.tokens,
+        "model": record.model,
+        "version": record.version,
+        "status": str(record.status),
+        "user_id": who.user_id or None,
+        "agent_id": who.agent_id or None,
+        "run_id": who.run_id or None,
+        "occurred_at": record.occurred_at,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+    }
+
+
+def _texts(data: Mapping[str, Any], name: str) -> list[str]:
+    held = data.get(name)
+    return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []

@@ -1,0 +1,253 @@
+"""Who the user is: what they wrote themselves, what was derived, and the text made of it.
+
+An identity belongs to a user of a tenant, whichever agent asks and in whichever conversation. Overrides are written by
+the user alone; nothing that was derived is ever put among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_text
+from memstone.core.text.normalize import normal_text
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.layers.derived import holding, identity_dedupe, place_of, rows_of, true_derived
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
+from memstone.engine.storing.holders import is_inside
+from memstone.engine.storing.lifecycle import take_from
+from memstone.engine.storing.redaction import masked_text, redaction_of
+from memstone.engine.storing.store import Vectors, ensure_space, enter, supersede, vectors_of
+from memstone.engine.storing.write import current_space
+from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
+from memstone.model.event import EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+MOST_OVERRIDES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text the user wrote, checked, with its vectors."""
+
+    text: str
+    vectors: Vectors = ()
+
+
+async def identity(parts: Parts, user_id: Any) -> dict[str, Any]:
+    """An owner's identity as it is now."""
+    owner = owner_for(parts, user_id)
+    return await parts.ledger.read(lambda tx: _shown(tx, owner, parts.now()))
+
+
+async def add_override(parts: Parts, user_id: Any, text: str) -> dict[str, Any]:
+    """Keep something the user wrote; what is there already, in whatever case, is not added again."""
+    owner = owner_for(parts, user_id)
+    (written,), warnings = await _written(parts, [text])
+    now = parts.now()
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
+        if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
+            _refuse_more(len(rows) + 1)
+            await _enter(tx, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now)
+        return await _shown(tx, owner, now)
+
+    return _warned(parts, await parts.ledger.write(work), warnings)
+
+
+async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str, Any]:
+    """Delete the override at a position, counted from 0."""
+    owner = owner_for(parts, user_id)
+    if isinstance(position, bool) or not isinstance(position, int) or position < 0:
+        raise InvalidInput(f"position must be a whole number from 0, not {position!r}")
+    now = parts.now()
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
+        if position >= len(rows):
+            raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
+        await take_from(tx, rows[position].record, owner, now)
+        return await _shown(tx, owner, now)
+
+    return _warned(parts, await parts.ledger.write(work), [])
+
+
+async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dict[str, Any]:
+    """Put these in the place of all overrides; what stays keeps its id."""
+    owner = owner_for(parts, user_id)
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise InvalidInput(f"overrides must be a list of texts, not {type(texts).__name__}")
+    _refuse_more(len(texts))
+    written, warnings = await _written(parts, texts)
+    wanted = {normal_text(one.text): one for one in reversed(written)}
+    order = list(dict.fromkeys(normal_text(one.text) for one in written))
+    now = parts.now()
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        held: dict[str, Found] = {}
+        for found in await rows_of(tx, owner, now, Kind.OVERRIDE):
+            said = normal_text(found.record.text)
+            if said not in wanted or said in held:
+                await take_from(tx, found.record, owner, now)
+            else:
+                held[said] = found
+        for place, said in enumerate(order):
+            await _placed(tx, owner, wanted[said], held.get(said), place, now)
+        return await _shown(tx, owner, now)
+
+    return _warned(parts, await parts.ledger.write(work), warnings)
+
+
+def owner_for(parts: Parts, user_id: Any) -> Scope:
+    """The owner a caller names; nobody is an error, and so is somebody of whom the caller reaches a part only."""
+    owner = parts.scope({"user_id": user_id, "agent_id": None, "run_id": None})
+    if not owner.user_id:
+        raise ScopeError("an identity belongs to a user", hint="give user_id")
+    whole = Scope(owner.tenant_id, owner.user_id)
+    if parts.bounds is not None and not is_inside(whole, parts.bounds):
+        raise Forbidden(
+            "this key is bound to an agent, and an identity is the user's",
+            hint="use a key of the user, or one that reaches the whole tenant",
+        )
+    return whole
+
+
+async def _written(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:
+    """Texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
+    limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
+    clean: list[str] = []
+    warnings: list[str] = []
+    for at, text in enumerate(texts):
+        name = f"overrides[{at}]"
+        kept, found = masked_text(checked_text(text, name, limit, "limits.text_chars").strip(), name, redaction)
+        clean.append(kept)
+        warnings += found
+    return [Written(text, vectors) for text, vectors in await embedded(parts, clean)], warnings
+
+
+async def embedded(parts: Parts, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
+    """Texts with their vectors; one that cannot be embedded now is found by its words."""
+    if not parts.embedding.on or not texts:
+        return [(text, ()) for text in texts]
+    try:
+        space = await current_space(parts)
+        vectors = await parts.embedding.many(texts)
+    except MemstoneError:
+        return [(text, ()) for text in texts]
+    pairs = zip(texts, vectors, strict=True)
+    return [(text, () if isinstance(vector, MemstoneError) else [(space, vector)]) for text, vector in pairs]
+
+
+def _refuse_more(count: int) -> None:
+    if count > MOST_OVERRIDES:
+        raise InvalidInput(f"{count:,} overrides are more than {MOST_OVERRIDES:,}", hint="remove some, or join them")
+
+
+async def _placed(tx: Tx, owner: Scope, written: Written, held: Found | None, place: int, now: Instant) -> None:
+    """Store an override at its place, or move the one that says the same there."""
+    if held is None:
+        await _enter(tx, owner, written, place, now)
+        return
+    old = held.record
+    if old.text == written.text and place_of(old) == place:
+        return
+    links = await tx.links.of(owner.tenant_id, old.seq)
+    new = replace(
+        old,
+        seq=0,
+        version=old.version + 1,
+        text=written.text,
+        hash=text_hash(written.text),
+        tokens=estimate_tokens(written.text),
+        data={**old.data, "place": place},
+        valid_from=max(old.valid_from, now),
+        updated_at=now,
+    )
+    vectors = await vectors_of(tx, old) if old.text == written.text else written.vectors
+    await _ensure(tx, owner, vectors)
+    await supersede(tx, old, new, links, vectors)
+    await tx.events.append([event_of(EventType.UPDATE, new, owner, now, before=old, links_before=links)])
+
+
+async def _enter(tx: Tx, owner: Scope, written: Written, place: int, now: Instant) -> None:
+    dedupe = identity_dedupe(owner, Kind.OVERRIDE, written.text)
+    draft = Draft(
+        scope=owner,
+        text=written.text,
+        dedupe=dedupe,
+        kind=Kind.OVERRIDE,
+        origin=Origin.USER,
+        trust=1.0,
+        occurred_at=now,
+        role="user",
+        data={"place": place},
+        layer=Layer.IDENTITY,
+        salience=1.0,
+    )
+    await tx.suppressed.lift(owner.tenant_id, dedupe)
+    await _ensure(tx, owner, written.vectors)
+    record = new_record(draft, owner.tenant_id, now)
+    holder = await tx.links.holder(owner.tenant_id, dedupe)
+    if holder is not None:  # put aside or expired, and wanted again
+        await tx.links.release(owner.tenant_id, holder)
+    await enter(tx, record, [Link(owner, now, dedupe)], written.vectors)
+    await tx.events.append([event_of(EventType.ADD, record, owner, now)])
+
+
+async def _ensure(tx: Tx, owner: Scope, vectors: Vectors) -> None:
+    for space, _ in vectors:
+        await ensure_space(tx, owner.tenant_id, space)
+
+
+def _warned(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+    """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
+    cap = parts.policy.retrieval.override_tokens
+    size = sum(one["token_count"] for one in shown["overrides"])
+    told = list(warnings)
+    if size > cap:
+        told.append(f"the overrides have about {size:,} tokens and only the first {cap:,} are shown to a model")
+    return {**shown, "warnings": told} if told else shown
+
+
+async def _shown(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
+    rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.NARRATIVE)
+    overrides = [found.record for found in rows if found.record.kind == Kind.OVERRIDE]
+    narrative = next((found.record for found in rows if found.record.kind == Kind.NARRATIVE), None)
+    derived = [found.record for found in await true_derived(tx, owner, now)]
+    return {
+        "user_id": owner.user_id,
+        "overrides": [_entry(record) for record in overrides],
+        "derived": [{**_entry(record), "fact": record.origin_id} for record in derived],
+        "narrative": None if narrative is None else await _narrative(tx, owner, narrative, now),
+    }
+
+
+def _entry(record: Record) -> dict[str, Any]:
+    return {"id": record.id, "text": record.text, "token_count": record.tokens, "created_at": record.created_at}
+
+
+async def _narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "text": record.text,
+        "version": record.version,
+        "model": record.model,
+        "generated_at": record.updated_at,
+        "token_count": record.tokens,
+        "stale": await is_stale(tx, owner, record, now),
+    }
+
+
+async def is_stale(tx: Tx, owner: Scope, narrative: Record, now: Instant) -> bool:
+    """Whether a fact that a text about the user was made of has changed since, or is gone."""
+    made_of = narrative.data.get("facts")
+    if not isinstance(made_of, dict) or not made_of:
+        return False
+    facts = await holding(tx, owner, list(made_of), now)
+    return any(one not in facts or facts[one].hash != version for one, version in made_of.items())

@@ -1,0 +1,251 @@
+"""The text about the user: made from what they told, made anew when that changes, and theirs to write.
+
+It is made of facts of the user's own words only, by a language model where there is one, else of the sentences of the
+facts. What the user wrote by hand is never overwritten unless that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_text
+from memstone.core.checks.visible import visible
+from memstone.core.digest.model import cut
+from memstone.core.digest.portrait import Line, composed, inputs_of
+from memstone.core.llm.narrative import narrative_prompt, parse_narrative
+from memstone.core.text.normalize import normal_text
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.layers.derived import (
+    identity_dedupe,
+    may_be_identity,
+    owner_of_identity,
+    refreshed,
+    rows_of,
+    sources_of,
+    true_derived,
+)
+from memstone.engine.layers.identity import embedded, identity, owner_for
+from memstone.engine.layers.portrayed import line_of
+from memstone.engine.learning.ask import ask
+from memstone.engine.learning.metered import metered
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import event_of, text_hash
+from memstone.engine.storing.lifecycle import take_from
+from memstone.engine.storing.redaction import masked_text, redaction_of
+from memstone.engine.storing.store import Vectors, ensure_space, enter, leave, supersede
+from memstone.errors import MemstoneError, StorageError
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
+from memstone.model.query import And, Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+BY_HAND: Final = "user"
+BY_RULES: Final = "rules"
+_ACTOR: Final = "consolidate"
+
+
+@dataclass(slots=True)
+class _Known:
+    """What a text is made of, and the text there is."""
+
+    lines: list[Line]
+    record: Record | None
+
+    @property
+    def inputs(self) -> str:
+        return inputs_of(self.lines)
+
+    @property
+    def by_hand(self) -> bool:
+        return self.record is not None and self.record.model == BY_HAND
+
+    @property
+    def has_news(self) -> bool:
+        return self.record is not None and any(line.updated_at > self.record.updated_at for line in self.lines)
+
+    @property
+    def changed(self) -> bool:
+        return self.record is None or self.record.data.get("inputs") != self.inputs
+
+
+async def regenerate_narrative(
+    parts: Parts, scope: Scope, *, force: bool = False, job_id: str | None = None
+) -> dict[str, Any]:
+    """Make the text about a user anew if what it is made of has changed; for whoever keeps the memory in order.
+
+    ``status`` is ``regenerated``, ``unchanged``, ``hand_edited`` (left alone; ``stale`` says whether there is news),
+    ``empty`` (nothing is known), ``removed`` (nothing is known any more), ``no_owner`` or ``failed`` with ``error``.
+    With ``force`` it is made anew in any case.
+    """
+    owner = owner_of_identity(scope)
+    if owner is None:
+        return {"status": "no_owner"}
+    now = parts.now()
+    known = await parts.ledger.write(lambda tx: _known(parts, tx, owner, now))
+    if known.by_hand and not force:
+        return {"status": "hand_edited", "stale": known.has_news}
+    if not known.lines:
+        return await parts.ledger.write(lambda tx: _removed(tx, owner, known, now, job_id))
+    if not known.changed and not force:
+        return {"status": "unchanged"}
+    counted, meter = metered(parts)
+    try:
+        text, model = await _worded(counted, known.lines)
+    except StorageError:
+        raise
+    except MemstoneError as error:
+        return {"status": "failed", "error": error.as_dict()}
+    (made,) = await embedded(parts, [cut(text)])
+    stored = await parts.ledger.write(lambda tx: _stored(tx, owner, known, made, model, now, job_id))
+    spent = {"input_tokens": meter.input_tokens, "output_tokens": meter.output_tokens} if meter is not None else {}
+    return {**stored, **spent}
+
+
+async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[str, Any]:
+    """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
+    owner = owner_for(parts, user_id)
+    now = parts.now()
+    if text is None:
+        await parts.ledger.write(lambda tx: _given_back(tx, owner, now))
+        return await identity(parts, user_id)
+    limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
+    checked = checked_text(text, "narrative", limit, "limits.text_chars").strip()
+    clean, warnings = masked_text(checked, "narrative", redaction)
+    (made,) = await embedded(parts, [clean])
+
+    async def work(tx: Tx) -> None:
+        rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
+        await _stored(tx, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None)
+
+    await parts.ledger.write(work)
+    shown = await identity(parts, user_id)
+    return {**shown, "warnings": warnings} if warnings else shown
+
+
+async def _known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
+    """What is known about the owner; mirrors are brought up to date on the way."""
+    await refreshed(tx, owner, now)
+    rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
+    return _Known(await lines_of(parts, tx, owner, now), rows[0].record if rows else None)
+
+
+async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Line]:
+    """The facts a text about the user is made of: those that say who they are, then the most salient they told.
+
+    What happened or is planned is no part of it, and what an override says already is left out.
+    """
+    policy = parts.policy.formation
+    mirrors = await true_derived(tx, owner, now)
+    behind = await sources_of(tx, owner, mirrors, now)
+    told = And(
+        (
+            Condition("origin", Op.EQ, str(Origin.USER)),
+            Condition("source", Op.NE, "manual"),
+            Condition("kind", Op.NE, str(Kind.EPISODIC)),
+            Condition("salience", Op.GTE, policy.fact_salience),
+        )
+    )
+    where = visible(owner, now, layers=(Layer.FACT,), extra=told)
+    pinned = await tx.memories.salient(where, limit=policy.portrait_facts)
+    overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
+    facts = {record.id: record for record in [*behind.values(), *(found.record for found in pinned)]}
+    kept = [one for one in facts.values() if may_be_identity(one) and normal_text(one.text) not in overrides]
+    return [line_of(record) for record in kept[: policy.portrait_facts]]
+
+
+async def _worded(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
+    """The text, and who wrote it."""
+    tokens = parts.policy.formation.portrait_tokens
+    if parts.llm is not None:
+        facts = [line.text for line in lines]
+        question = narrative_prompt(facts, instructions=parts.policy.curation.instructions)
+        answer = (await ask(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
+        if answer.text:
+            return answer.text, parts.llm.model
+    return composed(lines, tokens) or lines[0].text, BY_RULES
+
+
+async def _stored(
+    tx: Tx,
+    owner: Scope,
+    known: _Known,
+    made: tuple[str, Vectors],
+    model: str,
+    now: Instant,
+    job_id: str | None,
+) -> dict[str, Any]:
+    """Store the text as the next version of the one that was looked at; somebody else's is left alone."""
+    text, vectors = made
+    for space, _ in vectors:
+        await ensure_space(tx, owner.tenant_id, space)
+    dedupe = identity_dedupe(owner, Kind.NARRATIVE, "narrative")
+    holder = await tx.links.holder(owner.tenant_id, dedupe)
+    if holder is not None and (known.record is None or holder != known.record.seq):
+        return {"status": "unchanged"}
+    await tx.suppressed.lift(owner.tenant_id, dedupe)
+    record = _record(owner, known, text, model, now)
+    told: dict[str, Any] = {"actor": "caller" if model == BY_HAND else _ACTOR, "job_id": job_id}
+    old = known.record
+    if old is None:
+        await enter(tx, record, [Link(owner, now, dedupe)], vectors)
+        await tx.events.append([event_of(EventType.ADD, record, owner, now, **told)])
+    else:
+        links = await tx.links.of(owner.tenant_id, old.seq)
+        await supersede(tx, old, record, links, vectors)
+        event = event_of(EventType.UPDATE, record, owner, now, before=old, links_before=links, **told)
+        await tx.events.append([event])
+    return {"status": "regenerated", "id": record.id, "version": record.version, "model": model}
+
+
+def _record(owner: Scope, known: _Known, text: str, model: str, now: Instant) -> Record:
+    by_hand = model == BY_HAND
+    made_of = {} if by_hand else {line.id: line.version for line in known.lines}
+    first = Record(
+        id=new_id(),
+        text=text,
+        hash=text_hash(text),
+        occurred_at=now,
+        created_at=now,
+        updated_at=now,
+        valid_from=now,
+        anchor_at=now,
+        tenant_id=owner.tenant_id,
+        origin=Origin.USER if by_hand else Origin.DERIVED,
+        trust=1.0,
+        layer=Layer.IDENTITY,
+        kind=Kind.NARRATIVE,
+        data={"inputs": known.inputs, "facts": made_of},
+        salience=1.0,
+        source="manual" if by_hand else "digest",
+        model=model,
+        tokens=estimate_tokens(text),
+    )
+    old = known.record
+    if old is None:
+        return first
+    began = max(old.valid_from, now)
+    return replace(first, id=old.id, version=old.version + 1, created_at=old.created_at, valid_from=began)
+
+
+async def _removed(tx: Tx, owner: Scope, known: _Known, now: Instant, job_id: str | None) -> dict[str, Any]:
+    """End a text that nothing carries any more."""
+    old = known.record
+    if old is None:
+        return {"status": "empty"}
+    links = await tx.links.of(owner.tenant_id, old.seq)
+    await leave(tx, old, Status.SUPERSEDED, now)
+    told: dict[str, Any] = {"links_before": links, "actor": _ACTOR, "job_id": job_id}
+    reason = "nothing it was made of is known any more"
+    event = event_of(EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, **told)
+    await tx.events.append([event])
+    return {"status": "removed"}
+
+
+async def _given_back(tx: Tx, owner: Scope, now: Instant) -> None:
+    for found in await rows_of(tx, owner, now, Kind.NARRATIVE):
+        await take_from(tx, found.record, owner, now)

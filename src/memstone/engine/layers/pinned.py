@@ -1,0 +1,69 @@
+"""Facts as a companion sees them, the weightiest first; and what the user wants to be done always."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.engine.asking import LARGEST, checked_limit
+from memstone.engine.parts import Parts
+from memstone.engine.scoping import merged_scope
+from memstone.model.memory import Found, Kind, Layer, Origin
+from memstone.model.query import And, Condition, Op
+
+_MOST_STANDING: Final = 100
+
+
+@dataclass(slots=True)
+class PinnedRequest:
+    """One call of ``pinned``."""
+
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    limit: int = 100
+
+
+async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
+    """The most salient facts of a scope."""
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
+    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,))
+    rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
+    return {"results": [_shown(found) for found in rows]}
+
+
+def _shown(found: Found) -> dict[str, Any]:
+    record, link = found.record, found.link
+    return {
+        "id": record.id,
+        "content": record.text,
+        "salience": record.salience,
+        "source_count": record.source_count,
+        "source_episode_id": record.data.get("episode"),
+        "last_used": link.last_used_at,
+        "use_count": link.use_count,
+        "status": str(record.status),
+        "tags": _tags(record.metadata),
+        "user_id": link.scope.user_id or None,
+        "agent_id": link.scope.agent_id or None,
+        "occurred_at": record.occurred_at,
+        "created_at": record.created_at,
+    }
+
+
+def _tags(metadata: Mapping[str, Any]) -> list[str]:
+    held = metadata.get("tags")
+    return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
+
+
+async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+    """How the user wants to be served whatever the subject, in their own words, oldest first."""
+    told = And((Condition("kind", Op.EQ, str(Kind.PROCEDURAL)), Condition("origin", Op.EQ, str(Origin.USER))))
+    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=told)
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
+    lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
+    shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]
+    return {"text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines), "instructions": shown}

@@ -1,0 +1,313 @@
+"""``add`` with ``infer=True``: keep what was said, and what follows from it.
+
+Ingest, extract, relate, reconcile, commit. Rules or a model propose; structure decides; no transaction is open while a
+model works. When a model is out of reach the turns are kept all the same, and the next call in the same scope tries
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+
+from memstone.core.changes.statement import understand
+from memstone.engine.learning.ask import as_llm_error
+from memstone.engine.learning.extract import Extracted, extract
+from memstone.engine.learning.graph_llm import extract_with_llm
+from memstone.engine.learning.propose import propose
+from memstone.engine.learning.reading import read_changes
+from memstone.engine.learning.recognition import recognise
+from memstone.engine.learning.relate import Fact, relate
+from memstone.engine.learning.settle import NeedsVectors, Plan, known_in, settle
+from memstone.engine.parts import Parts
+from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.store import Space
+from memstone.engine.storing.turns import Turn, origin_of
+from memstone.engine.storing.write import Outcome, current_space
+from memstone.engine.tuning import tuned
+from memstone.errors import MemstoneError
+from memstone.model.event import EventType, Signal
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Layer
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.trace import log
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One call: whose it is, what was said, and how to learn from it."""
+
+    scope: Scope
+    turns: list[Turn]
+    metadata: dict[str, Any] = field(default_factory=dict)
+    prompt: str = ""
+    dated: bool = True
+    expires_at: Instant | None = None
+    keep_turns: bool = True
+    project: Scope | None = None
+
+    @property
+    def kept(self) -> list[Turn]:
+        """The turns that become rows."""
+        return self.turns if self.keep_turns else []
+
+
+@dataclass(slots=True)
+class Learned:
+    """What became of it; ``error`` when learning had to be put off, all of it or (``partial``) what is missing."""
+
+    outcomes: list[Outcome]
+    error: MemstoneError | None = None
+    partial: bool = False
+    degraded: list[dict[str, object]] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
+    """What was asked to be forgotten, and nothing that is known says it."""
+
+    left_out: int = 0
+    """How much of it is as it was left before: deleted by a person, or changed since it was said first."""
+
+
+Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
+"""What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
+
+
+async def converse(
+    parts: Parts, said: Conversation, *, keep: bool = True, again: bool = False, closing: Closing | None = None
+) -> Learned:
+    """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
+
+    Without, the caller is strict: a model that fails is an ``LLMError`` and nothing is learned. ``again`` is such a
+    try: it keeps what it can learn, and whoever makes it keeps the rest waiting, by ``closing`` if anything is kept.
+    """
+    strict, keep = not keep and not again, keep and not again
+    parts = await tuned(parts, said.scope)
+    await parts.ledger.read(partial(recognised, said=said))
+    try:
+        found = await _extracted(parts, said)
+        if found.error is not None and (strict or not found.facts):
+            space = await _space_of_turns(parts, said) if keep else None
+            return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
+        with parts.watch.step("learn.embed"):
+            space, waiting = await _embedded(parts, said.kept, found.facts)
+    except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
+        return await _put_off(parts, said, error, keep=keep)
+    if strict and waiting:
+        return Learned([], waiting[0].error)
+    ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
+    with parts.watch.step("learn.relate"):
+        cursor = await relate(parts, known_in(parts, said.scope), ready, space.signature if space else "")
+        undecided = await _proposals(parts, known_in(parts, said.scope), ready, space)
+        await read_changes(parts, known_in(parts, said.scope), ready, space.signature if space else "")
+    if parts.policy.graph_llm:
+        for fact in ready:
+            fact.draft.named = await extract_with_llm(parts, fact.draft.text)
+    if undecided is not None and strict:
+        return Learned([], as_llm_error(undecided))
+    missing = found.error or (waiting[0].error if waiting else None)
+    signal = signal_of(said, said.turns, parts.now(), error=missing) if missing is not None and keep else None
+    plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns, project=said.project)
+    learned = Learned([], found.error if keep else missing, partial=found.error is not None)
+    learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
+    learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
+    unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing)
+    with parts.watch.step("learn.settle"):
+        failed = await _settled(parts, unit)
+    if failed is not None:
+        return await _put_off(parts, said, failed, space, keep=keep)
+    if signal is not None:
+        parts.waiting.left(parts.tenant_id)
+    learned.unmet, learned.left_out = _unmet(ready, learned.outcomes), plan.left_out
+    learned.outcomes += waiting if keep else []
+    _tell(said, found, learned)
+    return learned
+
+
+def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
+    """What was asked to be forgotten without effect."""
+    ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
+    return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
+
+
+async def _extracted(parts: Parts, said: Conversation) -> Extracted:
+    """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
+    _log(logging.INFO, "memory.extraction.start", owner=_owner(said))
+    with parts.watch.step("learn.extract"):
+        found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
+    for fact in found.facts:
+        fact.draft.expires_at = said.expires_at
+    if found.error is not None and found.facts:
+        _log_failure(said, found.error)
+    if found.error is None or found.facts:
+        _log(logging.INFO, "memory.extraction.complete", owner=_owner(said), factCount=len(found.facts))
+    return found
+
+
+async def recognised(tx: Tx, *, said: Conversation) -> None:
+    """Find the turns that are stored already: what is sent again is the question that was asked before."""
+    for at, turn in enumerate(said.turns):
+        last = turn is said.turns[-1]
+        known = await recognise(tx, turn, said.scope, last=last, before=said.turns[:at])
+        if not known and not said.keep_turns:
+            turn.said_before = not (last or turn.answered)  # nobody can tell, so only the newest words count as new
+    said.turns = [turn for turn in said.turns if not turn.deleted]
+
+
+async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: Space | None) -> MemstoneError | None:
+    """Let a model decide what structure leaves open; without its answer structure decides alone, and here is why."""
+    if parts.llm is None or not facts:
+        return None
+    try:
+        return await propose(parts, scope, facts, space.signature if space else "")
+    except MemstoneError as error:
+        return error
+
+
+async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) -> tuple[Space | None, list[Outcome]]:
+    """Vectors for new turns and facts, and the facts that got none; an error when there is none for any fact.
+
+    A turn without a vector is kept: it is found by its words, and a reindex gives it one.
+    """
+    turns = [turn for turn in turns if not turn.place]
+    drafts = [*(turn.draft for turn in turns), *(fact.draft for fact in facts)]
+    if not parts.embedding.on or not drafts:
+        return None, []
+    space = await current_space(parts)
+    waiting: list[Outcome] = []
+    vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
+    for draft, vector in zip(drafts, vectors, strict=True):
+        if isinstance(vector, MemstoneError):
+            waiting.append(Outcome("DEFERRED", None, draft, error=vector))
+        else:
+            draft.vector = vector
+    unlearned = [outcome for outcome in waiting if outcome.draft.layer is not Layer.TURN]
+    wanted, missing = (facts, unlearned) if facts else (turns, waiting)
+    if missing and missing[0].error is not None and len(missing) == len(wanted):
+        raise missing[0].error
+    return space, unlearned
+
+
+async def _settled(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> MemstoneError | None:
+    """Run the unit; revisions that make new texts get their vectors outside the transaction, and it is run again."""
+    while True:
+        try:
+            return await parts.ledger.write(partial(unit, now=parts.now()))
+        except NeedsVectors as missing:
+            for text, vector in zip(missing.texts, await parts.embedding.many(missing.texts), strict=True):
+                if isinstance(vector, MemstoneError):
+                    return vector
+                unit.keywords["plan"].revised[text] = vector
+
+
+async def _unit(
+    tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, into: Learned, closing: Closing | None, now: Instant
+) -> None:
+    into.outcomes = await settle(parts, tx, plan, now)
+    if signal is not None:
+        await tx.signals.put([signal])
+    if closing is not None:
+        await closing(tx, into, now)
+
+
+async def _space_of_turns(parts: Parts, said: Conversation) -> Space | None:
+    """Give the turns their vectors, as far as there are any; None without."""
+    try:
+        return (await _embedded(parts, said.kept, []))[0]
+    except MemstoneError:
+        return None
+
+
+async def _put_off(
+    parts: Parts, said: Conversation, error: MemstoneError, space: Space | None = None, *, keep: bool
+) -> Learned:
+    """Keep the turns, with the vectors they have, and the conversation in the inbox, where another try finds it."""
+    _log_failure(said, error)
+    if keep:
+        now = parts.now()
+        plan = Plan(said.scope, said.kept, [], 0, space, project=said.project)
+        signal = signal_of(said, said.turns, now, error=error)
+        unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=Learned([]), closing=None, now=now)
+        await parts.ledger.write(unit)
+        parts.waiting.left(parts.tenant_id)
+    return Learned([], error)
+
+
+def signal_of(
+    said: Conversation,
+    turns: Sequence[Turn],
+    now: Instant,
+    *,
+    error: MemstoneError | None = None,
+    due_at: Instant | None = "",
+    mark: str = "",
+) -> Signal:
+    """These turns of a conversation with all it takes to learn from them later; ``mark`` says how they got there."""
+    data = {
+        "infer": True,
+        "messages": [message_of(turn) for turn in turns],
+        "metadata": said.metadata,
+        "prompt": said.prompt,
+        "dated": said.dated,
+        "expires_at": said.expires_at,
+        "keep_turns": said.keep_turns,
+        "project": said.project.user_id if said.project else "",
+    }
+    data |= {mark: True} if mark else {}
+    user, assistant = (_first(turns, role) for role in ("user", "assistant"))
+    when, problem = turns[0].occurred_at if turns else now, str(error) if error is not None else None
+    return Signal(new_id(), said.scope, user or "", when, now, assistant, data, last_error=problem, due_at=due_at)
+
+
+def _first(turns: Sequence[Turn], role: str) -> str | None:
+    return next((turn.text for turn in turns if turn.message.role == role), None)
+
+
+def message_of(turn: Turn) -> dict[str, Any]:
+    """A turn as the inbox keeps it."""
+    said = turn.message
+    when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
+    return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
+
+
+def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
+    """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
+    decided = [(str(outcome.event), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
+    _log(
+        logging.INFO,
+        "memory_decision",
+        user_id=said.scope.user_id,
+        input_message_length=sum(len(turn.text) for turn in said.turns),
+        extracted_count=len(found.facts),
+        decisions=[{"action": action, "target_id": target} for action, target in decided],
+    )
+    if not log.isEnabledFor(logging.DEBUG):
+        return
+    own = found.facts[0].own if found.facts else ()
+    for outcome, (action, target) in zip(learned.outcomes, decided, strict=True):
+        _log(
+            logging.DEBUG,
+            "memory_decision",
+            user_id=said.scope.user_id,
+            action=action,
+            memory_id=target,
+            fact=outcome.draft.text,
+            reason=outcome.reason,
+            slot=", ".join(sorted(understand(outcome.draft.text, own).slots)) or None,
+        )
+
+
+def _log_failure(said: Conversation, error: MemstoneError) -> None:
+    """Only the code: a message of somebody else's may hold anything."""
+    _log(logging.WARNING, "memory.extraction.background.failed", owner=_owner(said), code=error.code)
+
+
+def _log(level: int, event: str, **details: Any) -> None:
+    log.log(level, event, extra={"event": event, **details})
+
+
+def _owner(said: Conversation) -> str:
+    return said.scope.user_id or said.scope.agent_id or said.scope.run_id

@@ -1,0 +1,40 @@
+"""A fact of a turn, as it is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.core.curate import Candidate
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import TRUST, Draft, dedupe_value
+from memstone.engine.storing.turns import Turn
+from memstone.model.memory import Origin
+from memstone.model.scope import Scope
+
+
+def drafted(
+    parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, text: str, category: str, metadata: dict[str, Any]
+) -> Draft:
+    """Its origin, trust and time are those of the turn."""
+    origin = Origin(turn.message.role)
+    return Draft(
+        scope=scope,
+        text=text,
+        dedupe=dedupe_value(scope, parts.policy.dedupe_scope, speaker="", key=None, text=text),
+        kind=candidate.kind,
+        origin=origin,
+        trust=TRUST[origin],
+        occurred_at=turn.occurred_at,
+        role=turn.message.role,
+        speaker=turn.message.speaker,
+        key=candidate.key,
+        metadata=metadata,
+        data={
+            "category": category,
+            "polarity": candidate.polarity,
+            "modality": candidate.modality,
+            "subject": candidate.subject,
+            **({"speaker": turn.message.name} if turn.message.name else {}),
+        },
+        salience=candidate.salience,
+    )

@@ -1,0 +1,239 @@
+"""``ingest``: transcripts, turn by turn, as they are; nobody waits for what can be learned from them.
+
+Everything is checked before anything is written. Then a few hundred turns at a time are embedded and stored in one
+transaction, so that a transcript of any length may be interrupted and sent again: what is known is not stored twice.
+What is to be learned goes into the inbox with its turns, where ``flush`` finds it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_expiry, checked_metadata
+from memstone.core.privacy.redact import redact
+from memstone.core.talk.messages import STORED_ROLES
+from memstone.core.talk.transcript import Said, read_transcript
+from memstone.engine.access.door import admitted
+from memstone.engine.access.pause import not_stored
+from memstone.engine.access.quotas import admit
+from memstone.engine.learning.lessons import Lesson, lessons_of
+from memstone.engine.learning.queueing import due_at, wake
+from memstone.engine.parts import Parts
+from memstone.engine.requests import IngestRequest
+from memstone.engine.storing.attachments import accepted
+from memstone.engine.storing.draft import new_record
+from memstone.engine.storing.embedding import failure_of, is_outage
+from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.redaction import masked_metadata, redaction_of, warning
+from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all
+from memstone.engine.storing.turns import Turn, turn_of, without_injected
+from memstone.engine.storing.write import current_space
+from memstone.engine.tuning import scope_named
+from memstone.errors import InvalidInput, MemstoneError
+from memstone.model.event import Signal
+from memstone.model.instant import Instant, parse_when
+from memstone.model.memory import Link
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.preferences import Usage
+
+AT_ONCE: Final = 200
+"""So many turns are stored in one transaction."""
+
+_WARNINGS: Final = 20
+
+
+@dataclass(slots=True)
+class Transcript:
+    """A checked transcript on its way into the store, and what became of it so far."""
+
+    turns: list[Turn]
+    metadata: dict[str, Any]
+    expires_at: Instant | None
+    warnings: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    space: Space | None = None
+    error: MemstoneError | None = None
+    """Why turns have no vectors."""
+
+    gave_up: bool = False
+    """The embedder is out of reach: the rest is stored without asking it again."""
+
+
+async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
+    """Store a transcript; gives what became of its turns."""
+    if (idle := not_stored(parts)) is not None:
+        return dict.fromkeys(_COUNTED, 0) | {name: idle[name] for name in ("status", "reason", "hint")}
+    keeps = parts.policy.curation.keep_turns
+    if not keeps and not request.learn:
+        raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
+    said = checked_transcript(parts, request)
+    said.turns, left_out = await admitted(parts, said.turns)
+    said.warnings += left_out
+    chars = sum(len(turn.text) for turn in said.turns)
+    await admit(parts, scope_named(parts, request), Usage(turns=len(said.turns) if keeps else 0, chars=chars))
+    lessons = lessons_of(said.turns) if request.learn else []
+    total, done = len(said.turns), 0
+    for chunk in _chunks(said.turns):
+        if keeps:
+            await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
+        done += len(chunk)
+        due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
+        work = partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps)
+        said.counts.update(await parts.ledger.write(work))
+        if request.progress is not None:
+            request.progress(done, total)
+    if said.counts["queued"]:
+        wake(parts)
+    return _answer(said)
+
+
+def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
+    """All that can be wrong is found here, before the first write."""
+    metadata, ignored = checked_metadata(request.metadata, parts.policy.limits)
+    clean, found = masked_metadata(metadata, redaction_of(parts.policy))
+    warnings = [*ignored, *found]
+    expires_at = checked_expiry(request.expires_at, parts.now(), warnings)
+    said = Transcript([], clean, expires_at, warnings)
+    read = read_transcript(request.turns, parts.policy.limits, said.warnings)
+    accepted(parts.policy, [one.message for one in read])
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    owner = parts.scope(given)
+    since = None if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
+    _fill(parts, said, _heard(parts, said, read), owner, since)
+    return said
+
+
+def _heard(parts: Parts, said: Transcript, read: Sequence[Said]) -> Iterator[Said]:
+    """What a person or the assistant said, without what was injected and without secrets; the rest is counted."""
+    policy = redaction_of(parts.policy)
+    for at, one in enumerate(read):
+        message = without_injected(one.message)
+        if message.role not in STORED_ROLES or not message.text.strip():
+            said.counts["skipped"] += 1
+            continue
+        clean = redact(message.text, policy)
+        if clean.found:
+            said.counts["dropped" if clean.dropped else "masked"] += 1
+            said.warnings.append(warning(f"turns[{at}]", clean))
+        if not clean.dropped:
+            yield replace(one, message=replace(message, text=clean.text))
+
+
+def _fill(parts: Parts, said: Transcript, heard: Iterator[Said], owner: Scope, since: Instant | None) -> None:
+    """Turns with their scope and time; one without a time was said when the one before it in its run was."""
+    now, last = parts.now(), dict[Scope, Instant]()
+    repeated: Counter[str] = Counter()
+    for at, one in enumerate(heard):
+        scope = (replace(owner, run_id=one.run_id) if one.run_id else owner).required()
+        when = one.occurred_at or last.get(scope) or since
+        if when is not None:
+            last[scope] = when
+        turn = turn_of(scope, one.message, when or now, at, dated=when is not None)
+        said_so_far, repeated[turn.draft.dedupe] = repeated[turn.draft.dedupe], repeated[turn.draft.dedupe] + 1
+        if said_so_far:
+            turn = turn_of(scope, one.message, when or now, at, dated=when is not None, repeated=said_so_far)
+        turn.draft.expires_at, turn.draft.metadata = said.expires_at, dict(said.metadata)
+        said.turns.append(turn)
+
+
+def _chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
+    return (turns[start : start + AT_ONCE] for start in range(0, len(turns), AT_ONCE))
+
+
+async def unknown_turns(tx: Tx, *, parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
+    """Those that are not stored yet: only they are worth an embedding."""
+    known = await tx.links.held(parts.tenant_id, [turn.draft.dedupe for turn in turns])
+    return [turn for turn in turns if turn.draft.dedupe not in known]
+
+
+async def embed_turns(parts: Parts, said: Transcript, turns: Sequence[Turn]) -> None:
+    """Vectors, as far as there are any: a turn without one is found by its words, and a reindex gives it one."""
+    if not parts.embedding.on or not turns or said.gave_up:
+        return
+    drafts = [turn.draft for turn in turns]
+    try:
+        said.space = await current_space(parts)
+        vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
+    except MemstoneError as error:  # the model cannot even be asked
+        said.error, said.gave_up = error, True
+        return
+    for draft, vector in zip(drafts, vectors, strict=True):
+        if isinstance(vector, MemstoneError):
+            said.error, said.gave_up = vector, said.gave_up or is_outage(vector)
+        else:
+            draft.vector = vector
+
+
+async def store_turns(
+    tx: Tx, *, parts: Parts, said: Transcript, turns: Sequence[Turn], due: Sequence[Lesson], keeps: bool
+) -> Counter[str]:
+    """Store turns that are new, where turns are kept, and note the lessons that are due; gives what became of them."""
+    counts: Counter[str] = Counter()
+    now = parts.now()
+    if keeps:
+        entries = await new_entries(tx, parts, turns, said.space, now, counts)
+        if said.space is not None and entries:
+            await ensure_space(tx, parts.tenant_id, said.space)
+        await enter_all(tx, entries)
+    known = await tx.signals.known(parts.tenant_id, [lesson.id for lesson in due])
+    signals = lesson_signals(parts, said, due, now, keeps=keeps)
+    waiting = [one for one in signals if one.id not in known and one.data["messages"]]
+    await tx.signals.put(waiting)
+    for one in waiting:
+        parts.workshop.touched[one.scope] = None
+    counts["queued"] += len(waiting)
+    return counts
+
+
+def lesson_signals(
+    parts: Parts, said: Transcript, lessons: Sequence[Lesson], now: Instant, *, keeps: bool
+) -> list[Signal]:
+    """Rows of the inbox for lessons whose turns are stored; nobody waits for silence in what is over."""
+    signals = [lesson.signal(said.metadata, said.expires_at, now, keeps=keeps) for lesson in lessons]
+    for signal in signals:
+        signal.due_at = due_at(parts, now, silence=False)
+    return signals
+
+
+async def new_entries(
+    tx: Tx, parts: Parts, turns: Sequence[Turn], space: Space | None, now: Instant, counts: Counter[str]
+) -> list[Entry]:
+    """The turns that are new; what a person has deleted does not come back with an old transcript."""
+    entries: list[Entry] = []
+    suppresses = await tx.suppressed.any(parts.tenant_id)
+    held = await tx.links.held(parts.tenant_id, [turn.draft.dedupe for turn in turns])
+    for turn in turns:
+        draft = turn.draft
+        holder = await tx.links.holder(parts.tenant_id, draft.dedupe) if draft.dedupe in held else None
+        known = await tx.memories.at(holder) if holder is not None else None
+        if known is not None:
+            turn.id = known.id
+            counts["known"] += 1
+        elif suppresses and await tx.suppressed.has(parts.tenant_id, draft.dedupe):
+            turn.id = ""
+            counts["deleted"] += 1
+        else:
+            record = new_record(draft, parts.tenant_id, now)
+            vectors = [] if draft.vector is None or space is None else [(space, draft.vector)]
+            entries.append(Entry(record, [Link(draft.scope, now, draft.dedupe)], vectors))
+            turn.id = record.id
+            counts["stored"] += 1
+    return entries
+
+
+_COUNTED: Final = ("stored", "known", "deleted", "masked", "dropped", "skipped", "queued")
+
+
+def _answer(said: Transcript) -> dict[str, Any]:
+    answer: dict[str, Any] = {name: said.counts[name] for name in _COUNTED}
+    if said.error is not None:
+        answer["degraded"] = [{"step": "embedding", **failure_of(said.error)}]
+    if said.warnings:
+        more = len(said.warnings) - _WARNINGS
+        answer["warnings"] = [*said.warnings[:_WARNINGS], *([f"and {more:,} more"] if more > 0 else [])]
+    return answer

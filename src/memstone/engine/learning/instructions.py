@@ -1,0 +1,50 @@
+"""``suggest_instructions``: what to set for a use case; by a language model where there is one, else by rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from memstone.core.instructions.by_llm import instructions_question, parse_instructions
+from memstone.core.instructions.by_rules import Suggested, suggested
+from memstone.engine.learning.ask import ask
+from memstone.engine.parts import Parts
+from memstone.errors import InvalidInput, MemstoneError, TooLarge
+
+MOST_CHARS: Final = 2_000
+
+
+async def suggest(parts: Parts, use_case: str) -> dict[str, Any]:
+    """Instructions, settings and where they come from; nothing is changed.
+
+    When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
+    """
+    text = _checked(use_case)
+    if parts.llm is None:
+        return _answer(text, suggested(text), "rules")
+    try:
+        advice = await ask(parts, instructions_question(text), lambda answer: parse_instructions(answer, text))
+    except MemstoneError as error:
+        failed = {"step": "instructions", **error.as_dict()}
+        return {**_answer(text, suggested(text), "rules"), "degraded": [failed]}
+    return _answer(text, advice.value.suggestion, "llm")
+
+
+def _answer(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
+    return {
+        "use_case": use_case,
+        "source": source,
+        "domains": list(found.domains),
+        "instructions": found.instructions,
+        "include": list(found.include),
+        "exclude": list(found.exclude),
+        "categories": dict(found.categories),
+        "example_settings": found.settings(),
+    }
+
+
+def _checked(use_case: object) -> str:
+    if not isinstance(use_case, str) or not any(char.isalnum() for char in use_case):
+        raise InvalidInput("say in a few words what the memory is for", hint='such as "a cooking coach for families"')
+    if len(use_case) > MOST_CHARS:
+        raise TooLarge(f"a use case has at most {MOST_CHARS:,} characters", hint="a few sentences are enough")
+    return " ".join(use_case.encode("utf-8", "replace").decode().split())

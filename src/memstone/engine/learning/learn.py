@@ -1,0 +1,96 @@
+"""``add`` with learning: from messages to turns and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memstone.core.checks.values import checked_expiry
+from memstone.core.rules.plain import plain, sentences
+from memstone.core.rules.requests import forgets_everything
+from memstone.core.talk.messages import read_messages, stored_messages
+from memstone.engine.learning.converse import Conversation, Learned, converse
+from memstone.engine.learning.queueing import is_inline, queue
+from memstone.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope
+from memstone.engine.parts import Parts
+from memstone.engine.storing.attachments import accepted
+from memstone.engine.storing.projects import PREFIX
+from memstone.engine.storing.redaction import redaction_of
+from memstone.engine.storing.turns import Turn, heard, turns_of
+from memstone.engine.work.pending import learn_waiting
+from memstone.errors import InvalidInput
+from memstone.model.instant import parse_when
+from memstone.model.message import Message
+
+
+async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    """Learn from what one request says; what is said is kept either way."""
+    for name, value in (("key", request.key), ("kind", request.kind)):
+        if value is not None:
+            raise InvalidInput(
+                f"a {name} describes one memory, and what is learned may be several or none",
+                hint="pass infer=False to store the text itself as one memory",
+            )
+    redaction = redaction_of(parts.policy)
+    (scope, project), now = request_scope(parts, request), parts.now()
+    metadata, warnings = request_metadata(parts, request)
+    dated = request.occurred_at is not None
+    occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
+    expires_at = checked_expiry(request.expires_at, now, warnings)
+    kept = heard(accepted(parts.policy, stored_messages(_read(parts, request, warnings))), redaction)
+    turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
+    keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
+    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns, project)
+    if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
+        return _unwanted(parts)
+    if not is_inline(parts):
+        return await queue(parts, said, [*warnings, *kept.warnings])
+    if parts.llm is not None or await parts.waiting.anything(parts):
+        await learn_waiting(parts, scope)
+    learned = await converse(parts, said, keep=not request.strict)
+    if learned.error is not None and request.strict:
+        raise learned.error
+    unforgotten = _unforgotten(turns, learned)
+    answer = _learned(learned, [*warnings, *kept.warnings, *unforgotten])
+    left_out = learned.left_out + len(unforgotten)
+    return {**answer, "left_out": left_out} if left_out else answer
+
+
+def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:
+    """The messages; a blank one is an error like any other, and counted."""
+    try:
+        return read_messages(request.messages, parts.policy.limits, warnings)
+    except InvalidInput:
+        if not is_inline(parts) and _is_blank(request.messages):
+            parts.workshop.counters.early_returns_empty_message += 1
+        raise
+
+
+def _is_blank(given: object) -> bool:
+    items = [given] if isinstance(given, (str, Mapping)) else given if isinstance(given, Sequence) else []
+    said = (one.get("content") if isinstance(one, Mapping) else one for one in items)
+    return any(isinstance(text, str) and not text.strip() for text in said)
+
+
+def _unwanted(parts: Parts) -> dict[str, Any]:
+    parts.workshop.counters.early_returns_disabled += 1
+    why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
+    return {"results": [], "status": "disabled", **why}
+
+
+def _unforgotten(turns: Sequence[Turn], learned: Learned) -> list[str]:
+    """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
+    told = ["asked to forget something that no memory says" for _ in learned.unmet]
+    asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
+    if any(forgets_everything(plain(one.strip())) for text in asked for one in sentences(text)):
+        told.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
+    return told
+
+
+def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
+    answer = answer_of(learned.outcomes, warnings)
+    if learned.error is not None:
+        answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
+    if learned.degraded:
+        answer["degraded"] = learned.degraded
+    return answer

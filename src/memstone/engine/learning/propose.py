@@ -1,0 +1,90 @@
+"""What a language model would do with facts that structure leaves open: one question for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memstone.core.changes.reconcile import Action
+from memstone.core.llm.decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
+from memstone.core.talk.evidence import Source, supported
+from memstone.engine.learning.ask import ask
+from memstone.engine.learning.relate import Fact, Related, related
+from memstone.engine.parts import Parts
+from memstone.errors import LLMError
+from memstone.model.scope import Scope
+from memstone.trace import log
+
+_OPEN_FROM: Final = 0.45
+"""Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
+
+_ACTIONS: Final = {
+    Operation.ADD: Action.ADD,
+    Operation.UPDATE: Action.REVISE,
+    Operation.DELETE: Action.RETRACT,
+    Operation.NONE: Action.IGNORE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One thing the model proposes for a fact: an action on one version of a memory."""
+
+    action: Action
+    target: int | None
+    text: str
+    reason: str
+
+
+async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> LLMError | None:
+    """Ask about the facts that are near something and not settled by structure; notes the answers on the facts.
+
+    Gives the error when the answer breaks off: what is complete in it counts, structure decides the rest.
+    """
+    near = await related(parts, scope, facts, signature)
+    asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
+    if not asked:
+        return None
+    shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
+    neighbours = [[Neighbour(str(one.seq), one.text) for one in around] for around in shown]
+    question = decision_prompt(
+        [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
+    )
+    answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
+    for line in answer.value.log:
+        log.debug("memory.decision.dropped", extra={"event": "memory.decision.dropped", "what": line})
+    texts = {one.seq: one.text for around in shown for one in around}
+    for number, (fact, _) in enumerate(asked, 1):
+        decisions = answer.value.for_fact(number) or ()
+        fact.proposals = _proposals([_proposal(one, question.targets, texts, fact) for one in decisions])
+    return answer.cut
+
+
+def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
+    """Whether a model is asked: about what is new and near something; what only ends something structure decides."""
+    if fact.candidate.forget or not fact.adds:
+        return False
+    if not around or any(one.text == fact.draft.text for one in around):
+        return False
+    return max(one.cosine for one in around) >= _OPEN_FROM
+
+
+def _shown(around: Sequence[Related], most: int) -> list[Related]:
+    return sorted(around, key=lambda one: -one.cosine)[:most]
+
+
+def _proposals(proposed: Sequence[Proposal]) -> list[Proposal]:
+    """One for each memory, the last; the fact itself is added only if it goes into no memory and none says it."""
+    last = {one.target: one for one in proposed}
+    goes_somewhere = any(one.action in (Action.REVISE, Action.IGNORE) for one in last.values())
+    return [one for one in last.values() if one.action is not Action.ADD or not goes_somewhere]
+
+
+def _proposal(chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
+    """What a decision does; its text only if both sentences bear it out."""
+    target = int(targets[chosen.target - 1]) if chosen.target is not None else None
+    known = texts.get(target, "") if target is not None else ""
+    source = Source(f"{known}\n{fact.draft.text}")
+    text = chosen.text if chosen.text and supported(chosen.text, source, ["user"]) else ""
+    return Proposal(_ACTIONS[chosen.operation], target, text, chosen.reason or "the model's decision")

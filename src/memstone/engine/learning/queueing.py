@@ -1,0 +1,90 @@
+"""What is said now and becomes memory later: kept, with a row in the inbox, in one transaction and without a model.
+
+When it is due stands in the row, so that any process sees it: at once, after so many seconds of silence, or only when
+somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from memstone.engine.access.pause import why_idle
+from memstone.engine.learning.converse import Conversation, signal_of
+from memstone.engine.learning.retold import QUEUED
+from memstone.engine.learning.settle import Plan, settle
+from memstone.engine.parts import Parts
+from memstone.model.instant import Instant, instant, moment
+from memstone.ports.ledger import Tx
+
+
+def is_on(parts: Parts) -> bool:
+    """Whether anything is learned from those for whom these parts are tuned."""
+    return parts.policy.learns and why_idle(parts) is None
+
+
+def is_inline(parts: Parts) -> bool:
+    """Whether it is learned inside the call."""
+    return parts.policy.formation.mode == "inline"
+
+
+def due_at(parts: Parts, now: Instant, *, silence: bool = True) -> Instant | None:
+    """When what is said now is due: '' is at once, None only when somebody asks for it."""
+    formation = parts.policy.formation
+    if formation.mode == "manual":
+        return None
+    if formation.mode != "session_end" or not silence:
+        return ""
+    return instant(moment(now) + timedelta(seconds=formation.debounce_seconds))
+
+
+async def queue(parts: Parts, said: Conversation, warnings: Sequence[str]) -> dict[str, Any]:
+    """Keep what was said for later and wake whoever forms memory of it."""
+    counters, now = parts.workshop.counters, parts.now()
+    if not said.turns:
+        counters.early_returns_empty_message += 1
+        return _answer("ok", 0, warnings)
+    try:
+        kept = await parts.ledger.write(partial(_keep, parts=parts, said=said, now=now))
+    except Exception as error:
+        counters.failed(error)
+        raise
+    counters.succeeded(now)
+    if kept:
+        parts.workshop.touched[said.scope] = None
+        wake(parts)
+    return _answer("queued" if kept else "ok", kept, warnings)
+
+
+def wake(parts: Parts) -> None:
+    """Let the worker of this process see that there is something to do, and start it where there is none."""
+    from memstone.engine.work.worker import start
+
+    start(parts)
+    parts.workshop.bell(parts.io).ring()
+
+
+async def _keep(tx: Tx, *, parts: Parts, said: Conversation, now: Instant) -> int:
+    """Turns and one row of the inbox; words that are known already are not learned from again. Gives how many are new.
+
+    The vectors of the turns are made when memory is formed of them.
+    """
+    await settle(parts, tx, Plan(said.scope, said.kept, [], 0, None, project=said.project), now)
+    fresh = [turn for turn in said.turns if not turn.said_before]
+    if not fresh:
+        return 0
+    if parts.policy.formation.mode == "session_end":
+        await tx.signals.hurry(said.scope, now)
+    await tx.signals.put([signal_of(said, fresh, now, due_at=due_at(parts, now), mark=QUEUED)])
+    return len(fresh)
+
+
+def _answer(status: str, kept: int, warnings: Sequence[str]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"results": [], "status": status}
+    if kept:
+        answer["queued"] = kept
+    if warnings:
+        answer["warnings"] = list(warnings)
+    return answer

@@ -1,0 +1,332 @@
+"""What becomes of facts, inside the one transaction that stores them, their turns and their events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from memstone.core.changes.merge import merged_text
+from memstone.core.changes.pairing import Action, Decision
+from memstone.core.changes.people import in_full
+from memstone.core.changes.renew import is_undated, renewed
+from memstone.core.changes.statement import understand
+from memstone.core.temporal.dates import ground
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.learning.recognition import recognise
+from memstone.engine.learning.reconcile import decided, guarded, has_changed
+from memstone.engine.learning.relate import Fact, known_statement, neighbours
+from memstone.engine.learning.resent import REASON, is_settled
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import (
+    Draft,
+    dedupe_value,
+    event_of,
+    new_record,
+    owner_alone,
+    text_hash,
+    waiting_dedupe,
+)
+from memstone.engine.storing.holders import Replacement, parted, replace_for, retract_for, unlink
+from memstone.engine.storing.projects import feed_outcomes, feed_turns
+from memstone.engine.storing.retelling import evidence_of, name_again
+from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, leave, supersede
+from memstone.engine.storing.suppression import suppress
+from memstone.engine.storing.turns import Turn
+from memstone.engine.storing.write import Outcome, counted
+from memstone.model.event import EventType
+from memstone.model.instant import Instant, moment
+from memstone.model.memory import MIRROR, Link, Origin, Record, Status
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything one call wants to store, with the position of the ledger at which it was made."""
+
+    scope: Scope
+    turns: list[Turn]
+    facts: list[Fact]
+    cursor: int
+    space: Space | None
+    revised: dict[str, bytes] = field(default_factory=dict)
+    """Vectors of texts that a revision may have to use."""
+
+    unembedded: list[str] = field(default_factory=list)
+    """Texts that revisions have made and that have no vector yet."""
+
+    keep_turns: bool = True
+    """Without, facts are stored with their quote, and what was said is not."""
+
+    project: Scope | None = None
+    """Who remembers it as well."""
+
+    left_out: int = 0
+    """How many facts were left out: a person deleted them, or what came of them before was changed since."""
+
+    lenient: bool = False
+    """Revised texts that have no vector are stored all the same; a reindex gives them one."""
+
+    @property
+    def signature(self) -> str:
+        """The name of the vector space, '' without one."""
+        return self.space.signature if self.space else ""
+
+
+class NeedsVectors(Exception):
+    """Revisions make texts that have no vector yet; they are embedded outside, together, and the unit is run again."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(*texts)
+        self.texts = list(texts)
+
+
+async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
+    """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
+    if plan.space is not None:
+        await ensure_space(tx, parts.tenant_id, plan.space)
+    for at, turn in enumerate(plan.turns if plan.keep_turns else ()):
+        await _keep(parts, tx, turn, plan, now, at)
+    plan.unembedded.clear()
+    plan.left_out = 0
+    outcomes: list[Outcome] = []
+    for fact in plan.facts:
+        await _settle(parts, tx, plan, fact, outcomes, now)
+    if plan.unembedded and not plan.lenient:
+        raise NeedsVectors(plan.unembedded)
+    if plan.project is not None:
+        await feed_turns(tx, [turn.id for turn in plan.turns], plan.project, now)
+        await feed_outcomes(tx, outcomes, now)
+    await counted(tx, outcomes, now)
+    return outcomes
+
+
+async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, at: int) -> None:
+    """Store a turn, or learn that it is stored already, and when it was said first."""
+    if await recognise(tx, turn, plan.scope, last=turn is plan.turns[-1], before=plan.turns[:at]):
+        return
+    holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
+    if holder is not None:  # the same words once more, later: a turn of its own
+        await tx.links.release(parts.tenant_id, holder)
+    record = new_record(turn.draft, parts.tenant_id, now)
+    await enter(tx, record, [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space))
+    turn.id = record.id
+
+
+def _vectors(draft: Draft, space: Space | None) -> Vectors:
+    return [] if draft.vector is None or space is None else [(space, draft.vector)]
+
+
+async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[Outcome], now: Instant) -> None:
+    """Do with a fact what was decided, to every memory it changes; adds what became of it to the outcomes."""
+    draft = fact.draft
+    draft.occurred_at, draft.origin_id, draft.also = fact.turn.occurred_at, fact.turn.id or None, plan.project
+    draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
+    names = _inherit(parts, fact, plan.scope)
+    deleted = max([at for name in names if (at := await tx.suppressed.since(parts.tenant_id, name))], default=None)
+    if deleted is not None:
+        if draft.status != Status.ACTIVE:  # only the user brings back what they deleted
+            return
+        said_since = bool(fact.turn.id) and fact.turn.occurred_at > deleted
+        if fact.turn.said_before and not said_since:  # a person deleted it, and these are the old words again
+            plan.left_out += 1
+            return
+        await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
+    if fact.candidate.whole and has_changed(fact, outcomes):
+        return
+    scope = known_in(parts, plan.scope)
+    near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
+    if fact.candidate.whole or not (fact.adds or fact.puts_right):
+        near = [one for one in near if not one.known.fresh]
+    fact.kept_as = None
+    for one in sorted(decided(fact, near), key=lambda one: one.action is Action.RETRACT):  # what stays is kept first
+        target = near[one.target].found.record if one.target is not None else None
+        decision = guarded(one, target, fact, outcomes)
+        if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
+            decision = Decision(Action.IGNORE, one.target, REASON)
+            plan.left_out += one.target is None
+        outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
+        if outcome is None:
+            continue
+        outcomes.append(outcome)
+        if outcome.event != EventType.DELETE and decision.action is one.action:
+            fact.kept_as = outcome.record.id if outcome.record else None
+
+
+def known_in(parts: Parts, scope: Scope) -> Scope:
+    """Where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
+    kept = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in parts.policy.dedupe_scope})
+    return scope if kept.is_open else kept
+
+
+def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
+    """No fact is more trusted than the words it comes from; one of an import waits until somebody approves it.
+
+    What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
+    names under which it may have been deleted.
+    """
+    draft, said, fields = fact.draft, fact.turn.draft, parts.policy.dedupe_scope
+    draft.trust = min(draft.trust, said.trust)
+    if said.origin == Origin.IMPORT:
+        draft.origin, draft.status = Origin.IMPORT, Status.QUARANTINED
+    names = [dedupe_value(one, fields, speaker="", key=None, text=draft.text) for one in (scope, owner_alone(scope))]
+    if draft.status == Status.QUARANTINED:
+        draft.dedupe = waiting_dedupe(scope, fields, draft.text)
+    return list(dict.fromkeys([draft.dedupe, *names]))
+
+
+def _evidence(fact: Fact) -> dict[str, Any]:
+    """The turn and the words in it; of a turn that is not kept, the words are all there is."""
+    one = fact.candidate
+    quote = fact.turn.text[one.start : one.end]
+    if not fact.turn.id:
+        return {"turn": None, "start": 0, "end": len(quote), "quote": quote}
+    return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
+
+
+async def _add(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    del target
+    holder = await tx.links.holder(parts.tenant_id, fact.draft.dedupe)
+    if holder is not None:  # not visible (disabled, expired), so no neighbour: it is known all the same
+        known = await tx.memories.at(holder)
+        if known is not None and _is_over(known, now) and not fact.turn.said_before:
+            again = Decision(Action.REVISE, None, "it had expired")
+            return await _revise(parts, tx, plan, fact, known, again, now)
+        return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
+    record = new_record(fact.draft, parts.tenant_id, now)
+    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space)
+    await enter(tx, record, links, vectors, fact.draft.named)
+    await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
+    return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
+
+
+def _is_over(known: Record, now: Instant) -> bool:
+    return known.expires_at is not None and known.expires_at <= now
+
+
+async def _revise(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
+    draft = fact.draft
+    text = decision.text or _next_text(parts, fact, target)
+    if not text:
+        return await _retract(parts, tx, plan, fact, target, decision, now)
+    vectors = _revised_vectors(plan, draft, text)
+    new = _next_version(target, text, None if decision.text else draft, draft.occurred_at, now)
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
+    moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
+    if (twin := await _twin(tx, moved, target)) is not None:
+        fact.kept_as = twin.id
+        return await _retract(parts, tx, plan, fact, target, decision, now)
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(target, new, mine, moved, vectors, decision.reason), now)
+        return Outcome(EventType.REPLACE, new, draft, target.text, decision.reason, old_id=target.id)
+    await supersede(tx, target, new, moved, vectors)
+    told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
+    await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
+    return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
+
+
+def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
+    """The version after a memory's current one; what is not said anew (no ``draft``) keeps where it comes from."""
+    new = replace(
+        target,
+        seq=0,
+        version=target.version + 1,
+        text=text,
+        hash=text_hash(text),
+        tokens=estimate_tokens(text),
+        anchor_at=max(target.anchor_at, occurred_at),
+        valid_from=max(occurred_at, target.valid_from),
+        updated_at=now,
+    )
+    if draft is None:
+        return new
+    return replace(
+        new,
+        kind=draft.kind,
+        key=draft.key,
+        origin=draft.origin,
+        trust=draft.trust,
+        source=draft.source,
+        source_role=draft.role,
+        origin_id=draft.origin_id,
+        salience=max(target.salience, draft.salience),
+        data={**(draft.data or {})},
+        metadata={**target.metadata, **(draft.metadata or {})},
+        occurred_at=occurred_at,
+        expires_at=draft.expires_at,
+    )
+
+
+def _next_text(parts: Parts, fact: Fact, target: Record) -> str:
+    """What a memory says from now on; '' where the fact only ends it."""
+    known, said = known_statement(target, fact), understand(fact.draft.text, fact.own, fact.who)
+    proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
+    told = in_full(fact.draft.text, [target.text])
+    text = proposed or (merged_text(known, said, told) if fact.adds else renewed(known, said))
+    if text == fact.draft.text or not is_undated(target.text, text):
+        return text
+    return ground(text, moment(fact.draft.occurred_at), ZoneInfo(parts.policy.curation.timezone))
+
+
+def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
+    if plan.space is None:
+        return []
+    vector = draft.vector if text == draft.text else plan.revised.get(text)
+    if vector is None:
+        plan.unembedded.append(text)
+        return []
+    return [(plan.space, vector)]
+
+
+async def _twin(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
+    """Another memory of one of these holders that says the same already."""
+    values = [link.dedupe for link in links if link.dedupe]
+    twins = [await tx.links.holder(target.tenant_id, value) for value in values]
+    seq = next((twin for twin in twins if twin is not None and twin != target.seq), None)
+    return None if seq is None else await tx.memories.at(seq)
+
+
+def _dedupe(parts: Parts, link: Link, text: str) -> str | None:
+    if link.origin == MIRROR:
+        return None
+    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
+
+
+async def _retract(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
+    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes, parts.bounds)
+    if fact.candidate.forget:
+        await suppress(tx, target, mine, now)
+    if others:
+        ended = unlink if fact.candidate.forget else retract_for
+        await ended(tx, target, mine, now, decision.reason)
+        return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
+    # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
+    await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
+    told: dict[str, Any] = {"before": target, "links_before": mine, "reason": decision.reason, "ended": True}
+    event = event_of(EventType.DELETE, target, plan.scope, now, **told)
+    await tx.events.append([replace(event, new_id=fact.kept_as)])
+    if fact.candidate.forget:
+        await name_again(tx, parts.tenant_id, await evidence_of(tx, target), now)
+    return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason, new_id=fact.kept_as)
+
+
+async def _ignore(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
+) -> Outcome | None:
+    del parts, tx, plan, now
+    if target is None:
+        return None
+    return Outcome("NONE", target, fact.draft, target.text, decision.reason)
+
+
+_APPLY: Final = {Action.ADD: _add, Action.REVISE: _revise, Action.RETRACT: _retract, Action.IGNORE: _ignore}

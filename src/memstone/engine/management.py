@@ -1,0 +1,119 @@
+"""What a management view shows: the layers of a scope, the work done for it, who there is, and what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.engine import agents
+from memstone.engine.asking import LARGEST, checked_limit, checked_offset
+from memstone.engine.layers import episodes, identity, pinned
+from memstone.engine.parts import Parts
+from memstone.engine.upkeep.consolidate import TASK
+from memstone.errors import Forbidden, InvalidInput
+from memstone.model.instant import Instant
+from memstone.model.job import JobFigures
+from memstone.model.memory import Found, Layer
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
+_FAILED: Final = ("error", "dead_letter")
+
+
+async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    """Everything a management view begins with, of a scope or of the whole tenant."""
+    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page, LARGEST)
+    shown = await _layers(parts, scope, most) if not scope.is_open else {}
+    now = parts.now()
+    shown["counts"] = await parts.ledger.read(lambda tx: _counts(tx, scope, now))
+    shown["last_consolidation"] = await parts.ledger.peek(lambda tx: _last_pass(tx, scope))
+    if parts.bounds is not None:  # the rest is about the whole tenant
+        return shown
+    figures = await parts.ledger.peek(lambda tx: tx.jobs.figures(parts.tenant_id))
+    waiting = await parts.ledger.peek(lambda tx: tx.admin.counts(parts.tenant_id))
+    shown["processing"] = _processing(figures)
+    shown["waiting"] = {name: waiting[name] for name in ("pending", "dead")}
+    shown["agents"] = (await agents.agents(parts, most, 0))["agents"]
+    return shown
+
+
+async def _layers(parts: Parts, scope: Scope, limit: int) -> dict[str, Any]:
+    who = (scope.user_id or None, scope.agent_id or None, scope.run_id or None)
+    about = await identity.identity(parts, scope.user_id) if scope.user_id else None
+    facts = await pinned.pinned(parts, pinned.PinnedRequest(*who, limit))
+    told = await episodes.episodes(parts, episodes.EpisodesRequest(*who, limit, 0, None))
+    return {"identity": about, "facts": facts["results"], "episodes": told["results"]}
+
+
+async def _counts(tx: Tx, scope: Scope, now: Instant) -> dict[str, int]:
+    found = [(layer, await tx.memories.count(visible(scope, now, layers=(layer,)))) for layer in Layer]
+    return {str(layer): sum(kinds.values()) for layer, kinds in found}
+
+
+async def _last_pass(tx: Tx, scope: Scope) -> dict[str, Any] | None:
+    found = await tx.jobs.find(scope, task=TASK, limit=1)
+    return {"at": found[0].created_at, "status": found[0].status} if found else None
+
+
+def _processing(figures: Sequence[JobFigures]) -> dict[str, Any]:
+    """How often work was done in the background, with what success, and how long it took."""
+    tasks = sorted({one.task for one in figures})
+    by_task = {task: _summed([one for one in figures if one.task == task]) for task in tasks}
+    return {**_summed(figures), "by_task": by_task}
+
+
+def _summed(figures: Sequence[JobFigures]) -> dict[str, Any]:
+    calls = sum(one.count for one in figures)
+    failed = sum(one.count for one in figures if one.status in _FAILED)
+    took = sum(one.count * one.duration_ms for one in figures)
+    return {
+        "calls": calls,
+        "success_rate": round(1 - failed / calls, 4) if calls else None,
+        "average_ms": round(took / calls, 3) if calls else None,
+        "input_tokens": sum(one.input_tokens for one in figures),
+        "output_tokens": sum(one.output_tokens for one in figures),
+    }
+
+
+async def scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, Any]:
+    """The users, agents or runs there are, with how many memories each has, the largest first."""
+    if not isinstance(kind, str) or kind not in FIELDS:
+        raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
+    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
+    if parts.bounds is not None:
+        raise Forbidden("this key does not reach everybody", hint="use a key that is not bound to a user or an agent")
+    rows = await parts.ledger.peek(lambda tx: tx.admin.scopes(parts.tenant_id, FIELDS[kind], most, first))
+    results = [{"id": name, "memories": count, "last_at": last} for name, count, last in rows]
+    return {"kind": kind, "results": results}
+
+
+async def transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """What was said in a scope, in order, as it was said."""
+    scope = parts.scope(given).required()
+    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
+    where = visible(scope, parts.now(), layers=(Layer.TURN,))
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        rows = await tx.memories.find(where, limit=most, offset=first, oldest_first=True)
+        total = sum((await tx.memories.count(where)).values())
+        return {"results": [_turn(found, first + at) for at, found in enumerate(rows)], "total": total}
+
+    return await parts.ledger.read(work)
+
+
+def _turn(found: Found, index: int) -> dict[str, Any]:
+    record, who = found.record, found.link.scope
+    return {
+        "id": record.id,
+        "index": index,
+        "role": record.source_role,
+        "content": record.text,
+        "token_count": max(1, len(record.text) // CHARS_PER_TOKEN),
+        "occurred_at": record.occurred_at,
+        "user_id": who.user_id or None,
+        "agent_id": who.agent_id or None,
+        "run_id": who.run_id or None,
+    }

@@ -1,0 +1,206 @@
+"""``backup``, ``verify_backup``, ``restore_backup``: the whole store as one file, and back.
+
+What was erased stays erased: a store remembers its erasures without telling whose they were, and carries out again on
+an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay
+as they are now, and everybody has to log in again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from memstone.engine.access.accounts import REMOVED
+from memstone.engine.erasing.erase_rows import Removed, remove
+from memstone.engine.erasing.erasure_report import digest
+from memstone.engine.erasing.traces import Pieces, pieces_of
+from memstone.engine.parts import Parts
+from memstone.engine.requests import Progress
+from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
+from memstone.model.access import ApiKey
+from memstone.model.account import Account, StoredSecret
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+from memstone.ports.backups import Copying, Look, copying
+from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy, Subject
+from memstone.ports.ledger import Tx
+from memstone.trace import log
+
+_FIELDS: Final = ("user_id", "agent_id", "run_id", "memory_id")
+
+
+async def backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
+    """Write everything into one file, while others go on writing."""
+    ledger, given, now = _operated(parts), _path(path), parts.now()
+    target = await parts.io.run(lambda: _target(given, now))
+    before = await _begun(parts, target, now)
+    try:
+        manifest = await ledger.backup(target, now, progress)
+        manifest = await _without_erased(parts, ledger, target, before) or manifest
+    except BaseException:
+        await _note(parts, before.copies, target)
+        raise
+    await _note(parts, [KnownCopy(str(target), now)], None)
+    return {"path": str(target), **manifest}
+
+
+async def verify(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The manifest of a backup after everything in it was checked; ``Corrupted`` when something is wrong."""
+    ledger, given = _operated(parts), _path(path)
+    return {"path": str(given), "ok": True, **await ledger.inspect(given)}
+
+
+async def restore(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
+    """Put a backup in the place of everything there is, in one step."""
+    ledger, given, now = _operated(parts), _path(path), parts.now()
+    live = await parts.ledger.read(_state)
+    again = 0
+
+    async def prepare(tx: Tx) -> bool:
+        nonlocal again
+        missing = await _missing(tx, live.erasures)
+        await tx.vault.note_copies(WHOLE_STORE, live.copies)
+        await _keep_access(tx, live)
+        again = sum(one.rows > 0 for one in await _reapplied(tx, missing, live.keys, now))
+        return bool(again)
+
+    manifest = await ledger.restore(given, prepare, progress)
+    await parts.texts.forget(parts.tenant_id)
+    parts.blocks.clear()
+    return {"path": str(given), **manifest, "erased_again": again}
+
+
+def _operated(parts: Parts) -> Copying:
+    """The ledger, for somebody who operates the whole store."""
+    if parts.bounds is not None:
+        raise Forbidden("a backup holds everybody's memories", hint="use a key that is not bound to a user or an agent")
+    return copying(parts.ledger)
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise InvalidInput("the path of a backup must be text or a path")
+    given = os.fspath(path)
+    if isinstance(given, bytes) or "\0" in given:
+        raise InvalidInput("the path of a backup must be text or a path")
+    return Path(given).expanduser().absolute()
+
+
+def _target(path: Path, now: Instant) -> Path:
+    """A folder gets a file of its own for every backup."""
+    stamp = now[:19].replace("-", "").replace(":", "")
+    return path / f"memstone-{stamp}Z.backup" if path.is_dir() else path
+
+
+# --- what a store knows of itself -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _State:
+    """The keys, erasures and copies of a store at one moment, and who has access to it."""
+
+    keys: Mapping[str, bytes]
+    erasures: list[Erased]
+    copies: list[KnownCopy]
+    secrets: list[tuple[str, str, StoredSecret]]
+    callers: list[ApiKey]
+    accounts: list[Account]
+
+
+async def _state(tx: Tx) -> _State:
+    vault = tx.vault
+    known = (await vault.keys(), await vault.erasures(), await vault.copies(WHOLE_STORE))
+    return _State(*known, await vault.secrets(), await tx.api_keys.every(), await tx.accounts.every())
+
+
+async def _keep_access(tx: Tx, live: _State) -> None:
+    """An older backup does not know which keys were revoked, which passwords changed and which accounts went since."""
+    await tx.vault.put_secrets(live.secrets)
+    for tenant, name, _ in live.secrets:
+        if name.startswith(REMOVED):
+            await tx.accounts.remove(tenant, name.removeprefix(REMOVED))
+    for key in live.callers:
+        await tx.api_keys.put(key)
+    for account in live.accounts:
+        namesake = await tx.accounts.named(account.tenant_id, account.login)
+        if namesake is not None and namesake.id != account.id:
+            await tx.accounts.remove(namesake.tenant_id, namesake.id)
+        await tx.accounts.put(account)
+    await tx.accounts.end_every()
+
+
+async def _begun(parts: Parts, target: Path, now: Instant) -> _State:
+    """Remember that a copy is being written: after a crash, who erases somebody looks for what is left of it."""
+    state = await parts.ledger.read(_state)
+    state.copies = [one for one in state.copies if one.path == str(target)]
+    await _note(parts, [KnownCopy(str(target), now, whole=False)], None)
+    return state
+
+
+async def _note(parts: Parts, copies: Sequence[KnownCopy], gone: Path | None) -> None:
+    """Put copies on the list, in the place of one that is gone; a store that cannot be written keeps none."""
+
+    async def work(tx: Tx) -> None:
+        if gone is not None:
+            await tx.vault.forget_copy(WHOLE_STORE, str(gone))
+        await tx.vault.note_copies(WHOLE_STORE, copies)
+
+    with suppress(StorageReadOnly):
+        await parts.ledger.write(work)
+
+
+async def _without_erased(parts: Parts, ledger: Copying, target: Path, before: _State) -> dict[str, Any] | None:
+    """Erase in a new backup who was erased while it was written; gives its manifest then."""
+    known = {(one.tenant_id, one.id) for one in before.erasures}
+    state = await parts.ledger.read(_state)
+    late = [one for one in state.erasures if (one.tenant_id, one.id) not in known]
+    if not late:
+        return None
+    now = parts.now()
+
+    async def work(tx: Tx) -> Look | None:
+        removed = await _reapplied(tx, await _missing(tx, late), state.keys, now)
+        texts = [text for one in removed for text in one.texts]
+        return Pieces(pieces_of(texts)) if any(one.rows for one in removed) else None
+
+    (copy,) = await ledger.rewrite([KnownCopy(str(target), now)], work, own=False)
+    if not copy.settled:
+        log.warning("somebody was erased while %s was written, and it could not be rewritten: %s", target, copy.reason)
+    return await ledger.inspect(target)
+
+
+async def _missing(tx: Tx, erasures: Sequence[Erased]) -> list[Erased]:
+    """The erasures that a copy does not know of: they came after it."""
+    known = {(one.tenant_id, one.id) for one in await tx.vault.erasures()}
+    return [one for one in erasures if (one.tenant_id, one.id) not in known]
+
+
+async def _reapplied(tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant) -> list[Removed]:
+    """Erase again; gives what each removed."""
+    removed: list[Removed] = []
+    for one in erasures:
+        subject = await _recognised(tx, one, keys.get(one.tenant_id, b""))
+        if subject is not None:
+            removed.append(await remove(tx, subject, at))
+            await tx.erasure.rename_changes(subject)
+    await tx.vault.note_erasures(erasures)
+    return removed
+
+
+async def _recognised(tx: Tx, one: Erased, key: bytes) -> Subject | None:
+    """Whom an erasure was about, if a copy names them."""
+    names: dict[str, str] = {}
+    for field in _FIELDS:
+        wanted = getattr(one, field)
+        if not wanted:
+            continue
+        matching = [name for name in await tx.erasure.names(one.tenant_id, field) if digest(key, field, name) == wanted]
+        if not matching:
+            return None
+        names[field] = matching[0]
+    memory_id = names.pop("memory_id", "")
+    return Subject(Scope(one.tenant_id, **names), memory_id) if names or memory_id else None

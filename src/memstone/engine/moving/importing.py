@@ -1,0 +1,280 @@
+"""``import_from``: what another system exported, as far as its words go.
+
+Text, time, speaker and metadata are taken. Ids, tenant, origin, trust and status are ours. Whoever imports may say that
+they speak for the person whose words these are; then what that person said is theirs. What anybody else is said to have
+said is kept as it is and can be searched; what follows from it waits in quarantine until somebody approves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from memstone.core.importers import AUTO, checked_format
+from memstone.core.importers.items import Item, Reading, Sort
+from memstone.engine.access.bounds import unbound
+from memstone.engine.access.pause import not_stored
+from memstone.engine.access.quotas import admit
+from memstone.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
+from memstone.engine.learning.lessons import lessons_of
+from memstone.engine.learning.queueing import is_on, wake
+from memstone.engine.moving.archives import Opening, read_source
+from memstone.engine.moving.imported_facts import FactsInto, drafts_of, store_facts
+from memstone.engine.moving.imported_identity import keep_identity
+from memstone.engine.moving.imported_items import TRUSTED, Cleaning, Taken, cleaned
+from memstone.engine.parts import Parts
+from memstone.engine.requests import Progress, Source
+from memstone.engine.storing.embedding import failure_of
+from memstone.engine.storing.turns import Turn, taken_from, turn_of
+from memstone.engine.tuning import tuned_for
+from memstone.errors import InvalidInput, ScopeError, UsageError
+from memstone.model.instant import Instant
+from memstone.model.memory import Origin
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+from memstone.ports.backups import Copying
+from memstone.ports.preferences import Usage
+from memstone.ports.sources import TableSource
+
+AT_ONCE: Final = 200
+"""So many things are stored in one transaction."""
+
+_WARNINGS: Final = 20
+NOBODY: Final = "names nobody"
+
+
+@dataclass(slots=True)
+class ImportRequest:
+    """One call of ``import_from``."""
+
+    source: Source
+    format: str = AUTO
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    from_user: str | None = None
+    trusted: bool = False
+    learn: bool = True
+    progress: Progress | None = None
+
+
+@dataclass(slots=True)
+class _Import:
+    """An import under way, and what became of it so far."""
+
+    format: str
+    total: int
+    progress: Progress | None
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    said: Transcript = field(default_factory=lambda: Transcript([], {}, None))
+    done: int = 0
+
+    def tell(self, count: int) -> None:
+        """Say how far it has come."""
+        self.done += count
+        if self.progress is not None and count:
+            self.progress(self.done, self.total)
+
+    def answer(self) -> dict[str, Any]:
+        """What became of everything."""
+        names = ("stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued")
+        counted: dict[str, Any] = {"format": self.format, **{name: self.counts[name] for name in names}}
+        counted["skipped"] = dict(sorted(self.skipped.items()))
+        if self.said.error is not None:
+            counted["degraded"] = [{"step": "embedding", **failure_of(self.said.error)}]
+        if self.said.warnings:
+            more = len(self.said.warnings) - _WARNINGS
+            rest = [f"and {more:,} more"] if more > 0 else []
+            counted["warnings"] = [*self.said.warnings[:_WARNINGS], *rest]
+        return counted
+
+
+def _is_own(parts: Parts, path: Path) -> bool:
+    ledger = unbound(parts).ledger
+    return isinstance(ledger, Copying) and ledger.is_own(path)
+
+
+async def import_from(parts: Parts, request: ImportRequest, tables: TableSource) -> dict[str, Any]:
+    """Take in what a source holds; everything is read and checked before anything is written."""
+    how = Opening(checked_format(request.format), parts.policy.limits, tables, partial(_is_own, parts))
+    parts = await tuned_for(parts, request)
+    if (idle := not_stored(parts)) is not None:
+        return {**_Import("", 0, None).answer(), **{name: idle[name] for name in ("status", "reason", "hint")}}
+    given = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
+    reading = await parts.io.run(lambda: read_source(request.source, how))
+    taken = list(_taken(parts, request, given, reading))
+    if not taken and reading.skipped[NOBODY]:
+        raise ScopeError("the source does not say whose memories it holds", hint="name a user: user_id=...")
+    under_way = _Import(reading.format, len(taken), request.progress, skipped=reading.skipped)
+    under_way.said.warnings = _told(taken)
+    await _admit(parts, taken)
+    turns = _turns(parts, [one for one in taken if one.item.sort is Sort.TURN], trusted=request.trusted)
+    await _store_turns(parts, turns, under_way, learn=request.learn and is_on(parts))
+    await _store_facts(parts, taken, under_way, trusted=request.trusted)
+    if under_way.counts["queued"]:
+        wake(parts)
+    await _meet(parts, {one.scope.agent_id for one in taken})
+    return under_way.answer()
+
+
+async def _meet(parts: Parts, agents: set[str]) -> None:
+    if named := agents - {""}:
+        from memstone.engine.agents import meet
+
+        await meet(parts, named)
+
+
+def _told(taken: Sequence[Taken]) -> list[str]:
+    return [warning for one in taken for warning in one.warnings]
+
+
+# --- whose, and whether at all ----------------------------------------------------------------------------------------
+
+
+def _taken(parts: Parts, request: ImportRequest, given: Scope, reading: Reading) -> Iterator[Taken]:
+    """What is taken, with whose it will be; the rest is counted."""
+    items = _of_one_user(reading, request.from_user, given)
+    cleaning = Cleaning(parts.policy, parts.now())
+    for item in items:
+        own = cleaned(item, cleaning)
+        if isinstance(own, str):
+            reading.skip(own)
+            continue
+        try:
+            yield replace(own, scope=_scope(parts, given, own.item, reading.format))
+        except UsageError:
+            if not given.is_open:
+                raise
+            reading.skip(NOBODY)
+
+
+def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Item]:
+    """What belongs to the one user that is imported; where the caller names a user, a file may not hold several."""
+    if wanted is not None:
+        mine = [item for item in reading.items if item.whose.user_id == wanted]
+        reading.skip("somebody else's", len(reading.items) - len(mine))
+        return mine
+    users = {item.whose.user_id for item in reading.items} - {""}
+    if len(users) > 1 and not given.is_open:
+        raise InvalidInput(
+            f"the file holds memories of {len(users):,} users, and you name one",
+            hint="pass from_user to take those of one of them, or leave user_id out to keep them apart",
+        )
+    return reading.items
+
+
+def _scope(parts: Parts, given: Scope, item: Item, source: str) -> Scope:
+    """Whose it will be: whom the caller names, else whom the source names; a conversation is a run of its own."""
+    whose = given
+    if given.is_open:
+        named = {name: getattr(item.whose, name) or None for name in ("user_id", "agent_id", "run_id")}
+        whose = parts.scope(named).required()
+    if item.conversation and not whose.run_id:
+        return replace(whose, run_id=_run(source, item.conversation))
+    return whose
+
+
+def _run(source: str, conversation: str) -> str:
+    """The name of a conversation here: the same for the same one, and never one that is in use."""
+    return f"import:{source}:{hashlib.sha256(conversation.encode()).hexdigest()[:16]}"
+
+
+async def _admit(parts: Parts, taken: Sequence[Taken]) -> None:
+    wanted: dict[Scope, Usage] = {}
+    for one in taken:
+        is_turn = one.item.sort is Sort.TURN
+        who = Scope(one.scope.tenant_id, one.scope.user_id)
+        so_far = wanted.get(who, Usage())
+        memories, turns = so_far.memories + (not is_turn), so_far.turns + is_turn
+        wanted[who] = Usage(memories, turns, so_far.chars + len(one.item.text))
+    for who, usage in wanted.items():
+        await admit(parts, who, usage)
+
+
+# --- what was said ----------------------------------------------------------------------------------------------------
+
+
+def _turns(parts: Parts, taken: Sequence[Taken], *, trusted: bool) -> list[Turn]:
+    """Turns of each conversation together, in their order; one without a time was said when the one before it was."""
+    last: dict[Scope, Instant] = {}
+    repeated: Counter[str] = Counter()
+    turns: list[Turn] = []
+    for at, one in enumerate(sorted(taken, key=_talks(taken))):
+        when = one.item.occurred_at or last.get(one.scope)
+        if when is not None:
+            last[one.scope] = when
+        turn = _turn(one, when, parts.now(), at)
+        before, repeated[turn.draft.dedupe] = repeated[turn.draft.dedupe], repeated[turn.draft.dedupe] + 1
+        turns.append(_own(turn if not before else _turn(one, when, parts.now(), at, before), trusted=trusted))
+    return turns
+
+
+def _talks(taken: Sequence[Taken]) -> Any:
+    places = {scope: at for at, scope in enumerate(dict.fromkeys(one.scope for one in taken))}
+    return lambda one: places[one.scope]
+
+
+def _turn(one: Taken, when: Instant | None, now: Instant, at: int, repeated: int = 0) -> Turn:
+    item = one.item
+    message = Message(item.role, item.text, item.name)
+    turn = turn_of(one.scope, message, when or now, at, dated=when is not None, repeated=repeated)
+    turn.draft.metadata, turn.draft.source, turn.draft.expires_at = dict(item.metadata), "import", item.expires_at
+    turn.draft.data = {**(turn.draft.data or {}), **({"title": item.title} if item.title else {})}
+    return turn
+
+
+def _own(turn: Turn, *, trusted: bool) -> Turn:
+    """Only the user's own words are theirs, and only when somebody says so who may speak for them."""
+    return turn if trusted and turn.message.role == Origin.USER else taken_from(turn, Origin.IMPORT)
+
+
+async def _store_turns(parts: Parts, turns: list[Turn], under_way: _Import, *, learn: bool) -> None:
+    keeps, said = parts.policy.curation.keep_turns, under_way.said
+    if not keeps and not learn:
+        under_way.skipped["turns are not kept here"] += len(turns)
+        return
+    lessons = lessons_of(turns) if learn else []
+    for start in range(0, len(turns), AT_ONCE):
+        chunk = turns[start : start + AT_ONCE]
+        if keeps:
+            await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
+        due = [lesson for lesson in lessons if start <= lesson.last < start + len(chunk)]
+        told = await parts.ledger.write(partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
+        _count(under_way, told, "turns")
+        under_way.counts["queued"] += told["queued"]
+        under_way.tell(len(chunk))
+
+
+def _count(under_way: _Import, told: Counter[str], sort: str) -> None:
+    under_way.counts["stored"] += told["stored"]
+    under_way.counts[sort] += told["stored"]
+    under_way.counts["known"] += told["known"]
+    under_way.counts["quarantined"] += told["quarantined"]
+    under_way.skipped += Counter({"deleted here": told["deleted"]})
+
+
+# --- what is known ----------------------------------------------------------------------------------------------------
+
+
+async def _store_facts(parts: Parts, taken: Sequence[Taken], under_way: _Import, *, trusted: bool) -> None:
+    """Facts and episodes; who the user is only on the word of whoever may speak for them."""
+    who = [one for one in taken if one.item.sort in (Sort.OVERRIDE, Sort.NARRATIVE) and trusted and one.scope.user_id]
+    own = {id(one) for one in who}
+    rest = [one for one in taken if one.item.sort is not Sort.TURN and id(one) not in own]
+    into = FactsInto(parts, under_way.said)
+    trust = TRUSTED if trusted else None
+    for start in range(0, len(rest), AT_ONCE):
+        chunk = rest[start : start + AT_ONCE]
+        for layer, told in (await store_facts(into, drafts_of(parts, chunk, trust))).items():
+            _count(under_way, told, layer)
+        under_way.tell(len(chunk))
+    for one in who:
+        told = await keep_identity(parts, one, under_way.skipped)
+        _count(under_way, told, "identity")
+        under_way.tell(1)

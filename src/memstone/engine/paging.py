@@ -1,0 +1,88 @@
+"""``memory_page``: a page of memories with figures about all that match, for consoles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from memstone.core.checks.values import checked_kind, checked_text
+from memstone.core.checks.visible import visible
+from memstone.engine import shape
+from memstone.engine.asking import checked_limit
+from memstone.engine.parts import Parts
+from memstone.engine.storing.feedback import JUDGED, USED
+from memstone.errors import InvalidInput
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class PageRequest:
+    """One call of ``memory_page``; ``offset`` wins over ``page``."""
+
+    given: Mapping[str, Any]
+    kind: str | None = None
+    q: str | None = None
+    limit: int = 50
+    page: int | None = None
+    offset: int | None = None
+
+
+async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
+    """One page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
+
+    ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
+    at hand and how often it had to be made.
+    """
+    where = _where(parts, request)
+    limit = checked_limit(request.limit, parts.policy.limits.page)
+    offset = _offset(request, limit)
+
+    user = _counted(parts, request)
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        rows = await tx.memories.find(where, limit=limit, offset=offset)
+        kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
+        uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
+        stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}
+        return {"results": [shape.item(found) for found in rows], "stats": stats}
+
+    page = await parts.ledger.read(work)
+    total, cache = page["stats"]["total"], parts.embedding.cache.stats()
+    page["stats"]["cache"] = {name: cache[name] for name in ("hits", "misses")}
+    place = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
+    return {**page, **place, "pages": ceil(total / limit)}
+
+
+def _where(parts: Parts, request: PageRequest) -> And:
+    more: list[Where] = []
+    if request.kind is not None:
+        more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
+    if request.q is not None:
+        wanted = checked_text(request.q, "q", 1_000)
+        more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
+    return visible(parts.scope(request.given), parts.now(), extra=And(tuple(more)) if more else None)
+
+
+def _offset(request: PageRequest, limit: int) -> int:
+    given, least = (request.page, 1) if request.offset is None else (request.offset, 0)
+    if given is None:
+        return 0
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**53:
+        raise InvalidInput(f"a page is a whole number from 1, an offset one from 0, not {given!r}")
+    return (given - 1) * limit if request.offset is None else given
+
+
+def _counted(parts: Parts, request: PageRequest) -> str | None:
+    """Whose uses are counted: a user's, or ('') everybody's; None for who reaches an agent, by whom nothing is told."""
+    if parts.bounds is not None and parts.bounds.agent_id:
+        return None
+    return parts.scope(request.given).user_id
+
+
+def _hit_rate(counted: Mapping[str, int]) -> float | None:
+    """The share of what was shown that an answer used, as ``metrics`` tells it."""
+    shown = counted.get(JUDGED, 0)
+    return round(counted.get(USED, 0) / shown, 4) if shown else None

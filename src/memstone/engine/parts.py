@@ -1,0 +1,105 @@
+"""What the engine is made of, handed to it by the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from memstone.core.showing.fence import Fence
+from memstone.engine.access.quotas import Meter
+from memstone.engine.blocks import BlockCache
+from memstone.engine.late_receipts import LateReceipts
+from memstone.engine.storing.embedding import Embedding
+from memstone.engine.storing.tally import Tally
+from memstone.engine.tuning import Tunings
+from memstone.engine.waiting import Waiting
+from memstone.engine.watch import Watch
+from memstone.engine.workshop import Workshop
+from memstone.model.instant import Instant, instant
+from memstone.model.policy import Policy
+from memstone.model.scope import Scope
+from memstone.ports.clock import Clock
+from memstone.ports.glance import one_look
+from memstone.ports.index import VectorIndex
+from memstone.ports.io import Io
+from memstone.ports.ledger import Ledger
+from memstone.ports.llm import Llm, SharedLlm
+from memstone.ports.reader import PairReader
+from memstone.ports.reranker import Reranker
+from memstone.ports.texts import TextIndex
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The ports and policy every step works with."""
+
+    ledger: Ledger
+    index: VectorIndex
+    texts: TextIndex
+    embedding: Embedding
+    clock: Clock
+    io: Io
+    policy: Policy
+    tenant_id: str
+    llm: Llm | None = None
+    reranker: Reranker | None = None
+    blocks: BlockCache = field(default_factory=BlockCache)
+    workshop: Workshop = field(default_factory=Workshop)
+    fences: dict[str, Fence] = field(default_factory=dict)
+    bounds: Scope | None = None
+    """What these parts reach at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
+
+    meter: Meter = field(default_factory=Meter)
+    tunings: Tunings = field(default_factory=Tunings)
+    untuned: Policy | None = None
+    """What is configured, where ``policy`` is what holds for somebody; see ``memstone.engine.tuning``."""
+
+    watch: Watch = field(default_factory=Watch)
+    tally: Tally = field(default_factory=Tally)
+    late: LateReceipts = field(default_factory=LateReceipts)
+    waiting: Waiting = field(default_factory=Waiting)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether what is held waits for nothing outside this process."""
+        return self.ledger.in_process and self.index.in_process
+
+    @property
+    def alone(self) -> bool:
+        """Whether reading and embedding wait for nothing outside this process."""
+        return self.at_hand and self.embedding.in_process and self.reranker is None
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine that only reads and embeds gives: as one unit, where nothing of that leaves this process."""
+        with one_look():
+            return await (self.io.together(work) if self.alone else work())
+
+    @property
+    def reader(self) -> PairReader | None:
+        """What reads two texts together: the embedder, where its model was fitted to it."""
+        embedder = self.embedding.embedder
+        return embedder if isinstance(embedder, PairReader) else None
+
+    @property
+    def zone(self) -> tzinfo:
+        """Where "yesterday" is meant."""
+        return ZoneInfo(self.policy.curation.timezone)
+
+    def scope(self, given: Mapping[str, object]) -> Scope:
+        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused."""
+        scope = Scope.of(**given, tenant_id=self.tenant_id)
+        return scope if self.bounds is None else scope.narrowed(self.bounds)
+
+    def of(self, tenant_id: str) -> Parts:
+        """The same for another tenant; a model that is shared out counts for each by itself."""
+        llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
+        return replace(self, tenant_id=tenant_id, ledger=self.ledger.of(tenant_id), llm=llm)
+
+    def now(self) -> Instant:
+        """The current time as canonical text."""
+        return instant(self.clock.now())

@@ -1,0 +1,251 @@
+"""What unrelated questions score in a store: found out by asking some, kept, and found out again when it has grown.
+
+By meaning, the vectors of the questions are compared with a sample of the memories of a scope; by words, the text
+channel is asked. The vectors of the questions are embedded once for a store. What becomes known of a scope is held in
+this process and, for a store of some size, in the ledger; it says nothing about any single memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from memstone.core.ranking.abstain import (
+    BY_MEANING,
+    BY_WORDS,
+    UNHEARD,
+    Null,
+    Weights,
+    familiarity,
+    null_of,
+    slope_of,
+    vocabulary,
+)
+from memstone.core.ranking.probes import PROBES
+from memstone.core.text.analyze import query_terms
+from memstone.engine.parts import Parts
+from memstone.errors import MemstoneError, StorageError
+from memstone.model.query import WordsQuery
+from memstone.model.scope import Scope
+from memstone.model.vector import Vector
+from memstone.ports.ledger import Tx
+
+TEXT: Final = "text"
+"""The name of what is known about words alone."""
+
+_SAMPLE: Final = 1_000
+_FEWER: Final = 4  # the same is asked of every fourth memory of the sample, to see what size does
+_LEAST_TO_TELL_SIZE: Final = 64
+_GROWN: Final = 1.25
+_WORTH_KEEPING: Final = 256  # of a smaller store it is found out faster than written
+_SCOPES_KEPT: Final = 256
+_SCOPES_HELD: Final = 4_096
+_SHRUNK: Final = 0.5  # how much of a memory's own standard deviation counts, against the usual one
+_VERSION: Final = hashlib.sha256("\n".join(PROBES).encode()).hexdigest()[:16]
+_INT8: Final = 127.0
+_BLAS_ALONE: Final = 262_144  # a larger product is shared between threads, which wait for each other
+
+
+@dataclass(slots=True)
+class Held:
+    """What one store's processes know: vectors of the questions by signature, and distributions by scope."""
+
+    probes: dict[str, Any] = field(default_factory=dict)
+    nulls: OrderedDict[tuple[str, Scope], Null] = field(default_factory=OrderedDict)
+
+
+_HELD: Final[WeakKeyDictionary[Any, Held]] = WeakKeyDictionary()
+
+
+async def null_for(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+    """What unrelated questions reach in a scope of about ``rows`` memories; None where there is nothing to ask."""
+    held = _held(parts)
+    key = (signature, scope)
+    known = held.nulls.get(key)
+    if known is None or _is_outgrown(known, rows):
+        known = await _kept(parts, scope, signature)
+        if known is None or _is_outgrown(known, rows):
+            known = await calibrate(parts, scope, signature, rows)
+        if known is None:
+            return None
+        held.nulls[key] = known
+        while len(held.nulls) > _SCOPES_HELD:
+            held.nulls.popitem(last=False)
+    return known
+
+
+async def calibrate(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+    """Find out what unrelated questions reach, and keep it."""
+    found = await (_by_words(parts, scope, rows) if signature == TEXT else _by_meaning(parts, scope, signature, rows))
+    if found is not None and rows >= _WORTH_KEEPING:
+        with suppress(StorageError):  # a store that only lets itself be read: this process knows all the same
+            await parts.ledger.write(lambda tx: _keep(tx, parts, scope, signature, found))
+    return found
+
+
+async def forget(tx: Tx, scope: Scope) -> None:
+    """Drop what is kept about a scope, within a transaction; what this process holds ages by itself."""
+    names = [TEXT, *(info.signature for info in await tx.indexes.all(scope.tenant_id))]
+    for name in names:
+        body = await tx.calibration.get(scope.tenant_id, name)
+        if body and body.get("scopes", {}).pop(_digest(scope), None) is not None:
+            await tx.calibration.put(scope.tenant_id, name, body, body.get("at", ""))
+
+
+def _held(parts: Parts) -> Held:
+    """By what all who share a store share, whatever they reach of it: their ledgers are made anew for each of them."""
+    return _HELD.setdefault(parts.texts, Held())
+
+
+def _is_outgrown(null: Null, rows: int) -> bool:
+    return not null.rows / _GROWN <= rows <= null.rows * _GROWN
+
+
+# --- kept in the ledger -----------------------------------------------------------------------------------------------
+
+
+async def _kept(parts: Parts, scope: Scope, signature: str) -> Null | None:
+    body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, signature))
+    entry = body.get("scopes", {}).get(_digest(scope)) if body and body.get("version") == _VERSION else None
+    return None if entry is None else Null(**{name: entry[name] for name in Null.__slots__})
+
+
+async def _keep(tx: Tx, parts: Parts, scope: Scope, signature: str, null: Null) -> None:
+    """Put it with those of other scopes; the ones that were found out longest ago go when there are many."""
+    body = await tx.calibration.get(parts.tenant_id, signature)
+    at = parts.now()
+    scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _VERSION else {}
+    scopes[_digest(scope)] = {**asdict(null), "at": at}
+    newest = sorted(scopes.items(), key=lambda item: item[1]["at"], reverse=True)[:_SCOPES_KEPT]
+    await tx.calibration.put(parts.tenant_id, signature, {"version": _VERSION, "at": at, "scopes": dict(newest)}, at)
+
+
+def _digest(scope: Scope) -> str:
+    who = f"{scope.tenant_id}\x00{scope.user_id}\x00{scope.agent_id}\x00{scope.run_id}"
+    return hashlib.sha256(who.encode()).hexdigest()[:32]
+
+
+# --- by meaning -------------------------------------------------------------------------------------------------------
+
+
+async def _by_meaning(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+    probes = await probe_vectors(parts, signature)
+    count, sample = await parts.ledger.read(lambda tx: tx.calibration.sample(scope, signature, _SAMPLE))
+    if not sample:
+        return None
+    own = await _familiarities(parts, scope, PROBES, BY_MEANING)
+    found = await parts.io.run(lambda: _null(probes, sample, own))
+    return Null(rows, found.middle_at(count), found.spread, found.slope, found.scatter)
+
+
+def _null(probes: Any, sample: list[bytes], own: Any) -> Null:
+    memories = np.frombuffer(b"".join(sample), "<f4").reshape(len(sample), -1)
+    close, scatter = _left_one_out(_cosines(probes, memories))
+    best = close.max(axis=1) + own
+    slope = 0.0
+    if len(sample) >= _LEAST_TO_TELL_SIZE:
+        fewer = close[:, ::_FEWER].max(axis=1) + own
+        slope = slope_of(best.tolist(), fewer.tolist(), _FEWER)
+    return null_of(best.tolist(), len(sample), slope=slope, scatter=scatter)
+
+
+def _cosines(probes: Any, memories: Any) -> Any:
+    step = max(1, _BLAS_ALONE // probes.size)
+    return np.concatenate([probes @ memories[at : at + step].T for at in range(0, len(memories), step)], axis=1)
+
+
+def _left_one_out(cosines: Any) -> tuple[Any, float]:
+    """How close each question comes to each memory, judged by the other questions only."""
+    others = len(cosines) - 1
+    means = (cosines.sum(axis=0) - cosines) / others
+    squares = ((cosines**2).sum(axis=0) - cosines**2) / others
+    scatter = float(cosines.std(axis=0).mean())
+    own = np.sqrt(np.maximum(0.0, squares - means**2))
+    return (cosines - means) / _shrunk(own, scatter), scatter
+
+
+def _shrunk(own: Any, usual: float) -> Any:
+    return np.maximum(1e-6, _SHRUNK * own + (1 - _SHRUNK) * usual)
+
+
+async def closeness(parts: Parts, signature: str, null: Null, cosines: Mapping[int, float]) -> dict[int, float]:
+    """How close each memory is to a question, from its cosine: in standard deviations above unrelated questions."""
+    probes = await probe_vectors(parts, signature)
+    vectors = dict(await parts.ledger.peek(lambda tx: tx.vectors.many(parts.tenant_id, signature, list(cosines))))
+    if not vectors:
+        return {}
+    memories = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
+    unrelated = _cosines(probes, memories)
+    means, spreads = unrelated.mean(axis=0), _shrunk(unrelated.std(axis=0), null.scatter)
+    given = np.array([cosines[seq] for seq in vectors])
+    return dict(zip(vectors, ((given - means) / spreads).tolist(), strict=True))
+
+
+async def probe_vectors(parts: Parts, signature: str) -> Any:
+    """The vectors of the questions, a row each; embedded once for a store and kept in it."""
+    probes = _held(parts).probes
+    if signature not in probes:
+        name = f"{signature}#probes"
+        body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, name))
+        if body is None or body.get("version") != _VERSION:
+            body = _packed(await _embedded(parts))
+            with suppress(StorageError):
+                await parts.ledger.write(lambda tx: tx.calibration.put(parts.tenant_id, name, body, parts.now()))
+        probes[signature] = _unpacked(body)
+    return probes[signature]
+
+
+async def _embedded(parts: Parts) -> Any:
+    found = await parts.embedding.many(PROBES)
+    failed = next((one for one in found if isinstance(one, MemstoneError)), None)
+    if failed is not None:
+        raise failed
+    return np.stack([np.frombuffer(one, "<f4") for one in found if isinstance(one, Vector)])
+
+
+def _packed(vectors: Any) -> dict[str, Any]:
+    """Vectors as JSON can hold them: a byte for each number, and one scale for all."""
+    scale = float(np.abs(vectors).max()) or 1.0
+    numbers = np.round(vectors / scale * _INT8).astype(np.int8)
+    text = base64.b64encode(numbers.tobytes()).decode()
+    return {"version": _VERSION, "scale": scale, "count": len(vectors), "vectors": text}
+
+
+def _unpacked(body: Mapping[str, Any]) -> Any:
+    numbers = np.frombuffer(base64.b64decode(body["vectors"]), np.int8).reshape(body["count"], -1)
+    return numbers.astype(np.float32) * np.float32(body["scale"] / _INT8)
+
+
+# --- by words ---------------------------------------------------------------------------------------------------------
+
+
+async def _by_words(parts: Parts, scope: Scope, rows: int) -> Null | None:
+    own = await _familiarities(parts, scope, PROBES, BY_WORDS)
+    best = []
+    for probe in PROBES:
+        scores = await text_closeness(parts, scope, probe, 1)
+        best.append(max(scores.values(), default=0.0))
+    return null_of([value + more for value, more in zip(best, own.tolist(), strict=True)], rows)
+
+
+async def text_closeness(parts: Parts, scope: Scope, question: str, limit: int) -> dict[int, float]:
+    """How close memories are to a question by their words: BM25 in the rarity of a word nobody has used."""
+    around = await parts.texts.around(scope, (), [UNHEARD])
+    unit = around.rarity.get(UNHEARD, 0.0) or 1.0
+    hits = await parts.texts.search(WordsQuery(query_terms(question), limit, scope))
+    return {hit.seq: hit.score / unit for hit in hits}
+
+
+async def _familiarities(parts: Parts, scope: Scope, questions: tuple[str, ...], weights: Weights) -> Any:
+    """What the questions have by themselves. Names count only against a real question: that errs on its safe side."""
+    words = {word for question in questions for word in vocabulary(question)}
+    around = await parts.texts.around(scope, (), [*sorted(words), UNHEARD])
+    return np.array([familiarity(one, around.rarity, weights, strangers=False) for one in questions])

@@ -1,0 +1,197 @@
+"""``inspect``: what a console shows. Every layer, also what was put aside, with the reason why it is there.
+
+A console is looked at by people who are not the user: texts are previews without secrets, addresses and numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.checks.filters import Filters, split_scope
+from memstone.core.checks.values import checked_text
+from memstone.core.checks.visible import current, within
+from memstone.core.privacy.preview import preview
+from memstone.core.privacy.redact import redact_preview
+from memstone.core.text.analyze import query_terms, terms
+from memstone.engine import shape
+from memstone.engine.asking import SearchRequest, checked_layers, checked_limit
+from memstone.engine.parts import Parts
+from memstone.engine.recall.account import ids_of_left_out, left_out
+from memstone.engine.recall.context import check as checked_context
+from memstone.engine.recall.context import made
+from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.read import check as checked_search
+from memstone.engine.recall.read import hits_of
+from memstone.engine.requests import ContextRequest
+from memstone.engine.storing.redaction import walked
+from memstone.errors import InvalidInput
+from memstone.model.instant import Instant, When, parse_when
+from memstone.model.memory import INDEXED, Found, Layer, Status
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.scope import Scope
+
+MOST: Final = 250
+USUAL: Final = 60
+_SHOWN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
+_STATUSES: Final = (*_SHOWN, Status.EVICTED, Status.DELETED)
+_WORDS: Final = re.compile(r"\w+")
+_WHY: Final = (
+    ("keyword", "its words match"),
+    ("semantic", "near in meaning"),
+    ("words", "word by word"),
+    ("entity", "speaks of whom or what is asked about"),
+)
+
+
+@dataclass(slots=True)
+class InspectRequest:
+    """One call of ``inspect``."""
+
+    q: str | None = None
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    layers: Sequence[str] | None = None
+    statuses: Sequence[str] | None = None
+    filters: Filters | None = None
+    limit: int = USUAL
+    as_of: When | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    q: str | None
+    scope: Scope
+    layers: tuple[str, ...]
+    statuses: tuple[str, ...]
+    extra: Where | None
+    limit: int
+    as_of: Instant | None = None
+
+    def where(self, statuses: Sequence[str], *more: Where) -> And:
+        """Rows of these statuses, expired or not; at a moment in the past, those that held then."""
+        layers = Condition("layer", Op.IN, self.layers)
+        extra = () if self.extra is None else (self.extra,)
+        held = _in(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
+        return And((within(self.scope), layers, held, *extra, *more))
+
+
+async def console_search(parts: Parts, request: InspectRequest) -> dict[str, Any]:
+    """Memories of a scope, or of everybody when nobody is named: previews, and why each is there."""
+    asked = _check(parts, request)
+    rows: list[tuple[Found, float | None, str]] = []
+    if asked.q is not None and asked.as_of is None and not asked.scope.is_open:
+        rows += await _by_search(parts, asked)
+    known = {found.record.id for found, _, _ in rows}
+    rows += [row for row in await _by_text(parts, asked) if row[0].record.id not in known]
+    shown = [_shown(*row) for row in rows[: asked.limit]]
+    return {"results": shown, "limit": asked.limit, "more": len(rows) > asked.limit}
+
+
+def _check(parts: Parts, request: InspectRequest) -> _Asked:
+    inside, extra = split_scope(request.filters)
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    layers = tuple(Layer) if request.layers is None else request.layers
+    return _Asked(
+        q=None if request.q is None else checked_text(request.q, "q", 1_000),
+        scope=parts.scope({**inside, **{name: value for name, value in given.items() if value is not None}}),
+        layers=checked_layers(layers),
+        statuses=_checked_statuses(request.statuses),
+        extra=extra,
+        limit=checked_limit(request.limit, MOST, "ask more narrowly, by q or filters"),
+        as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
+    )
+
+
+def _checked_statuses(statuses: Sequence[str] | None) -> tuple[str, ...]:
+    if statuses is None:
+        return tuple(map(str, _SHOWN))
+    chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses) if isinstance(statuses, Iterable) else ()
+    if not chosen or any(status not in _STATUSES for status in chosen):
+        raise InvalidInput(f"unknown statuses: {statuses!r}", hint="any of " + ", ".join(_STATUSES))
+    return tuple(map(str, chosen))
+
+
+def _in(statuses: Sequence[str]) -> Where:
+    """Current rows of open statuses, and ended ones of those that were deleted."""
+    open_ones = [status for status in statuses if status != Status.DELETED]
+    ended = Condition("status", Op.EQ, str(Status.DELETED))
+    if len(open_ones) == len(statuses):
+        return current(open_ones)
+    return Or((current(open_ones), ended)) if open_ones else ended
+
+
+def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
+    """Versions that held at a moment, also of what was deleted since; ended ones that were active are superseded."""
+    ended = (str(Status.SUPERSEDED),) if Status.ACTIVE in statuses else ()
+    return And(
+        (
+            Condition("valid_from", Op.LTE, moment),
+            Or((Condition("valid_to", Op.EXISTS, value=False), Condition("valid_to", Op.GT, moment))),
+            Condition("status", Op.IN, (*statuses, *ended)),
+        )
+    )
+
+
+async def _by_search(parts: Parts, asked: _Asked) -> list[tuple[Found, float | None, str]]:
+    """What a search finds among what stands in the indexes."""
+    statuses = [status for status in asked.statuses if status in INDEXED]
+    if not statuses:
+        return []
+    who = asked.scope
+    request = SearchRequest(asked.q or "", who.user_id or None, who.agent_id or None, who.run_id or None, asked.limit)
+    request.layers, request.scope = asked.layers, None if who.run_id else "owner"
+    wanted = replace(checked_search(parts, request), where=asked.where(statuses), extra=asked.extra)
+    hits = await hits_of(parts, replace(wanted, breadth="owner", filtered=asked.extra is not None))
+    return [(found, round(scored.score, 6), why(asked.q or "", (found, scored))) for found, scored in hits.found]
+
+
+def why(query: str, hit: Hit) -> str:
+    """Why a search found something, in words."""
+    found, scored = hit
+    said = set(terms(found.record.text))
+    both = dict.fromkeys(word for word in _WORDS.findall(query) if said.intersection(query_terms(word)))
+    values = [(told, getattr(scored.parts, name)) for name, told in _WHY]
+    reasons = [f"{told} {value:.2f}" for told, value in values if value]
+    return "; ".join([*reasons, *([f"both say {', '.join(both)}"] if both else [])]) or "among the newest"
+
+
+async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | None, str]]:
+    """The newest that hold the words literally, or just the newest."""
+    more: tuple[Where, ...] = ()
+    if asked.q is not None:
+        more = (Or((Condition("text", Op.ICONTAINS, asked.q), Condition("key", Op.ICONTAINS, asked.q))),)
+    where, reason = asked.where(asked.statuses, *more), "contains it literally" if more else "among the newest"
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=2 * asked.limit + 1))
+    newest: dict[str, Found] = {}
+    for found in rows:  # of a deleted memory all versions are; the last one stands for it
+        there = newest.get(found.record.id)
+        if there is None or there.record.version < found.record.version:
+            newest[found.record.id] = found
+    return [(found, None, reason) for found in newest.values()]
+
+
+def _shown(found: Found, score: float | None, reason: str) -> dict[str, Any]:
+    item = walked(shape.item(found), redact_preview)
+    kept = {name: value for name, value in item.items() if name not in ("memory", "hash")}
+    who = {name: getattr(found.link.scope, name) or None for name in ("user_id", "agent_id", "run_id")}
+    return {**kept, **who, "id": found.record.id, "preview": preview(found.record.text), "score": score, "why": reason}
+
+
+async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, Any]:
+    """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
+    asked = checked_context(parts, request)
+    _, planned = await made(parts, asked)
+    ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
+    gate: Mapping[str, Any] = {"route": str(asked.gate.route), "reason": asked.gate.reason}
+    return {
+        "text": redact_preview(planned.text),
+        "tokens": planned.tokens,
+        "budget": asked.budget,
+        "gate": dict(gate),
+        "chosen": [one.id for one in planned.chosen],
+        "dropped": [{"id": one.id, "reason": one.reason} for one in (*planned.dropped, *left_out(asked, ids))],
+    }

@@ -1,0 +1,127 @@
+"""Searching and listing by the graph: from the names in a question to the memories that speak of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.parts import Parts
+from memstone.engine.scoping import merged_scope
+from memstone.model.entity import USER, EntityRow
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.core.entities.edges import Edge
+
+MOST: Final = 0.5
+"""What naming an entity adds to the score of a memory at most."""
+
+_HOP: Final = 0.5
+_ASKED: Final = 8
+_NEXT_TO_ONE: Final = 8
+_TOO_OFTEN: Final = 300
+"""An entity in more memories than this tells nothing apart: its boost would be less than 0.006."""
+
+_LISTED: Final = 10_000
+
+
+async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, float]]:
+    """Versions that a question points to by name, and how much that is worth, best first.
+
+    Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
+    """
+    from memstone.core.entities.finding import query_forms
+    from memstone.core.entities.relations import query_roles
+
+    forms, roles = query_forms(query), query_roles(query)
+    if not forms and not roles:
+        return []
+    return await parts.ledger.read(lambda tx: _related(tx, scope, forms, roles))
+
+
+async def _related(
+    tx: Tx, scope: Scope, forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
+) -> list[tuple[int, float]]:
+    rows = await tx.entities.of(scope, list(dict.fromkeys([*forms, *(owner for owner, _ in roles)])))
+    if not rows:
+        return []
+    weights = await _weights(tx, scope.tenant_id, rows, forms, roles)
+    mentioned = await tx.entities.memories_of(scope.tenant_id, list(weights), _TOO_OFTEN)
+    return boosts(weights, mentioned)
+
+
+async def _weights(
+    tx: Tx, tenant: str, rows: Sequence[EntityRow], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
+) -> dict[str, float]:
+    """Entities that are meant, and those next to them, each with how surely it is meant."""
+    order = {form: place for place, form in enumerate(forms)}
+    meant = sorted((row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm])
+    weights = {row.id: forms[row.norm] for row in meant[:_ASKED]}
+    played = [(relation, row.id) for owner, relation in roles for row in rows if row.norm == owner]
+    weights |= dict.fromkeys(await tx.entities.by_role(tenant, played), 1.0)
+    for entity, near in await tx.entities.neighbours(tenant, list(weights), _NEXT_TO_ONE):
+        if near.norm != USER:  # everything is next to the user
+            weights.setdefault(near.id, weights[entity] * _HOP)
+    return weights
+
+
+def boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
+    """What each version gains: the rarer an entity is, the more its mention says."""
+    total: dict[int, float] = {}
+    for entity, weight in weights.items():
+        seqs = mentioned.get(entity, ())
+        if len(seqs) <= _TOO_OFTEN:
+            gain = MOST * weight / (1.0 + 0.001 * (len(seqs) - 1) ** 2)
+            for seq in seqs:
+                total[seq] = min(MOST, total.get(seq, 0.0) + gain)
+    return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
+
+
+async def entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+    """What the memories of a scope speak of, most often mentioned first."""
+    rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, limit, offset))
+    return [_entity(row) for row in rows]
+
+
+async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+    """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
+    stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
+    names = {one.id: one for source, _, target in stated for one in (source, target)}
+    from memstone.core.entities.edges import edges
+
+    found = edges(row for _, row, _ in stated)
+    return [_edge(one, names) for one in found[offset : offset + limit]]
+
+
+async def listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """What the memories of somebody speak of, as callers see it."""
+    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
+    return {"results": await entities(parts, scope, most, checked_offset(offset))}
+
+
+async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """How that is related, as callers see it."""
+    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
+    return {"results": await relations(parts, scope, most, checked_offset(offset))}
+
+
+def _entity(row: EntityRow) -> dict[str, Any]:
+    kept = ("id", "name", "type", "description", "mentions", "updated_at")
+    return {name: getattr(row, name) for name in kept}
+
+
+def _edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
+    source, target = names[edge.source], names[edge.target]
+    return {
+        "source": source.name,
+        "source_id": source.id,
+        "relation": edge.type,
+        "target": target.name,
+        "target_id": target.id,
+        "confidence": edge.confidence,
+        "valid_from": edge.valid_from,
+        "valid_to": edge.valid_to,
+        "memories": len(edge.seqs),
+    }

@@ -1,0 +1,212 @@
+"""Whether a question is about something in memory, judged by weights fitted to questions of both kinds.
+
+A small network looks at the question (its vector and how it is put) and at each of the best hits: how near it is, how
+near its words are to those of the question, and whether it has what is asked for. Its value says how likely the hit
+belongs to the question; against how it is distributed for unrelated questions, it becomes a rate of error.
+
+Where these values leave it open, the best of the hits are read together with the question (``memstone.ports.reader``),
+and what comes of it is added to their values.
+
+The weights belong to the vectors of the built-in model and to English. Everything else is judged by comparing with
+unrelated questions (``memstone.engine.recall.calibrate``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+
+from memstone.core.ranking.relevance import ASKED_FOR, cues, forms, word_weights
+
+SIGNATURE: Final = "local:all-minilm-l6-v2-int8:384"
+"""Whose vectors the weights were fitted to."""
+
+LOOKED_AT: Final = 10
+"""How many of the best hits are judged."""
+
+TASK: Final = "relevance"
+"""What a reader is asked for: one number, the more the likelier the second text answers the first."""
+
+READ: Final = 3
+"""How many hits are read at most, one after another."""
+
+WIDTH: Final = 128
+_ONE: Final = 127.0**2
+_ALIKE: Final = (0.5, 0.65)
+_USUAL_ROWS: Final = 300
+_LEAST_SIZE, _MOST_SIZE = -1.5, 3.5
+_FAR: Final = 500.0  # beyond it an exponential is too large to hold
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: its vector, its words with their vectors, and how much each word tells in this scope."""
+
+    text: str
+    vector: bytes
+    words: list[str]
+    word_vectors: bytes
+    rarity: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory that was found: its text, its cosine with the question, the vectors of its words."""
+
+    text: str
+    cosine: float
+    word_vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The network: what is subtracted and divided first, a linear part, a hidden layer, and the question's vector.
+
+    ``levels`` holds, for shares of unrelated questions from large to small, the value that this share of them exceeds;
+    ``levels_read`` the same where hits are read. Of what was read ``share`` counts; what was not read is taken for
+    ``guess``, a start and a slope over its value. Between the two values of ``doubt`` hits are read, until one of them
+    has ``enough``.
+    """
+
+    middle: Any
+    spread: Any
+    linear: Any
+    bias: float
+    inner: Any
+    inner_bias: Any
+    outer: Any
+    meaning: Any
+    size: float
+    shares: Any
+    levels: Any
+    levels_read: Any
+    share: float
+    guess: Any
+    doubt: Any
+    enough: float
+
+
+@cache
+def weights() -> Weights:
+    """The weights that are shipped; read once."""
+    body: dict[str, Any] = json.loads(files("memstone.core.ranking").joinpath("relevance.json").read_text("utf-8"))
+    return Weights(**{name: _numbers(value) for name, value in body.items()})
+
+
+def _numbers(value: Any) -> Any:
+    return np.array(value, np.float32) if isinstance(value, list) else value
+
+
+def values(asked: Asked, told: Sequence[Told], rows: int, by: Weights | None = None) -> Any:
+    """How much each memory belongs to the question, in a scope of so many."""
+    by = by or weights()
+    given = (table(asked, told) - by.middle) / by.spread
+    own = float(np.frombuffer(asked.vector, "<f4") @ by.meaning) + by.size * size_of(rows) + by.bias
+    return given @ by.linear + np.maximum(given @ by.inner + by.inner_bias, 0.0) @ by.outer + own
+
+
+def size_of(rows: int) -> float:
+    """The logarithm of a scope's size against the usual one: where there is more, more comes near by chance."""
+    return min(_MOST_SIZE, max(_LEAST_SIZE, math.log(max(1, rows) / _USUAL_ROWS)))
+
+
+def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> int | None:
+    """The place of the hit to be read next, the best first; None where the values, or what was read, are clear."""
+    by = by or weights()
+    low, high = by.doubt
+    if len(read) == min(READ, len(found)) or not low <= found.max() <= high:
+        return None
+    if any(found[place] + by.share * value > by.enough for place, value in read.items()):
+        return None
+    return int(np.argsort(-found, kind="stable")[len(read)])
+
+
+def with_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> Any:
+    """The values of hits with what came of reading some of them."""
+    by = by or weights()
+    start, slope = by.guess
+    told = start + slope * found
+    for place, value in read.items():
+        told[place] = value
+    return found + by.share * told
+
+
+def chance(value: float, levels: Any = None) -> float:
+    """The share of unrelated questions that have something of at least this value."""
+    levels = weights().levels if levels is None else levels
+    odds = float(np.interp(value, levels, _odds(weights().shares)))
+    return _share(odds + _beyond(value, levels))
+
+
+def needed(rate: float, levels: Any = None) -> float:
+    """The value that this share of unrelated questions exceed."""
+    levels = weights().levels if levels is None else levels
+    odds = math.log(rate / (1 - rate))
+    known = _odds(weights().shares)
+    if odds < known[-1]:
+        return float(levels[-1] + (known[-1] - odds))
+    if odds > known[0]:
+        return float(levels[0] - (odds - known[0]))
+    return float(np.interp(-odds, -known, levels))
+
+
+def _odds(shares: Any) -> Any:
+    return np.log(shares / (1 - shares))
+
+
+def _beyond(value: float, levels: Any) -> float:
+    """Outside of what was seen, a value more is taken for as much less in the logarithm of the odds."""
+    return max(0.0, float(levels[0]) - value) - max(0.0, value - float(levels[-1]))
+
+
+def _share(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds)) if odds > -_FAR else 0.0
+
+
+# --- what the network sees --------------------------------------------------------------------------------------------
+
+
+def table(asked: Asked, told: Sequence[Told]) -> Any:
+    """A row for each memory."""
+    put = cues(asked.text, asked.rarity)
+    have = np.array([forms(one.text) for one in told], np.float32)
+    fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(told), -1)
+    cosines = np.array([[one.cosine] for one in told], np.float32)
+    of_question = np.repeat(np.array([put], np.float32), len(told), axis=0)
+    return np.concatenate([cosines, _wordwise(asked, told), have, fits, of_question], axis=1)
+
+
+def _wordwise(asked: Asked, told: Sequence[Told]) -> Any:
+    """How near the words of the question come to those of each memory: on the whole, at worst, and at best."""
+    best = _best_words(asked, told)
+    weight = np.array(word_weights(asked.words[: best.shape[1]], asked.rarity), np.float32)
+    counts = weight > 0
+    near, share = best[:, counts], weight[counts] / weight[counts].sum()
+    ordered = np.sort(near, axis=1)
+    return np.stack(
+        [
+            near @ share,
+            ordered[:, 0],
+            ordered[:, min(1, ordered.shape[1] - 1)],
+            ordered[:, -1],
+            *((near > alike) @ share for alike in _ALIKE),
+            np.minimum(near, _ALIKE[0]) @ share,
+            best.mean(axis=1),
+        ],
+        axis=1,
+    )
+
+
+def _best_words(asked: Asked, told: Sequence[Told]) -> Any:
+    """For each memory, how near its nearest word is to each word of the question."""
+    question = np.frombuffer(asked.word_vectors, np.int8).reshape(-1, WIDTH).astype(np.float32) / np.float32(_ONE)
+    words = np.frombuffer(b"".join(one.word_vectors for one in told), np.int8).reshape(-1, WIDTH)
+    starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in told[:-1])])
+    return np.maximum.reduceat(words.astype(np.float32) @ question.T, starts, axis=0)

@@ -1,0 +1,139 @@
+"""``get``, ``get_all``, ``history``, ``stats``: looking things up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memstone.core.checks.filters import Filters, split_scope
+from memstone.core.checks.values import checked_kind, checked_text
+from memstone.core.checks.visible import visible
+from memstone.engine import shape
+from memstone.engine.asking import checked_layers, checked_limit
+from memstone.engine.events import history_line
+from memstone.engine.parts import Parts
+from memstone.engine.scoping import merged_scope
+from memstone.engine.storing.named import checked_id, under_id
+from memstone.errors import InvalidInput
+from memstone.model.instant import When, parse_when
+from memstone.model.memory import Found, Status
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class ListRequest:
+    """One call of ``get_all``."""
+
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    limit: int = 100
+    offset: int | None = None
+    page: int | None = None
+    filters: Filters | None = None
+    layers: Sequence[str] | None = None
+    kind: str | None = None
+    q: str | None = None
+    status: str | None = None
+    as_of: When | None = None
+    show_expired: bool = False
+    counts: bool = False
+
+
+async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
+    """One live memory by its id, or None."""
+    if not isinstance(memory_id, str) or not memory_id.strip():
+        return None
+    found = await parts.ledger.peek(lambda tx: under_id(tx.memories.seen, parts.tenant_id, memory_id.strip()))
+    if found is None or found.record.status != Status.ACTIVE:
+        return None
+    expires = found.record.expires_at
+    return shape.item(found) if expires is None or expires > parts.now() else None
+
+
+async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
+    """What a scope sees, newest first."""
+    where = _where(parts, request)
+    limit = checked_limit(request.limit, parts.policy.limits.page)
+    offset = _offset(request, limit)
+
+    async def work(tx: Tx) -> tuple[list[Found], dict[str, int]]:
+        rows = await tx.memories.find(where, limit=limit, offset=offset)
+        return rows, await tx.memories.count(where) if request.counts else {}
+
+    rows, kinds = await parts.ledger.read(work)
+    answer: dict[str, Any] = {"results": [shape.item(found) for found in rows]}
+    if request.counts:
+        total = sum(kinds.values())
+        answer |= {"total": total, "by_kind": kinds, "limit": limit, "offset": offset, "page": offset // limit + 1}
+    return answer
+
+
+def _where(parts: Parts, request: ListRequest) -> And:
+    inside, extra = split_scope(request.filters)
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    more: list[Where] = [extra] if extra is not None else []
+    if request.as_of is not None and request.status is not None:
+        raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active then")
+    if request.kind is not None:
+        more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
+    if request.q is not None:
+        wanted = checked_text(request.q, "q", 1_000)
+        more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
+    return visible(
+        merged_scope(parts, given, inside, extra),
+        parts.now(),
+        layers=checked_layers(request.layers),
+        statuses=(_status(request.status),),
+        as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
+        show_expired=request.show_expired,
+        extra=And(tuple(more)) if more else None,
+    )
+
+
+def _status(status: str | None) -> str:
+    """A listing may name a status that searches never show; versions that ended are reached by history and as_of."""
+    if status is None:
+        return Status.ACTIVE
+    open_ones = (Status.ACTIVE, Status.DISABLED, Status.EVICTED, Status.QUARANTINED)
+    if status not in open_ones:
+        raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(open_ones))
+    return status
+
+
+def _offset(request: ListRequest, limit: int) -> int:
+    """Where the page starts; ``offset`` wins over ``page``."""
+    if request.offset is not None:
+        return _at_least("offset", request.offset, 0)
+    return 0 if request.page is None else (_at_least("page", request.page, 1) - 1) * limit
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
+        raise InvalidInput(
+            f"{name} must be a whole number from {least}, not {value!r}", hint=f"{least} is the first one"
+        )
+    return value
+
+
+async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
+    """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
+    wanted = checked_id(memory_id)
+    events = await parts.ledger.read(lambda tx: under_id(tx.events.of, parts.tenant_id, wanted))
+    return [history_line(event) for event in events]
+
+
+async def stats(parts: Parts) -> dict[str, Any]:
+    """Counts of live memories, events, mirrors and what waits; and the state of the vector index."""
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        spaces = [
+            {"signature": info.signature, "state": info.state, "dim": info.dim, "quant": parts.index.quant or None}
+            for info in await tx.indexes.all(parts.tenant_id)
+        ]
+        return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}
+
+    forming = {"mode": parts.policy.formation.mode, **parts.workshop.as_dict()}
+    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.stats(), "formation": forming}

@@ -1,0 +1,34 @@
+"""Searches that ask no channel: the newest, or the newest that hold the words of the question literally."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memstone.core.ranking.fusion import Scored
+from memstone.core.text.keyword import by_keywords
+from memstone.engine.asking import Search
+from memstone.engine.parts import Parts
+from memstone.engine.recall.ranking import Hit
+from memstone.model.memory import Found
+from memstone.model.query import ScoreParts
+
+LOOKED_AT: Final = 100
+"""How many of the newest memories are compared with a question literally."""
+
+
+async def newest(parts: Parts, wanted: Search) -> list[Hit]:
+    """What there is, most recent first, whatever the question is."""
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
+    return [(found, Scored(found.record.seq, 0.0, ScoreParts())) for found in rows]
+
+
+async def literal(parts: Parts, wanted: Search) -> list[Hit]:
+    """The newest that hold the question's words, by how often they do; the best one scores 1."""
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
+    ranked = by_keywords(wanted.query, rows)[: wanted.limit]
+    best = max((points for _, points in ranked), default=0) or 1
+    return [_hit(found, points / best) for found, points in ranked]
+
+
+def _hit(found: Found, share: float) -> Hit:
+    return found, Scored(found.record.seq, share, ScoreParts(keyword=share), share)

@@ -1,0 +1,203 @@
+"""``search``: ask the channels, fuse what they say, check that it may be seen, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, NamedTuple, cast
+
+from memstone.core.ranking.fusion import Ranking, by_ranks, fuse
+from memstone.engine import shape
+from memstone.engine.asking import Search, SearchRequest, check, for_others
+from memstone.engine.parts import Parts
+from memstone.engine.recall.past import past_hits
+from memstone.engine.recall.plain import literal, newest
+from memstone.engine.recall.provenance import traced, with_spare
+from memstone.engine.recall.ranking import Hit, faded, looked_at_closely, spread
+from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
+from memstone.engine.storing.retelling import hits_retold
+from memstone.model.memory import Found, Layer
+from memstone.model.query import Where
+from memstone.ports.ledger import Work
+
+__all__ = ["Hits", "SearchRequest", "check", "hits_of", "read_up", "search"]
+
+_LAG: Final = 8
+"""So many more are looked up than are wanted, in case an index lags."""
+
+_SPARE: Final = 20
+"""Where a later step may still change the order, at least so many more than wanted are ranked."""
+
+
+@dataclass(slots=True)
+class Hits:
+    """What a search found, best first, what could not serve, and the vectors of words that were read on the way."""
+
+    found: list[Hit]
+    degraded: list[dict[str, object]]
+    words: Mapping[int, bytes] = field(default_factory=dict)
+
+
+class _Glimpse(NamedTuple):
+    """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
+
+    It stands in the place of ``Found``, and of its record.
+    """
+
+    seq: int
+
+    @property
+    def record(self) -> _Glimpse:
+        """What is known of it."""
+        return self
+
+
+async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
+    """The memories nearest to a query, best first."""
+    wanted = check(parts, request)
+    return await parts.together(lambda: _answered(parts, wanted))
+
+
+async def _answered(parts: Parts, wanted: Search) -> dict[str, Any]:
+    hits = await hits_of(parts, with_spare(wanted))
+    if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
+        hits.found = await parts.ledger.read(partial(hits_retold, hits=hits.found))
+    shown = await traced(parts, wanted, hits.found)
+    answer: dict[str, Any] = {"results": [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]}
+    if hits.degraded:
+        answer["degraded"] = hits.degraded
+    return answer
+
+
+async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
+    """What a checked search finds; with what is known in the project, and what belongs to everybody.
+
+    With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
+    worth it are ``read_up``.
+    """
+    others = await for_others(parts, wanted)
+    own = await _hits_of_one(parts, wanted, None if others or _is_read_again(parts) else read)
+    for further in others:
+        own = _together(own, await _hits_of_one(parts, further), wanted.limit)
+    return own
+
+
+async def read_up(parts: Parts, wanted: Search, hits: list[Hit]) -> list[Hit]:
+    """The same hits, all of them read; without those that may not be seen any more."""
+    seqs = [found.record.seq for found, _ in hits if isinstance(found, _Glimpse)]
+    if not seqs:
+        return hits
+    rows = {found.record.seq: found for found in await parts.ledger.peek(_among(seqs, wanted.where))}
+    full = ((rows.get(scored.seq) if isinstance(found, _Glimpse) else found, scored) for found, scored in hits)
+    return [(found, scored) for found, scored in full if found is not None]
+
+
+def _is_read_again(parts: Parts) -> bool:
+    """Whether a later step looks at every hit."""
+    policy = parts.policy.recall
+    return parts.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
+
+
+def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
+    """Two answers as one; what both found is seen through one's own link."""
+    known = {found.record.seq for found, _ in own.found}
+    both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
+    both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
+    degraded = [*own.degraded, *(one for one in theirs.degraded if one not in own.degraded)]
+    return Hits(both[:limit], degraded, {**own.words, **theirs.words})
+
+
+async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
+    if wanted.strategy == "recent":
+        return Hits(await newest(parts, wanted), [])
+    if wanted.strategy == "exact":
+        return Hits(await literal(parts, wanted), [])
+    if wanted.as_of is not None:
+        return Hits(*await past_hits(parts, wanted))
+    with parts.watch.step("search.understand"):
+        known = await understood(parts, wanted)
+    retrieve = partial(_retrieved, parts, wanted, known, read)
+    question, found = await (parts.io.together(retrieve) if parts.at_hand else retrieve())
+    with parts.watch.step("search.rank"):
+        found, note = await looked_at_closely(parts, wanted.query, found)
+        hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
+    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read)
+
+
+async def _retrieved(parts: Parts, wanted: Search, known: Understood, read: int | None) -> tuple[Question, list[Hit]]:
+    async with parts.io.turn() if parts.index.in_process else nullcontext():
+        with parts.watch.step("search.retrieve"):
+            question = await ask(parts, wanted, known)
+            return question, await _by_channels(parts, _with_spare(parts, wanted), question, read)
+
+
+def _with_spare(parts: Parts, wanted: Search) -> Search:
+    more = max(wanted.limit, _SPARE) if _is_read_again(parts) else 0
+    return replace(wanted, limit=wanted.limit + more) if more else wanted
+
+
+async def _by_channels(parts: Parts, wanted: Search, question: Question, read: int | None) -> list[Hit]:
+    """Deepen until enough visible hits are there or the channels have nothing more."""
+    among = await _chosen(parts, wanted) if wanted.filtered else None
+    depth = max(4 * wanted.limit, 60)
+    while True:
+        found = await candidates(parts, question, depth, among)
+        if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
+            return [] if wanted.min_score else await newest(parts, wanted)
+        ranked = await word_by_word(parts, question, _ranked(parts, wanted, found), found)
+        hits = await (_checked(parts, wanted, ranked) if read is None else _glimpsed(parts, wanted, ranked, read))
+        if len(hits) >= wanted.limit or found.exhausted:
+            return hits if hits or wanted.strategy != "semantic" else await newest(parts, wanted)
+        depth *= 4
+
+
+async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
+    return frozenset(await parts.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
+
+
+def _ranked(parts: Parts, wanted: Search, found: Candidates) -> Ranking:
+    policy = parts.policy.recall
+    ranked = fuse(
+        found.text,
+        found.cosines,
+        near=found.near,
+        min_score=wanted.min_score,
+        text_counts=wanted.strategy not in {"vector", "semantic"} or not len(found.cosines),
+        told=found.told,
+        entities=found.entities,
+    )
+    return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
+
+
+async def _checked(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
+    """The best hits that may be seen."""
+    hits, _ = await _first(parts, wanted, ranked, wanted.limit, wanted.limit + _LAG)
+    return hits[: wanted.limit]
+
+
+async def _glimpsed(parts: Parts, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
+    """The same, but only the first of them are read."""
+    hits, end = await _first(parts, wanted, ranked, read, read)
+    rest = ranked[end : end + max(0, wanted.limit - len(hits))]
+    return [*hits[: wanted.limit], *((cast("Found", _Glimpse(scored.seq)), scored) for scored in rest)]
+
+
+async def _first(parts: Parts, wanted: Search, ranked: Ranking, count: int, step: int) -> tuple[list[Hit], int]:
+    """At least so many of the best that may be seen, and how many were looked at for it.
+
+    Indexes may lag; the ledger has the last word.
+    """
+    hits, end = list[Hit](), 0
+    while len(hits) < count and end < len(ranked):
+        part = ranked[end : end + step]
+        seen = await parts.ledger.peek(_among([scored.seq for scored in part], wanted.where))
+        by_seq = {found.record.seq: found for found in seen}
+        hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
+        end += len(part)
+    return hits, end
+
+
+def _among(seqs: Sequence[int], where: Where) -> Work[list[Found]]:
+    return lambda tx: tx.memories.among(seqs, where)

@@ -1,0 +1,270 @@
+"""The channels: who might be meant, before anybody decides who is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from memstone.core.entities.naming import NOBODY, Spoken, spoken
+from memstone.core.ranking.fusion import NO_NUMBERS, Numbers, Ranking, Telling, with_words
+from memstone.core.temporal.dates import asked_days
+from memstone.core.text.analyze import query_terms, terms
+from memstone.engine.parts import Parts
+from memstone.engine.recall.graph import related
+from memstone.engine.recall.wordwise import CANDIDATES, Asked, similarities
+from memstone.engine.storing.embedding import failure_of
+from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
+from memstone.model.query import VectorQuery, WordsQuery
+from memstone.model.scope import Scope
+from memstone.model.vector import Vector
+from memstone.ports.hurry import hurried
+from memstone.ports.index import DenseHits
+from memstone.ports.texts import TextHits
+
+_PUT_IN: Final = frozenset({"i", "my"})
+
+
+class Wanted(Protocol):
+    """What a search wants, as far as the channels need to know."""
+
+    query: str
+    scope: Scope
+    layers: tuple[str, ...]
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question before any channel is asked: whom it names, and its vectors or the error their model met."""
+
+    spoken: Spoken = NOBODY
+    vectors: tuple[Vector, ...] = ()
+    error: MemstoneError | None = None
+
+
+@dataclass(slots=True)
+class Question:
+    """What is looked for, ready for every channel."""
+
+    scope: Scope
+    words: list[str]
+    layers: tuple[str, ...]
+    query: str = ""
+    spoken: Spoken = NOBODY
+    vectors: tuple[Vector, ...] = ()
+    signature: str = ""
+    asked: dict[bool, Asked] = field(default_factory=dict)
+    degraded: list[dict[str, object]] = field(default_factory=list)
+    words_read: dict[int, bytes] = field(default_factory=dict)
+    """The vectors of the words of what was compared word by word."""
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What the channels found. ``cosines`` covers every candidate that has a vector."""
+
+    text: Numbers
+    cosines: Numbers
+    near: Any
+    told: Telling
+    own_words: Any
+    exhausted: bool
+    entities: dict[int, float] = field(default_factory=dict)
+
+    def in_own_words(self, seqs: list[int]) -> dict[int, bool]:
+        """Which of these are held in somebody's own words."""
+        own = set(self.told.seqs[self.own_words].tolist())
+        return {seq: seq in own for seq in seqs}
+
+
+async def understood(parts: Parts, wanted: Wanted) -> Understood:
+    """Whom a query names, and its vectors where meaning is asked for.
+
+    The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
+    that does not answer is asked once: words answer meanwhile.
+    """
+    said = spoken(wanted.query, await _speakers(parts, wanted.scope))
+    if wanted.strategy == "text" or not parts.embedding.on:
+        return Understood(said)
+    try:
+        with hurried():
+            found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+    except MemstoneError as error:  # the model cannot even be asked for its dimension
+        return Understood(said, (), error)
+    failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
+    return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed)
+
+
+async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
+    try:
+        async with parts.io.turn():
+            return await parts.texts.speakers(scope)
+    except StorageError:  # the text channel meets it again and says so
+        return frozenset()
+
+
+async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
+    """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
+    words = await _words(parts, wanted)
+    question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken)
+    if wanted.strategy != "text":
+        try:
+            await _near(parts, wanted, known, question)
+        except MemstoneError as error:
+            question.degraded.append({"channel": "dense", **failure_of(error)})
+    return question
+
+
+def _asks_graph(wanted: Wanted) -> str:
+    return wanted.query if wanted.strategy == "hybrid" else ""
+
+
+async def _words(parts: Parts, wanted: Wanted) -> list[str]:
+    """What the text channel is asked for; by meaning alone only where there is an embedder to ask.
+
+    "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
+    """
+    if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
+        return []
+    rest, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    if not days or not await _knows_day(parts, wanted.scope, days):
+        return query_terms(wanted.query)
+    return [*(query_terms(rest) if rest.strip() else ()), *days]
+
+
+async def _knows_day(parts: Parts, scope: Scope, days: list[str]) -> bool:
+    try:
+        return await parts.texts.knows_day(scope, days)
+    except StorageError:  # the text channel meets it again and says so
+        return False
+
+
+async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
+    if not parts.embedding.on:
+        if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
+            raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
+        return
+    signature = await parts.embedding.signature()
+    spaces = {
+        info.signature: info.state for info in await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+    }
+    if not spaces:  # nothing has a vector yet
+        if known.error is not None:
+            raise known.error
+        return
+    if spaces.get(signature) != "active":
+        built = next((name for name, state in spaces.items() if state == "active"), "none")
+        message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
+        question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
+        return
+    if known.error is not None:
+        raise known.error
+    question.vectors, question.signature = known.vectors, signature
+    question.asked = _by_word(parts, wanted.query, known)
+
+
+def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
+    """The question as words, as it is put to what others say of somebody (False) and to one's own words (True)."""
+    if not parts.embedding.tells_words:
+        return {}
+    plain = Asked(parts.embedding.words(query), known.vectors[0].words)
+    if not known.spoken.text:
+        return {False: plain, True: plain}
+    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, _PUT_IN)
+    return {False: plain, True: own}
+
+
+async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
+    """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
+    found = await _by_channel(parts, question, depth, among)
+    found.entities = await _entities(parts, question, among)
+    return found
+
+
+async def _entities(parts: Parts, question: Question, among: frozenset[int] | None) -> dict[int, float]:
+    """What speaks of those the question names, directly or by one step; a graph that is down is left out."""
+    if not question.words or not question.query:
+        return {}
+    try:
+        found = await related(parts, question.query, question.scope)
+    except (StorageError, BackendError) as error:
+        question.degraded.append({"channel": "entity", **error.as_dict()})
+        return {}
+    return {seq: boost for seq, boost in found if among is None or seq in among}
+
+
+async def _by_channel(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
+    hits = await _text(parts, question, depth, among)
+    if not question.vectors:
+        return _of_text(hits, depth)
+    try:
+        also = tuple(hits.seqs.tolist())
+        dense = DenseHits.of(await parts.index.search(_vector_query(question, depth, among, also)))
+    except BackendError as error:  # a store outside this process is down: what the text found still counts
+        question.vectors = ()
+        question.degraded.append({"channel": "dense", **error.as_dict()})
+        return _of_text(hits, depth)
+    found = _of_text(hits, depth)
+    found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
+    others = await _features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
+    found.told, found.own_words = _told(hits, others)
+    found.exhausted = found.exhausted and len(found.near) < depth
+    return found
+
+
+def _of_text(hits: TextHits, depth: int) -> Candidates:
+    told, own = _told(hits)
+    return Candidates(Numbers(hits.seqs, hits.scores), NO_NUMBERS, NO_NUMBERS.seqs, told, own, len(hits) < depth)
+
+
+def _told(*hits: TextHits) -> tuple[Telling, Any]:
+    """What the text channel knows of all these besides their words."""
+    seqs, speaker, asking, own = (
+        np.concatenate([getattr(one, name) for one in hits]) for name in ("seqs", "speaker", "asking", "own_words")
+    )
+    return Telling(seqs, speaker, asking), own
+
+
+def _vector_query(question: Question, depth: int, among: frozenset[int] | None, also: tuple[int, ...]) -> VectorQuery:
+    plain, *own = (np.frombuffer(vector, "<f4") for vector in question.vectors)
+    return VectorQuery(
+        question.signature, plain, depth, question.scope, question.layers, among, also, own[0] if own else None
+    )
+
+
+async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
+    if not question.words:
+        return TextHits.of(())
+    asked = WordsQuery(question.words, depth, question.scope, question.layers, among, named=_named(question))
+    try:
+        return TextHits.of(await parts.texts.search(asked))
+    except StorageError as error:
+        question.words = []
+        question.degraded.append({"channel": "text", **error.as_dict()})
+        return TextHits.of(())
+
+
+async def _features(parts: Parts, question: Question, seqs: Any) -> TextHits:
+    """What the text channel knows of what only the dense channel found."""
+    if not len(seqs) or not question.words:
+        return TextHits.of(())
+    also, named = tuple(seqs.tolist()), _named(question)
+    return TextHits.of(
+        await parts.texts.search(WordsQuery((), 0, question.scope, question.layers, also=also, named=named))
+    )
+
+
+def _named(question: Question) -> str:
+    named = question.spoken.named
+    return " ".join(terms(named[0])) if len(named) == 1 else ""
+
+
+async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found: Candidates) -> Ranking:
+    """The ranking, after its best were compared with the question word by word where the model tells words."""
+    if not question.asked or not question.vectors or not question.words:
+        return ranked
+    best = found.in_own_words(ranked.best(CANDIDATES))
+    alike, question.words_read = await similarities(parts, question.scope, question.signature, question.asked, best)
+    return with_words(ranked, alike)

@@ -1,0 +1,99 @@
+"""``settings``, ``set_settings``, ``unset_settings``: what is stored for a tenant, a user or an agent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memstone.core.settings.lenient import gateway_effective
+from memstone.core.settings.names import SETTINGS
+from memstone.core.settings.resolve import TENANT, base_source, merged, scope_key, usable, whose
+from memstone.core.settings.translate import native, native_names, operators, refuse_operators, tenant_only, view
+from memstone.engine.parts import Parts
+from memstone.engine.tuning import PAUSED, decoded, tuned
+from memstone.errors import InvalidInput
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+
+async def settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> dict[str, Any]:
+    """Every setting as it holds for somebody, and where each value comes from."""
+    scope = parts.scope(given)
+    parts.tunings.changed(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
+    mine = await tuned(parts, scope)
+    base = parts.policy if parts.untuned is None else parts.untuned
+    sources = await _sources(parts, scope)
+    shown = view(mine.policy, names)
+    answer: dict[str, Any] = {
+        "settings": {name: value for name, (_, value) in shown.items()},
+        "sources": {name: sources.get(stored) or base_source(base, stored) for name, (stored, _) in shown.items()},
+        "profile": base.profile,
+    }
+    if names == "gateway":
+        answer["effective"] = gateway_effective(mine.policy)
+    return answer
+
+
+async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Store values, all or none; gives them in the form in which they hold."""
+    key = _key(parts, given)
+    made = native(values)
+    _check(parts, made, key)
+    now = parts.now()
+    written = {name: json.dumps(value, ensure_ascii=False) for name, value in made.items()}
+    await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, written, now))
+    parts.tunings.changed(parts.tenant_id)
+    return {"scope": whose(key), "set": made}
+
+
+async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove stored values; what stands below holds again.
+
+    When none are named it is all of them, but for those of a user or an agent that only an administrator may set.
+    """
+    key = _key(parts, given)
+    chosen = None if names is None else native_names(names)
+    kept = {PAUSED, *(() if key == TENANT else operators(SETTINGS))}  # a pause is no setting: it ends by resume
+    if parts.bounds is not None:
+        refuse_operators(chosen or ())
+    now = parts.now()
+
+    async def work(tx: Tx) -> int:
+        wanted = chosen
+        if wanted is None:
+            stored = await tx.preferences.of(parts.tenant_id, [key])
+            wanted = [name for name in stored.get(key, {}) if name not in kept]
+        return await tx.preferences.drop(parts.tenant_id, key, wanted, now) if wanted else 0
+
+    removed = await parts.ledger.write(work)
+    parts.tunings.changed(parts.tenant_id)
+    return {"scope": whose(key), "unset": removed}
+
+
+def _check(parts: Parts, made: Mapping[str, Any], key: str) -> None:
+    """What is right by itself and cannot be here."""
+    if key != TENANT:
+        tenant_only(made)
+    if parts.bounds is not None:
+        refuse_operators(made)
+    if "facts" in made.get("extract.strategies", ()) and parts.llm is None:
+        raise InvalidInput("extract.strategies names facts, and no language model is configured", hint="configure llm")
+
+
+def _key(parts: Parts, given: Mapping[str, Any]) -> str:
+    """Whose settings they are: a user's or an agent's, and nobody's in particular are the tenant's."""
+    scope = parts.scope(given)
+    if scope.run_id:
+        raise InvalidInput("a session has no settings", hint="pause it, or set them for its user or agent")
+    if scope.user_id and scope.agent_id:
+        raise InvalidInput("settings are those of a user or of an agent", hint="name one of them")
+    named = ((kind, getattr(scope, f"{kind}_id")) for kind in ("user", "agent"))
+    return next((scope_key(kind, name) for kind, name in named if name), TENANT)
+
+
+async def _sources(parts: Parts, scope: Scope) -> dict[str, str]:
+    keys = [TENANT, *(scope_key(kind, getattr(scope, f"{kind}_id")) for kind in ("user", "agent"))]
+    stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
+    layers = [(whose(key), usable(decoded(stored[key]))[0]) for key in keys if key in stored]
+    return merged(layers)[1]

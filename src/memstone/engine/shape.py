@@ -1,0 +1,102 @@
+"""The shapes callers see."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from memstone.engine.storing.write import Outcome
+from memstone.model.event import Event
+from memstone.model.memory import Found, Layer, Status
+
+if TYPE_CHECKING:
+    from memstone.core.ranking.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
+
+
+def item(found: Found) -> dict[str, Any]:
+    """A memory."""
+    record, who = found.record, found.link.scope
+    shown = {
+        "id": record.id,
+        "memory": record.text,
+        "hash": record.hash,
+        "metadata": record.metadata,
+        "user_id": who.user_id or None,
+        "agent_id": who.agent_id or None,
+        "run_id": who.run_id or None,
+        "layer": str(record.layer),
+        "kind": str(record.kind),
+        "key": record.key,
+        "status": str(record.status),
+        "version": record.version,
+        "occurred_at": record.occurred_at,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "expires_at": record.expires_at,
+    }
+    if record.source_role:
+        shown["role"] = record.source_role
+        shown["actor"] = record.data.get("speaker", record.source_role)
+    if record.layer == Layer.TURN:
+        shown["order"] = record.seq
+    for name in ("evidence", "category", "attachments"):
+        if name in record.data:
+            shown[name] = record.data[name]
+    return shown
+
+
+def hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:
+    """A memory that a search found."""
+    shown = item(found)
+    shown["score"] = round(scored.score, 6)
+    if explain:
+        shown["score_parts"] = {name: value for name, value in asdict(scored.parts).items() if value is not None}
+    return shown
+
+
+def change(outcome: Outcome) -> dict[str, Any]:
+    """What became of one thing that was added."""
+    record = outcome.record
+    shown: dict[str, Any] = {
+        "id": record.id if record else None,
+        "event": str(outcome.event),
+        "memory": record.text if record else outcome.draft.text,
+        "old_memory": outcome.old_text,
+        "new_memory": record.text if record and outcome.event != "NONE" else None,
+        "metadata": record.metadata if record else outcome.draft.metadata or {},
+    }
+    if outcome.old_id:
+        shown["old_id"] = outcome.old_id
+    if outcome.new_id:
+        shown["new_id"] = outcome.new_id
+    if outcome.reason:
+        shown["reason"] = outcome.reason
+    if outcome.draft.data and "evidence" in outcome.draft.data:
+        shown["evidence"] = outcome.draft.data["evidence"]
+    if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
+        shown["status"] = str(outcome.draft.status)
+    if outcome.error:
+        shown["error"] = outcome.error.as_dict()
+    return shown
+
+
+def history_record(event: Event) -> dict[str, Any]:
+    """One line of a memory's history."""
+    return {
+        "id": event.id,
+        "memory_id": event.memory_id,
+        "event": event.event,
+        "old_value": event.old_text,
+        "new_value": event.new_text,
+        "timestamp": event.created_at,
+        "is_deleted": event.is_deleted,
+        "reason": event.reason,
+        "actor": event.actor,
+        "before": event.before,
+        "after": event.after,
+        "old_id": event.old_id,
+        "new_id": event.new_id,
+        "user_id": event.scope.user_id or None,
+        "agent_id": event.scope.agent_id or None,
+        "run_id": event.scope.run_id or None,
+    }

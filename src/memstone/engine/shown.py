@@ -1,0 +1,160 @@
+"""``shown``: a block for a service that has a model to ask; the account of it is kept behind the answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextvars import Context, copy_context
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from memstone.core.checks.visible import within
+from memstone.engine.access.bounds import BoundLedger
+from memstone.engine.asking import EVERYBODY
+from memstone.engine.blocks import Key
+from memstone.engine.erasing.erasure_report import digest
+from memstone.engine.late_receipts import Late
+from memstone.engine.parts import Parts
+from memstone.engine.recall.account import Account, recorded, unkept
+from memstone.engine.recall.context import answered, held
+from memstone.engine.requests import ContextRequest, Loop
+from memstone.engine.storing.retelling import retold
+from memstone.model.context import ContextPack
+from memstone.model.instant import Instant, instant, moment
+from memstone.model.memory import Layer, Record, Status
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.scope import Scope
+from memstone.ports.erasure import Erased
+from memstone.ports.ledger import Ledger, Tx
+
+_KEPT: Final = frozenset({Status.ACTIVE, Status.SUPERSEDED})
+_LOOP: Final = timedelta(hours=1)
+_ERASING: Final = timedelta(minutes=10)
+"""An erasure is dated when it begins, and is done no later than that."""
+
+
+@dataclass(slots=True)
+class _Behind:
+    """An account that is still to be kept, and what its log lines belong to."""
+
+    account: Account
+    context: Context | None
+
+    def tell(self) -> None:
+        """Tell of it once, however often it is tried."""
+        context, self.context = self.context, None
+        if context is not None:
+            context.run(self.account.tell)
+
+
+async def shown(parts: Parts, request: ContextRequest) -> ContextPack:
+    """What to put into a prompt. Its number is told at once, and its receipt is there a moment later.
+
+    While a store takes no receipts, none is promised.
+    """
+    pack, account = await answered(parts, request)
+    if account is None:
+        return pack
+    failed = parts.late.failed
+    behind = _Behind(account, copy_context())
+    parts.late.put(parts.io, Late(pack.receipt_id, parts.tenant_id, _whole(parts.ledger), behind, _store))
+    return held(account, pack if failed is None else unkept(pack, failed))
+
+
+async def shown_in(parts: Parts, request: ContextRequest, loop: Loop) -> ContextPack:
+    """The same in a loop, in which it stays as it was at the beginning.
+
+    Every request of a loop repeats those before it. If the block changed in between, above all by what the user has
+    just said, everything behind it would be new to the service's prompt cache.
+    """
+    question = hashlib.sha256(request.query.encode()).hexdigest()
+    whose = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id})
+    key = (request.gate, loop.session, question)
+    if loop.goes_on and (held := await shown_before(parts, whose, key)) is not None:
+        return held
+    pack = await shown(parts, request)
+    hold(parts, whose, key, pack)
+    return pack
+
+
+def hold(parts: Parts, whose: Scope, key: Key, pack: ContextPack) -> None:
+    """Remember what was shown, while a loop may go on; of what cites nothing nobody knows if it still holds."""
+    now, lasts = parts.now(), not pack.degraded and (pack.empty or pack.citations)
+    until = instant(moment(now) + _LOOP) if lasts else now
+    parts.blocks.loops.put((whose, parts.bounds, *key), pack, now, until)
+
+
+async def shown_before(parts: Parts, whose: Scope, key: Key) -> ContextPack | None:
+    """What was shown under a key, if it may be shown once more."""
+    now = parts.now()
+    held = parts.blocks.loops.get((whose, parts.bounds, *key), now)
+    return held if held is not None and await _still_known(parts, whose, held, now) else None
+
+
+async def _still_known(parts: Parts, whose: Scope, pack: ContextPack, now: Instant) -> bool:
+    """Whether a block may be shown once more: nothing of what it cites was taken away, though it may have changed."""
+    ids = tuple({one.memory_id for one in pack.citations})
+    reached = And((Condition("id", Op.IN, ids), _reached(parts, whose)))
+
+    async def known(tx: Tx) -> bool:
+        seqs = set(await tx.memories.seqs(reached))
+        last = [await tx.memories.last(parts.tenant_id, one) for one in ids]
+        there = [one for one in last if one is not None and one.seq in seqs and _holds(one, now)]
+        return len(there) == len(ids) and not await _is_hidden(tx, there)
+
+    return not ids or await _whole(parts.ledger).read(known)
+
+
+def _reached(parts: Parts, whose: Scope) -> Where:
+    """What somebody sees, whichever agent asks, within the bounds; and what everybody does."""
+    own = within(replace(whose, agent_id="") if whose.user_id else whose)
+    bound = own if parts.bounds is None else And((own, within(parts.bounds)))
+    return Or((bound, within(Scope(parts.tenant_id, EVERYBODY))))
+
+
+def _holds(record: Record, now: Instant) -> bool:
+    return record.status in _KEPT and (record.expires_at is None or record.expires_at > now)
+
+
+async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:
+    """Whether something was said there that the user has deleted since."""
+    turns = [one.id for one in records if one.layer == Layer.TURN]
+    return bool((turns and await tx.suppressed.turns(records[0].tenant_id, turns)) or await retold(tx, records))
+
+
+def _whole(ledger: Ledger) -> Ledger:
+    """The store of the tenant: what was found within bounds is written with what others have found."""
+    return ledger.beneath if isinstance(ledger, BoundLedger) else ledger
+
+
+async def _store(tx: Tx, late: Sequence[_Behind]) -> None:
+    """Write what is not written yet, and nothing of anybody who was erased meanwhile."""
+    tenant, accounts = late[0].account.parts.tenant_id, [one.account for one in late]
+    written = await tx.receipts.known(tenant, [one.pack.receipt_id for one in accounts])
+    since = instant(moment(min(one.asked.now for one in accounts)) - _ERASING)
+    erased = await tx.receipts.erased(tenant, since)
+    key = (await tx.vault.keys()).get(tenant, b"") if erased else b""
+    new = [one for one in accounts if one.pack.receipt_id not in written]
+    wanted = [one for one in new if not await _is_gone(tx, one, erased, key)]
+    for one in late:
+        one.tell()
+    if wanted:
+        await recorded(tx, wanted)
+
+
+async def _is_gone(tx: Tx, account: Account, erased: Sequence[Erased], key: bytes) -> bool:
+    """Whether whoever was asked about has been erased since, or meanwhile: then what was shown is gone."""
+    when = [one.created_at for one in erased if _concerns(one, account, key)]
+    if not when or max(when) >= account.asked.now:
+        return bool(when)
+    shown = {one.id for one in account.planned.chosen}
+    return any([await tx.memories.last(account.parts.tenant_id, one) is None for one in sorted(shown)])
+
+
+def _concerns(erased: Erased, account: Account, key: bytes) -> bool:
+    if erased.memory_id:
+        return False
+    names = ("user_id", "agent_id", "run_id")
+    given = [(name, value) for name in names if (value := getattr(erased, name))]
+    return all(digest(key, name, getattr(account.asked.scope, name)) == value for name, value in given)

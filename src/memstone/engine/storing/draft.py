@@ -1,0 +1,253 @@
+"""What is about to be stored: a memory with its link, its words and its vector."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from memstone.core.temporal.dates import date_words, resolve
+from memstone.core.text import analyze
+from memstone.core.text.normalize import normal_text
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.storing.attachments import attached
+from memstone.engine.storing.snapshot import link_state, shown_of, state_of
+from memstone.model.entity import Found as Named
+from memstone.model.event import Event
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant, moment
+from memstone.model.memory import Layer, Link, Origin, Record, Status, TextDoc
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+
+TRUST: Final = {Origin.USER: 1.0, Origin.ASSISTANT: 0.5, Origin.IMPORT: 0.3}
+"""How far a speaker's word carries; that of an import, whoever it says has spoken, less than any."""
+
+_PLACE: Final = ("user_id", "agent_id", "run_id")
+_ALIKE: Final = 4
+"""How many characters say where something lives."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """One candidate, complete but for its vector."""
+
+    scope: Scope
+    text: str
+    dedupe: str
+    kind: str
+    origin: str
+    trust: float
+    occurred_at: Instant
+    role: str
+    dated: bool = True
+    speaker: str = ""
+    key: str | None = None
+    expires_at: Instant | None = None
+    metadata: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None
+    vector: bytes | None = None
+    item: int = 0
+    layer: str = Layer.FACT
+    source: str = "manual"
+    salience: float = 0.5
+    origin_id: str | None = None
+    named: Named | None = None
+    also: Scope | None = None
+    """Whose memory it is as well: the project in which it was said."""
+
+    status: str = Status.ACTIVE
+    """Quarantined when somebody has to approve it first."""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All whose memory it is."""
+        return (self.scope,) if self.also is None else (self.scope, self.also)
+
+
+@dataclass(slots=True)
+class Details:
+    """What a caller said about messages besides their words; ``dated`` is false when the clock gave the time."""
+
+    kind: str
+    occurred_at: Instant
+    key: str | None = None
+    expires_at: Instant | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    dated: bool = True
+
+
+def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Sequence[str], item: int) -> Draft:
+    """A message as it was said; ``fields`` are those of the scope within which it is kept once."""
+    origin, speaker = Origin(message.role), message.speaker
+    return Draft(
+        scope=scope,
+        text=message.text,
+        dedupe=dedupe_value(scope, fields, speaker=speaker, key=details.key, text=message.text),
+        kind=details.kind,
+        origin=origin,
+        trust=TRUST[origin],
+        occurred_at=details.occurred_at,
+        role=message.role,
+        dated=details.dated,
+        speaker=speaker,
+        key=details.key,
+        expires_at=details.expires_at,
+        metadata=dict(details.metadata),
+        data={"verbatim": True, "speaker": speaker, **attached(message)},
+        item=item,
+    )
+
+
+def text_hash(text: str) -> str:
+    """The md5 of a text, as callers compare it. Not a security measure."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str | None, text: str) -> str:
+    """What makes two memories the same: where they live, who spoke, and the key or the normalised text.
+
+    What lives in one place begins alike: an index has it side by side, and a batch touches few of its pages.
+    """
+    ids = [getattr(scope, field) if field in fields else "" for field in _PLACE]
+    if not any(ids):  # it lives in nobody's place that counts: then in its own
+        ids = [scope.user_id, scope.agent_id, scope.run_id]
+    place, begins = _place(*ids)
+    said = ("key", key) if key else ("text", speaker, normal_text(text))
+    return begins + _digest(place + _measured(said))[_ALIKE:]
+
+
+@lru_cache(maxsize=1024)
+def _place(*ids: str) -> tuple[str, str]:
+    """Where something lives, and how everything that lives there begins: too little to tell who it is."""
+    place = _measured(ids)
+    return place, _digest(place)[:_ALIKE]
+
+
+def _measured(parts: Sequence[str]) -> str:
+    """Each part with its length, so that no two different lists of parts give the same text."""
+    return "".join([f"{len(part)}:{part}" for part in parts])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def owner_alone(scope: Scope) -> Scope:
+    """The user of a scope, whatever agent or conversation it names besides; a scope without a user as it is."""
+    return Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope
+
+
+def waiting_dedupe(scope: Scope, fields: Sequence[str], text: str) -> str:
+    """The same for what waits to be approved: beside what is known, not in its place."""
+    return dedupe_value(scope, fields, speaker="import", key=None, text=text)
+
+
+def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
+    """The first version of a memory."""
+    return Record(
+        id=new_id(),
+        text=draft.text,
+        hash=text_hash(draft.text),
+        occurred_at=draft.occurred_at,
+        created_at=now,
+        updated_at=now,
+        valid_from=draft.occurred_at,
+        anchor_at=draft.occurred_at,
+        tenant_id=tenant_id,
+        expires_at=draft.expires_at,
+        origin=draft.origin,
+        trust=draft.trust,
+        kind=draft.kind,
+        key=draft.key,
+        data=draft.data or {},
+        metadata=draft.metadata or {},
+        source_role=draft.role,
+        tokens=estimate_tokens(draft.text),
+        layer=draft.layer,
+        source=draft.source,
+        salience=draft.salience,
+        origin_id=draft.origin_id,
+        status=draft.status,
+    )
+
+
+def text_doc(record: Record, links: Sequence[Link]) -> TextDoc:
+    """What the full text holds of a memory."""
+    return TextDoc(
+        body=analyze.match_text(record.text),
+        key=analyze.match_text(record.key) if record.key else "",
+        speaker=_speaker_words(str(record.data.get("speaker", ""))),
+        day=_day_words(record),
+        scope=_scope_words(frozenset(link.scope for link in links)),
+    )
+
+
+_speaker_words = lru_cache(maxsize=1024)(analyze.match_text)
+
+
+@lru_cache(maxsize=1024)
+def _scope_words(scopes: frozenset[Scope]) -> str:
+    return " ".join(sorted({token for scope in scopes for token in scope_tokens(scope)}))
+
+
+def _day_words(record: Record) -> str:
+    """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
+    said = analyze.day_terms(record.occurred_at)
+    times = resolve(record.text, moment(record.occurred_at))
+    return " ".join(dict.fromkeys([*said.split(), *analyze.terms(date_words(times))])) if times else said
+
+
+def scope_tokens(scope: Scope) -> list[str]:
+    """The words by which the full text finds a scope's rows."""
+    given = ((field, getattr(scope, field)) for field in ("user_id", "agent_id", "run_id"))
+    return [analyze.scope_token(scope.tenant_id, field, value) for field, value in given if value]
+
+
+def event_of(  # noqa: PLR0913 - one for each part of an event
+    event: str,
+    record: Record,
+    scope: Scope,
+    now: Instant,
+    *,
+    before: Record | None = None,
+    reason: str | None = None,
+    ended: bool = False,
+    links: Sequence[Link] | None = None,
+    links_before: Sequence[Link] | None = None,
+    actor: str = "caller",
+    job_id: str | None = None,
+) -> Event:
+    """The event that records what became of a memory; ``ended`` when there is no version after it.
+
+    With ``links_before`` the whole state before is told, so that the change can be taken back exactly. ``links`` are
+    who sees it now, told unless it was and is the one scope of the event.
+    """
+    same = links_before is None or _only_in(scope, links_before)
+    known = links is None or (same and _only_in(scope, links))
+    told = {} if known else {"links": [link_state(link) for link in links or ()]}
+    return Event(
+        id=new_id(),
+        memory_id=record.id,
+        event=event,
+        scope=scope,
+        created_at=now,
+        old_text=before.text if before else None,
+        new_text=None if ended else record.text,
+        reason=reason,
+        before=_state(before, links_before) if before else None,
+        after=None if ended else {**shown_of(record), **told},
+        actor=actor,
+        job_id=job_id,
+        is_deleted=ended,
+    )
+
+
+def _only_in(scope: Scope, links: Sequence[Link]) -> bool:
+    return [link.scope for link in links] == [scope]
+
+
+def _state(record: Record, links: Sequence[Link] | None) -> dict[str, Any]:
+    return shown_of(record) if links is None else state_of(record, links)

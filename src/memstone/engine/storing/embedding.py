@@ -1,0 +1,169 @@
+"""The embedder as the engine uses it: cached, checked, and forgiving one text at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+from memstone.engine.storing.cache import Cache
+from memstone.errors import (
+    AuthenticationFailed,
+    BackendError,
+    DimensionMismatch,
+    EmbeddingError,
+    EmbeddingReason,
+    MemstoneError,
+    ModelError,
+    embedding_reason,
+)
+from memstone.model.vector import Vector
+from memstone.ports.embedder import Embedder, WordEmbedder
+
+_FLOAT: Final = "<f4"
+_UNIT: Final = 1e-6
+"""As near to one as the squares of a vector of length one add up to in float32."""
+
+VectorCache = Cache[Vector]
+"""Recently embedded texts."""
+
+
+class Embedding:
+    """Vectors as bytes (little-endian float32, length one), by signature."""
+
+    def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None) -> None:
+        self.embedder = embedder
+        self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
+        self.cache = cache or VectorCache()
+        self._dim = 0
+        self._last: tuple[str, list[str]] = "", []
+
+    @property
+    def on(self) -> bool:
+        """False when there is no embedder: search is then by text only."""
+        return self.embedder is not None
+
+    @property
+    def in_process(self) -> bool:
+        """Whether embedding waits for nothing outside this process."""
+        return self.embedder is None or bool(getattr(self.embedder, "in_process", False))
+
+    @property
+    def name(self) -> str:
+        """Whose vectors they are, ``provider:model``; '' without an embedder."""
+        return "" if self.embedder is None else f"{self.embedder.provider}:{self.embedder.model}"
+
+    async def dim(self) -> int:
+        """The dimension, asked once."""
+        if not self._dim and self.embedder is not None:
+            self._dim = await self.embedder.dimension()
+        return self._dim
+
+    async def signature(self) -> str:
+        """The name of the vector space: ``provider:model:dim``; '' without an embedder."""
+        if self.embedder is None:
+            return ""
+        dim = await self.dim()  # first: a function learns its name here when it is first asked
+        return f"{self.embedder.provider}:{self.embedder.model}:{dim}"
+
+    @property
+    def tells_words(self) -> bool:
+        """Whether the model gives a vector for each word, and reads a text in the light of what was said before."""
+        return self._words is not None
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, each as often as it has a vector; none where the model does not tell words."""
+        if self._words is None:
+            return []
+        last = self._last
+        if last[0] != text:  # the steps of a search ask for those of one question
+            last = self._last = text, list(self._words.words(text))
+        return list(last[1])
+
+    async def one(self, text: str) -> Any:
+        """The vector of a query, as an array."""
+        found = (await self.many([text]))[0]
+        if isinstance(found, MemstoneError):
+            raise found
+        import numpy as np  # whoever embeds nothing needs none of it
+
+        return np.frombuffer(found, dtype=_FLOAT)
+
+    async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
+        """One vector per text, or the error that text met; one bad text never costs the others.
+
+        ``before`` holds for each text what was said right before it, '' where nothing was.
+        """
+        if not texts:
+            return []
+        pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
+        signature = await self.signature()
+        keys = [_key(signature, *pair) for pair in pairs]
+        found: list[Vector | MemstoneError | None] = [self.cache.get(key) for key in keys]
+        todo = [at for at, vector in enumerate(found) if vector is None]
+        if todo:
+            for at, vector in zip(todo, await self._fresh([pairs[at] for at in todo]), strict=True):
+                found[at] = vector
+                if isinstance(vector, Vector):
+                    self.cache.set(keys[at], vector)
+        return [vector for vector in found if vector is not None]
+
+    async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | MemstoneError]:
+        try:
+            return list(await self._embedded(pairs))
+        except MemstoneError as error:
+            if len(pairs) == 1 or is_outage(error):
+                return [error] * len(pairs)
+        return [(await self._fresh([pair]))[0] for pair in pairs]
+
+    async def _embedded(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+        if self.embedder is None:
+            raise EmbeddingError("no embedder is configured")
+        try:
+            if self._words is not None:
+                return list(await self._words.embed_words(pairs))
+            rows = await self.embedder.embed([text for _, text in pairs])
+            return checked_vectors(rows, len(pairs), await self.dim())
+        except MemstoneError:
+            raise
+        except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
+            reason: EmbeddingReason = "timeout" if isinstance(error, TimeoutError) else "request_failed"
+            raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
+
+
+def _key(signature: str, before: str, text: str) -> str:
+    said = f"{len(before)}:{before}{text}" if before else text
+    return f"{signature}:{hashlib.sha256(said.encode()).hexdigest()}"
+
+
+def is_outage(error: MemstoneError) -> bool:
+    """Whether the model itself is out of reach, so that other texts would meet the same error."""
+    return error.retryable or isinstance(error, AuthenticationFailed)
+
+
+def failure_of(error: MemstoneError) -> dict[str, object]:
+    """An error as an answer reports it; one of the embedder with its ``reason``."""
+    if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
+        return {**error.as_dict(), "reason": embedding_reason(error)}
+    return error.as_dict()
+
+
+def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
+    """Rows as bytes, after checking their number, length and values; normalised to length one."""
+    import numpy as np
+
+    rows = np.asarray(vectors, dtype=_FLOAT)
+    if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
+        raise EmbeddingError(f"the embedder gave {rows.shape} for {count} texts", hint="one row per text is expected")
+    if rows.shape[1] != dim:
+        raise DimensionMismatch(
+            f"the embedder gave {rows.shape[1]} dimensions, its signature says {dim}",
+            hint="another model needs another signature: see reindex",
+        )
+    if all(-_UNIT < one - 1.0 < _UNIT for one in np.vecdot(rows, rows).tolist()):  # as every adapter promises
+        return [Vector(row.tobytes()) for row in rows]
+    if not np.isfinite(rows).all():
+        raise DimensionMismatch("the embedder gave a vector with NaN or infinity")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return [Vector(row.tobytes()) for row in unit]

@@ -1,0 +1,150 @@
+"""``feedback`` and ``record_answer``: whether what a model was shown was of any use.
+
+A person may say so. Otherwise the answer tells: a memory was used when the answer holds what it says and the question
+did not. Either makes the memory stronger or weaker, as far as it is nobody else's too, and goes into the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_text
+from memstone.core.ranking.decay import Strength
+from memstone.core.ranking.feedback import judged, used
+from memstone.core.ranking.usage import Use, uses
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.holders import parted
+from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.sharing import checked_reason
+from memstone.engine.storing.turns import without_injected
+from memstone.errors import InvalidInput, NotFoundError
+from memstone.model.context import Receipt
+from memstone.model.event import EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import Record
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+USED: Final = "used"
+JUDGED: Final = "judged"
+USEFUL: Final = "useful"
+USELESS: Final = "useless"
+
+
+async def feedback(
+    parts: Parts,
+    about: Mapping[str, str | None],
+    given: Mapping[str, Any],
+    note: str | None,
+    *,
+    useful: bool,
+) -> dict[str, Any]:
+    """Note what a person thinks of a memory, or of everything a receipt names."""
+    receipt_id, memory_id = about.get("receipt_id"), about.get("memory_id")
+    if (receipt_id is None) == (memory_id is None):
+        raise InvalidInput("feedback is about a receipt or a memory", hint="give receipt_id or memory_id")
+    if not isinstance(useful, bool):
+        raise InvalidInput(f"useful must be true or false, not {useful!r}")
+    said, now = checked_reason(parts, note, "note"), parts.now()
+
+    async def work(tx: Tx) -> list[str]:
+        if receipt_id is not None:
+            receipt = await _receipt(parts, tx, receipt_id)
+            records, scope = await _shown(parts, tx, receipt), _scope(parts, receipt)
+        else:
+            records, scope = [await _memory(parts, tx, checked_id(memory_id))], parts.scope(given)
+        for record in records:
+            await _judge(tx, record, scope, now, useful=useful, note=said, receipt_id=receipt_id)
+        await tx.metrics.count(parts.tenant_id, scope.user_id, now, {USEFUL if useful else USELESS: len(records)})
+        return [record.id for record in records]
+
+    ids = await parts.ledger.write(work)
+    return {"event": str(EventType.FEEDBACK), "useful": useful, "ids": ids}
+
+
+async def _memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
+    if record is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    return record
+
+
+async def _receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:
+    body = await tx.receipts.get(parts.tenant_id, checked_id(receipt_id, "receipt_id"))
+    if not body:
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while: context.receipt_days")
+    return Receipt.from_dict(body)
+
+
+def _scope(parts: Parts, receipt: Receipt) -> Scope:
+    return Scope(parts.tenant_id, receipt.user_id or "", receipt.agent_id or "", receipt.run_id or "")
+
+
+async def _shown(parts: Parts, tx: Tx, receipt: Receipt) -> list[Record]:
+    """What a receipt names, as far as it is still there."""
+    found = [await tx.memories.current(parts.tenant_id, one.id) for one in receipt.chosen]
+    return [record for record in found if record is not None]
+
+
+async def _judge(
+    tx: Tx, record: Record, scope: Scope, now: Instant, *, useful: bool, note: str | None, receipt_id: str | None
+) -> None:
+    strength = judged(Strength(record.salience, record.anchor_at), now, useful=useful)
+    await _strengthen(tx, record, scope, strength)
+    await _tell(tx, record, scope, now, note, {"useful": useful, "receipt_id": receipt_id})
+
+
+async def _strengthen(tx: Tx, record: Record, scope: Scope, strength: Strength) -> None:
+    """Let a memory have another strength, unless somebody else holds it, too: they have not said anything."""
+    links = await tx.links.of(record.tenant_id, record.seq)
+    if not scope.is_open and parted(links, [scope])[1]:
+        return
+    await tx.memories.strengthen(record.seq, strength.base, strength.anchor)
+
+
+async def _tell(tx: Tx, record: Record, scope: Scope, now: Instant, note: str | None, about: Mapping[str, Any]) -> None:
+    if scope.is_open:
+        scope = (await tx.links.of(record.tenant_id, record.seq))[0].scope
+    event = event_of(EventType.FEEDBACK, record, scope, now, reason=note)
+    told = {name: value for name, value in about.items() if value is not None}
+    await tx.events.append([replace(event, new_text=None, after=told)])
+
+
+async def record_answer(parts: Parts, receipt_id: str, answer: str) -> dict[str, Any]:
+    """Find out which of the memories a receipt names were used in an answer, and note it."""
+    text = checked_text(answer, "answer", parts.policy.limits.text_chars, "limits.text_chars")
+    own = without_injected(Message("assistant", text)).text
+    receipt, shown = await parts.ledger.read(partial(_told, parts=parts, receipt_id=receipt_id))
+    found = uses(receipt.query, own, [(record.id, record.text) for record in shown])
+    now = parts.now()
+    await parts.ledger.write(partial(_recorded, parts=parts, receipt_id=receipt_id, found=found, now=now))
+    hit = [one.id for one in found if one.used]
+    told = [{"id": one.id, "used": one.used, "share": one.told} for one in found]
+    return {"receipt_id": receipt.id, "used": hit, "unused": [one.id for one in found if not one.used], "results": told}
+
+
+async def _told(tx: Tx, *, parts: Parts, receipt_id: str) -> tuple[Receipt, list[Record]]:
+    receipt = await _receipt(parts, tx, receipt_id)
+    return receipt, await _shown(parts, tx, receipt)
+
+
+async def _recorded(tx: Tx, *, parts: Parts, receipt_id: str, found: Sequence[Use], now: Instant) -> None:
+    """Note what was used. An answer that is recorded again takes the place of the one before it."""
+    receipt = await _receipt(parts, tx, receipt_id)
+    scope, before = _scope(parts, receipt), set(receipt.used or ())
+    hit = [one for one in found if one.used]
+    more = {USED: len(hit) - len(before), JUDGED: 0 if receipt.used is not None else len(found)}
+    await tx.metrics.count(parts.tenant_id, scope.user_id, now, more)
+    told = replace(receipt, used=tuple(one.id for one in hit))
+    await tx.receipts.amend(parts.tenant_id, receipt.id, told.as_stored())
+    for one in hit:
+        record = await tx.memories.current(parts.tenant_id, one.id)
+        if record is None or one.id in before:
+            continue
+        await _strengthen(tx, record, scope, used(Strength(record.salience, record.anchor_at), now))
+        await _tell(tx, record, scope, now, None, {"used": one.told, "receipt_id": receipt.id})

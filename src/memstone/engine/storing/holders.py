@@ -1,0 +1,148 @@
+"""Several may hold one memory: what one of them changes, the others keep.
+
+A change for some of the holders splits a memory. They get one of their own, under a new id, with everything they saw of
+it so far; the others are left with what was there, under the id it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.store import Vectors, enter, part
+from memstone.errors import Forbidden
+from memstone.model.entity import owner_of
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Link, Record, Status
+from memstone.model.query import And, Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+_VERSIONS: Final = 10_000
+
+
+def is_inside(link: Scope, scope: Scope) -> bool:
+    """Whether a link belongs to a scope: every field that is set must match."""
+    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
+    return all(not wanted or have == wanted for have, wanted in pairs)
+
+
+def parted(
+    links: Iterable[Link], scopes: Sequence[Scope], bounds: Scope | None = None
+) -> tuple[list[Link], list[Link]]:
+    """The links of these scopes and of whoever owns them, and those of others; beyond the bounds all are others'."""
+    owners = {owner_of(scope) for scope in scopes}
+    mine: list[Link] = []
+    others: list[Link] = []
+    for link in links:
+        own = owner_of(link.scope) in owners or any(is_inside(link.scope, scope) for scope in scopes)
+        own = own and (bounds is None or is_inside(link.scope, bounds))
+        (mine if own else others).append(link)
+    return mine, others
+
+
+def refuse_shared(links: Iterable[Link], bounds: Scope | None) -> None:
+    """``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it for them.
+
+    Who they are is not told.
+    """
+    if bounds is not None and not all(is_inside(link.scope, bounds) for link in links):
+        raise Forbidden(
+            "others hold this memory, too",
+            hint="update and delete are for your own part of it; this takes a key that reaches the whole tenant",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A version that takes the place of another for some of its holders: ``mine`` become ``moved``."""
+
+    old: Record
+    new: Record
+    mine: Sequence[Link]
+    moved: Sequence[Link]
+    vectors: Vectors
+    reason: str | None = None
+
+
+async def replace_for(tx: Tx, change: Replacement, now: Instant) -> None:
+    """Put a version in the place of a memory for some of its holders: from now on it is a memory of their own."""
+    old, new, links = change.old, change.new, change.moved
+    before = await tx.links.of(old.tenant_id, old.seq)
+    new.id = await split(tx, old, change.mine, new.valid_from)
+    await enter(tx, new, links, change.vectors)
+    told: dict[str, Any] = {"before": old, "links": links, "links_before": before, "reason": change.reason}
+    event = event_of(EventType.REPLACE, new, links[0].scope, now, **told)
+    event.old_id, event.new_id = old.id, new.id
+    await tx.events.append([event])
+
+
+async def retract_for(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None) -> None:
+    """End a memory for some of its holders: it was true until now, so a look at the past still shows it to them."""
+    before = await tx.links.of(record.tenant_id, record.seq)
+    own = await split(tx, record, links, now)
+    await _tell(tx, record, before, links, now, reason, own)
+
+
+async def unlink(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None) -> None:
+    """Take a memory from some of its holders as if they had never had it."""
+    before = await tx.links.of(record.tenant_id, record.seq)
+    for version, theirs in await _seen_by(tx, record, links):
+        if version.seq != record.seq:
+            for link in theirs:
+                await tx.links.remove(version.seq, link.scope)
+    await part(tx, record, links)
+    await _tell(tx, record, before, links, now, reason)
+
+
+async def _tell(
+    tx: Tx,
+    record: Record,
+    before: Sequence[Link],
+    links: Sequence[Link],
+    now: Instant,
+    reason: str | None,
+    own: str | None = None,
+) -> None:
+    gone = {link.scope for link in links}
+    kept = [link for link in before if link.scope not in gone]
+    told: dict[str, Any] = {"before": record, "links": kept, "links_before": before, "reason": reason}
+    event = event_of(EventType.UNLINK, record, links[0].scope, now, **told)
+    event.old_id = record.id
+    if own is not None:  # what undoing it has to hide again
+        event.after = {**(event.after or {}), "split": own}
+    await tx.events.append([event])
+
+
+async def split(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> str:
+    """Give some holders a memory of their own, ended at a moment; gives its id.
+
+    It has every version they saw: a look at the past shows what it showed, and to delete it hides all of it.
+    """
+    own = new_id()
+    for version, theirs in await _seen_by(tx, record, links):
+        copy = replace(version, seq=0, id=own)
+        if version.valid_to is None:
+            copy.valid_to = max(version.valid_from, at)
+            copy.status = Status.SUPERSEDED if version.status == Status.ACTIVE else version.status
+        await tx.memories.insert(copy)
+        await tx.links.add(record.tenant_id, copy.seq, [replace(link, dedupe=None) for link in theirs])
+        if version.seq != record.seq:
+            for link in theirs:
+                await tx.links.remove(version.seq, link.scope)
+    await part(tx, record, links)
+    return own
+
+
+async def _seen_by(tx: Tx, record: Record, links: Sequence[Link]) -> list[tuple[Record, list[Link]]]:
+    """The versions of a memory that these holders see, oldest first, each with their links to it."""
+    theirs = {link.scope for link in links}
+    same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
+    found = await tx.memories.find(same, limit=_VERSIONS, oldest_first=True)
+    seen = [(one.record, await tx.links.of(record.tenant_id, one.record.seq)) for one in found]
+    mine = [(version, [link for link in held if link.scope in theirs]) for version, held in seen]
+    return [(version, held) for version, held in mine if held]

@@ -1,0 +1,96 @@
+"""Building vector indexes from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from memstone.engine.parts import Parts
+from memstone.engine.requests import Progress
+from memstone.engine.storing.embedding import is_outage
+from memstone.engine.storing.hearing import stored_before
+from memstone.engine.storing.store import Space, ensure_space
+from memstone.engine.storing.write import current_space
+from memstone.errors import ConfigError, EmbeddingError, MemstoneError
+from memstone.model.memory import Record
+from memstone.ports.ledger import IndexInfo, Tx, Work
+
+_AT_ONCE: Final = 100
+
+
+async def reindex(parts: Parts, progress: Progress | None = None) -> dict[str, Any]:
+    """Give every memory a vector of the configured embedder, beside the old ones, and switch when complete.
+
+    Search goes on with the old index until then. A text that cannot be embedded is counted and stays findable by its
+    words; it does not hold the others up. When the model itself is out of reach its error is raised and nothing is
+    switched. Interrupted, it goes on where it stopped.
+    """
+    if not parts.embedding.on:
+        raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
+    space = await current_space(parts)
+    done, failed = await fill_missing(parts, progress)
+    if done and done == failed and not await parts.ledger.read(lambda tx: _is_active(parts, tx, space)):
+        raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index is as it was before")
+    dropped = await parts.ledger.write(lambda tx: _switch(parts, tx, space))
+    return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped}
+
+
+async def fill_missing(parts: Parts, progress: Progress | None = None) -> tuple[int, int]:
+    """Embed what has no vector yet; gives how many were looked at and how many failed. An outage is raised."""
+    space = await current_space(parts)
+    total = await parts.ledger.write(lambda tx: _begin(parts, tx, space))
+    done = failed = after = 0
+    while rows := await parts.ledger.read(_missing_after(parts, space, after)):
+        stored = await _fill(parts, space, rows)
+        done, failed, after = done + len(rows), failed + len(rows) - stored, rows[-1].seq
+        if progress is not None:
+            progress(done, max(total, done))
+    return done, failed
+
+
+def _missing_after(parts: Parts, space: Space, after: int) -> Work[list[Record]]:
+    return lambda tx: tx.vectors.missing(parts.tenant_id, space.signature, after, _AT_ONCE)
+
+
+async def _is_active(parts: Parts, tx: Tx, space: Space) -> bool:
+    return IndexInfo(space.signature, space.dim, "active") in await tx.indexes.all(parts.tenant_id)
+
+
+async def _begin(parts: Parts, tx: Tx, space: Space) -> int:
+    await ensure_space(tx, parts.tenant_id, space)
+    return await tx.vectors.missing_count(parts.tenant_id, space.signature)
+
+
+async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
+    before = [await parts.ledger.read(_heard(row)) for row in rows] if parts.embedding.tells_words else None
+    vectors = await parts.embedding.many([row.text for row in rows], before)
+    for vector in vectors:
+        if isinstance(vector, MemstoneError) and is_outage(vector):
+            raise vector
+    pairs = zip(rows, vectors, strict=True)
+    ready = [(row.seq, vector) for row, vector in pairs if not isinstance(vector, MemstoneError)]
+
+    async def work(tx: Tx) -> int:
+        stored = await tx.vectors.fill(parts.tenant_id, space.signature, ready)
+        await tx.vectors.touch(parts.tenant_id, [seq for seq, _ in ready])
+        return stored
+
+    return await parts.ledger.write(work)
+
+
+def _heard(row: Record) -> Work[str]:
+    return lambda tx: stored_before(tx, row)
+
+
+async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
+    """Make the new space the active one and drop the vectors of all others, or keep them for a way back."""
+    dropped = 0
+    for info in await tx.indexes.all(parts.tenant_id):
+        if info.signature == space.signature or info.backend == "external":  # what callers brought is theirs
+            continue
+        if parts.policy.upkeep.keep_vectors:
+            await tx.indexes.put(parts.tenant_id, IndexInfo(info.signature, info.dim, "stale"))
+        else:
+            dropped += await tx.indexes.drop(parts.tenant_id, info.signature)
+    await tx.indexes.put(parts.tenant_id, IndexInfo(space.signature, space.dim, "active"))
+    return dropped

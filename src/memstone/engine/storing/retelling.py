@@ -1,0 +1,209 @@
+"""What may still be told of a talk: nothing of what a person deleted since."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from memstone.core.checks.visible import current, within
+from memstone.engine.storing.mention import mention, note_of
+from memstone.model.instant import Instant
+from memstone.model.memory import Found, Layer, Record, Status
+from memstone.model.query import And, Condition, Op, Where
+from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.core.ranking.fusion import Scored
+
+_JOINT_AFTER: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
+_JOINT_BEFORE: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\s+\Z", re.IGNORECASE)
+_STOP: Final = re.compile(r"[.!?]+(?=\s|\Z)|\n")
+_MOST: Final = 1_000
+_ALL: Final = (0, 1 << 62)
+_TURNS: Final = Condition("layer", Op.EQ, str(Layer.TURN))
+_LISTS: Final = ("topics", "entities", "decisions", "action_items")
+
+
+async def retold(tx: Tx, records: Sequence[Record]) -> dict[str, Record | None]:
+    """The episodes that tell of something deleted, by id, as they may be shown; None when nothing is left of one.
+
+    Made of sentences that were said, an episode loses those in question. One that a model worded tells nobody which of
+    its words they are, and is not shown.
+    """
+    told = [record for record in records if record.layer == Layer.EPISODE]
+    turns = list(dict.fromkeys(turn for record in told for turn in _texts(record.data.get("turns"))))
+    hidden = await tx.suppressed.turns(told[0].tenant_id, turns) if turns else set[str]()
+    shown: dict[str, Record | None] = {}
+    for record in told:
+        own = _texts(record.data.get("turns"))
+        if not own:
+            shown |= await _of_unkept(tx, record)
+        elif not hidden.isdisjoint(own):
+            shown[record.id] = None if record.model is not None else _within(record, await _left(tx, record, hidden))
+    return shown
+
+
+async def _left(tx: Tx, record: Record, hidden: set[str]) -> list[str]:
+    """What was said in an episode, without what is hidden of it."""
+    turns = _texts(record.data.get("turns"))
+    found = await spans(tx, record.tenant_id, turns)
+    said = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.IN, tuple(turns)), current()))
+    kept = [one.record for one in await tx.memories.find(said, limit=len(turns))]
+    shown = [turn for turn in kept if turn.id in found or turn.id not in hidden]
+    return [" ".join(without(turn.text, found.get(turn.id, ())).split()) for turn in shown]
+
+
+def _within(record: Record, said: Sequence[str]) -> Record | None:
+    """An episode with only those of its lines that still stand there."""
+    lines = [line for line in record.text.splitlines() if _is_from(line, said)]
+    if not lines:
+        return None
+    folded = " ".join(said).casefold()
+    data = dict(record.data)
+    for name in ("decisions", "action_items"):
+        data[name] = [one for one in _texts(record.data.get(name)) if _is_from(one, said)]
+    for name in ("topics", "entities"):
+        data[name] = [one for one in _texts(record.data.get(name)) if one.casefold() in folded]
+    return replace(record, text="\n".join(lines), data=data)
+
+
+async def _of_unkept(tx: Tx, record: Record) -> dict[str, Record | None]:
+    """The same for a talk of which the words were not kept: its facts have quotes."""
+    facts = [await tx.memories.last(record.tenant_id, one) for one in _texts(record.data.get("facts"))]
+    gone = [one for one in facts if one is not None and one.status == Status.DELETED]
+    if not gone:
+        return {}
+    quotes = [quote for one in gone if (quote := str((one.data.get("evidence") or {}).get("quote") or ""))]
+    if record.model is not None or len(quotes) < len(gone):
+        return {record.id: None}
+    return {record.id: untold(record, quotes)}
+
+
+def untold(record: Record, quotes: Sequence[str]) -> Record | None:
+    """An episode without the lines that have one of these words in them, and without the lists; None without a line."""
+    words = [" ".join(quote.split()) for quote in quotes]
+    lines = [line for line in record.text.splitlines() if not any(one in line for one in words)]
+    empty = {name: list[str]() for name in _LISTS}
+    return replace(record, text="\n".join(lines), data={**record.data, **empty}) if lines else None
+
+
+async def hits_retold(tx: Tx, hits: Sequence[tuple[Found, Scored]]) -> list[tuple[Found, Scored]]:
+    """What a search found, as it may be told."""
+    told = await retold(tx, [found.record for found, _ in hits])
+    records = ((told.get(found.record.id, found.record), found, scored) for found, scored in hits)
+    return [(replace(found, record=record), scored) for record, found, scored in records if record is not None]
+
+
+# --- the names in it --------------------------------------------------------------------------------------------------
+
+
+async def evidence_of(tx: Tx, record: Record) -> set[str]:
+    """The turns that a memory was learned from, in all its versions."""
+    found = {record.origin_id}
+    if record.version > 1:
+        same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
+        found |= {one.record.origin_id for one in await tx.memories.find(same, limit=_MOST)}
+    return {one for one in found if one}
+
+
+async def as_told(tx: Tx, record: Record) -> Record | None:
+    """A turn or an episode without what somebody deleted of it, anything else as it is; None when nothing is left."""
+    if record.layer == Layer.EPISODE:
+        return (await retold(tx, [record])).get(record.id, record)
+    if record.layer != Layer.TURN:
+        return record
+    hidden = (await spans(tx, record.tenant_id, [record.id])).get(record.id, ())
+    return replace(record, text=without(record.text, hidden)) if hidden else record
+
+
+async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Instant) -> None:
+    """Let turns, and the episodes of their talks, name whom and what they name where nobody deleted it."""
+    ids = tuple(sorted(turn_ids))
+    if not ids:
+        return
+    tenant = Condition("tenant_id", Op.EQ, tenant_id)
+    turns = await tx.memories.find(And((tenant, Condition("id", Op.IN, ids), current(), _TURNS)), limit=len(ids))
+    hidden = await spans(tx, tenant_id, [turn.record.id for turn in turns])
+    for turn in turns:
+        shown = replace(turn.record, text=without(turn.record.text, hidden.get(turn.record.id, ())))
+        await _name(tx, turn.record, shown, now)
+    for scope in {turn.link.scope for turn in turns if turn.link.scope.run_id}:
+        talk: Where = And((within(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), current()))
+        episodes = [one.record for one in await tx.memories.find(talk, limit=_MOST)]
+        for record_id, shown_episode in (await retold(tx, episodes)).items():
+            await _name(tx, next(one for one in episodes if one.id == record_id), shown_episode, now)
+
+
+async def _name(tx: Tx, record: Record, shown: Record | None, now: Instant) -> None:
+    await tx.entities.leave(record.tenant_id, [record.seq])
+    if shown is not None:
+        await mention(tx, [note_of(shown, await tx.links.of(record.tenant_id, record.seq))], now)
+
+
+# --- the words themselves ---------------------------------------------------------------------------------------------
+
+
+async def spans(tx: Tx, tenant_id: str, turn_ids: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+    """Which words of these turns are the evidence of something deleted; of one that does not say which, all are.
+
+    A version that somebody wrote by hand does not say it; that which it took the place of does.
+    """
+    told: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for turn_id, memory_id, data in await tx.suppressed.evidence(tenant_id, turn_ids) if turn_ids else ():
+        told.setdefault((turn_id, memory_id), set()).update(_span(data))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for (turn_id, _), own in told.items():
+        found.setdefault(turn_id, []).extend(sorted(own) or [_ALL])
+    return found
+
+
+def _span(data: Mapping[str, Any]) -> list[tuple[int, int]]:
+    told = data.get("evidence")
+    if not isinstance(told, Mapping) or not told.get("end"):
+        return []
+    return [(int(told.get("start") or 0), int(told["end"]))]
+
+
+def without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
+    """A text with blanks in the place of these words, so that all others stand where they stood."""
+    for start, end in hidden:
+        begin, until = _with_its_joint(text, start, min(end, len(text)))
+        if begin < until:
+            text = _blanked(text, begin, until)
+    return text
+
+
+def _blanked(text: str, begin: int, until: int) -> str:
+    """Blank a part, and with it the end of the sentence if nothing else is left of that."""
+    stop = text[until] if until < len(text) and text[until] in ".!?" else ""
+    before, until = text[:begin].rstrip(), until + len(stop)
+    stop = stop if before and before[-1] not in ".!?" else ""
+    return text[:begin] + stop + " " * (until - begin - len(stop)) + text[until:]
+
+
+def _with_its_joint(text: str, start: int, end: int) -> tuple[int, int]:
+    """A part of a sentence with the word that joins it to the rest; where nothing does, all of the sentence."""
+    begins = max((one.end() for one in _STOP.finditer(text, 0, start)), default=0)
+    is_whole = start < end and text[end - 1] in ".!?\n"
+    stop = None if is_whole else _STOP.search(text, end)
+    ends = end if is_whole else stop.start() if stop else len(text)
+    before, after = _JOINT_BEFORE.search(text, begins, start), _JOINT_AFTER.match(text, end, ends)
+    if text[end:ends].strip(" ,;") and after is None:
+        end = ends
+    if text[begins:start].strip(" ,;") and before is None:
+        start = begins
+    if after is not None:
+        return start, after.end()
+    return (before.start() if before is not None else start), end
+
+
+def _is_from(line: str, said: Sequence[str]) -> bool:
+    """Whether a line, which may begin with its speaker, was said there."""
+    words = line.partition(": ")[2] or line
+    return any(words in text or line in text for text in said)
+
+
+def _texts(held: Any) -> list[str]:
+    return [str(one) for one in held] if isinstance(held, list) else []

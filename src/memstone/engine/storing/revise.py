@@ -1,0 +1,237 @@
+"""``update``: the next version of a memory, under the same id.
+
+The new text is embedded before the transaction. If somebody else changed the memory meanwhile, the change is applied
+to what they left, so that both stand in the history and neither is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine import shape
+from memstone.engine.batch import Batch, carried_out, request_of
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
+from memstone.engine.storing.holders import Replacement, parted, replace_for
+from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
+from memstone.engine.storing.store import Vectors, ensure_space, supersede, vectors_of
+from memstone.engine.storing.write import current_space
+from memstone.errors import Conflict, InvalidInput, MemstoneError, NotFoundError
+from memstone.model.event import EventType
+from memstone.model.instant import Instant, When, parse_when
+from memstone.model.memory import MIRROR, Found, Link, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+
+class _Unset:
+    """Marks an argument that was not given, where ``None`` means something."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final[Any] = _Unset()
+
+
+@dataclass(slots=True)
+class UpdateRequest:
+    """One call of ``update``; what is not given stays as it is."""
+
+    memory_id: str
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    kind: str | None = None
+    key: str | _Unset | None = UNSET
+    expires_at: When | _Unset | None = UNSET
+    occurred_at: When | None = None
+
+
+@dataclass(slots=True)
+class Revision:
+    """A checked update with the vector of its text."""
+
+    memory_id: str
+    changes: dict[str, Any]
+    warnings: list[str]
+    vectors: Vectors = ()
+    scope: Scope | None = None
+    """For whom it is changed; None: for everybody who holds it, within the bounds of the caller."""
+
+    reason: str | None = None
+
+
+async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
+    """Change a memory; gives it as it is now."""
+    return await changed(parts, check_update(parts, request))
+
+
+async def changed(parts: Parts, checked: Revision) -> dict[str, Any]:
+    """Embed and apply one revision; gives the memory as it is now."""
+    (revision,) = await _prepared(parts, [checked])
+    if isinstance(revision, MemstoneError):
+        raise revision  # an update is all or nothing: the caller still has the text
+    now = parts.now()
+    found = await parts.ledger.write(lambda tx: revise(parts, tx, revision, now))
+    return _answer(found, revision)
+
+
+async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+    """Change many memories in one transaction; each has its own result."""
+    batch = Batch.of(parts, "update", items, idempotency_key)
+    revisions = await _prepared(parts, [_checked_or_error(parts, item) for item in items])
+    now = parts.now()
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        return [
+            _error(one) if isinstance(one, MemstoneError) else await _revised(parts, tx, one, now) for one in revisions
+        ]
+
+    return await carried_out(parts, batch, work, now)
+
+
+def check_update(parts: Parts, request: UpdateRequest) -> Revision:
+    """Check an update before anything is embedded or written."""
+    limits, redaction = parts.policy.limits, redaction_of(parts.policy)
+    changes: dict[str, Any] = {}
+    warnings: list[str] = []
+    if request.text is not None:
+        text = checked_text(request.text, "text", limits.text_chars, "limits.text_chars")
+        changes["text"], warnings = masked_text(text, "text", redaction)
+    if request.metadata is not None:
+        metadata, ignored = checked_metadata(request.metadata, limits)
+        changes["metadata"], found = masked_metadata(metadata, redaction)
+        warnings = [*warnings, *ignored, *found]
+    if request.kind is not None:
+        changes["kind"] = checked_kind(request.kind)
+    if not isinstance(request.key, _Unset):
+        changes["key"] = checked_key(request.key, limits)
+    if not isinstance(request.expires_at, _Unset):
+        changes["expires_at"] = None if request.expires_at is None else parse_when(request.expires_at, "expires_at")
+    if request.occurred_at is not None:
+        changes["occurred_at"] = parse_when(request.occurred_at, "occurred_at")
+    if not changes:
+        raise InvalidInput("nothing to update", hint="give text, metadata, kind, key, occurred_at or expires_at")
+    return Revision(checked_id(request.memory_id), changes, warnings)
+
+
+async def _prepared(parts: Parts, checked: Sequence[Revision | MemstoneError]) -> list[Revision | MemstoneError]:
+    """Revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
+    at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
+    prepared = list(checked)
+    if not parts.embedding.on or not at:
+        return prepared
+    for place, embedded in zip(at, await _embedded(parts, [checked[place] for place in at]), strict=True):
+        prepared[place] = embedded
+    return prepared
+
+
+async def _embedded(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision | MemstoneError]:
+    try:
+        space = await current_space(parts)
+        vectors = await parts.embedding.many([revision.changes["text"] for revision in revisions])
+    except MemstoneError as error:  # the model cannot even be asked
+        return [error] * len(revisions)
+    return [
+        vector if isinstance(vector, MemstoneError) else replace(revision, vectors=[(space, vector)])
+        for revision, vector in zip(revisions, vectors, strict=True)
+    ]
+
+
+async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
+    """Apply a revision to whatever version is current inside this transaction."""
+    old = await under_id(tx.memories.current, parts.tenant_id, revision.memory_id)
+    if old is None:
+        raise NotFoundError(f"no memory {revision.memory_id}")
+    revision.memory_id = old.id  # as it is spelled
+    links = await tx.links.of(old.tenant_id, old.seq)
+    whose = revision.scope or parts.bounds  # a key that is bound changes its own part of what several hold
+    mine, others = (links, []) if whose is None else parted(links, [whose], parts.bounds)
+    if not mine:
+        raise NotFoundError(f"no memory {revision.memory_id} in this scope")
+    new = next_version(old, revision.changes, now)
+    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in mine]
+    await refuse_twins(tx, new, relinked, old.seq)
+    # The vectors of an unchanged text move along, so that changing metadata costs no embedding.
+    vectors = revision.vectors if "text" in revision.changes else await vectors_of(tx, old)
+    for space, _ in vectors:
+        await ensure_space(tx, old.tenant_id, space)
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
+        return Found(new, relinked[0])
+    await supersede(tx, old, new, relinked, vectors)
+    scope = relinked[0].scope
+    told = event_of(EventType.UPDATE, new, scope, now, before=old, links=relinked, links_before=links)
+    told.reason = revision.reason
+    await tx.events.append([told])
+    return Found(new, relinked[0])
+
+
+def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Record:
+    """The version that follows; birth, origin and everything not named stay."""
+    began = max(old.valid_from, str(changes.get("occurred_at") or now))
+    new = replace(old, seq=0, version=old.version + 1, valid_from=began, valid_to=None, updated_at=now)
+    for name, value in changes.items():
+        setattr(new, name, value)
+    new.hash, new.tokens = text_hash(new.text), estimate_tokens(new.text)
+    if "key" in changes:
+        new.data = {**new.data, "named": True}
+    if new.text != old.text:  # the words it was learned from do not say this
+        new.data = {name: value for name, value in new.data.items() if name != "evidence"}
+        new.key = new.key if _is_named(new) else None
+    return new
+
+
+def _is_named(record: Record) -> bool:
+    """Whether a caller gave it its key; one that was learned follows from the text."""
+    return bool(record.data.get("verbatim") or record.data.get("named"))
+
+
+def dedupe_of(parts: Parts, link: Link, record: Record) -> str | None:
+    """What makes a memory the same as another one for the holder of a link; None where two may say the same."""
+    if link.origin == MIRROR:
+        return None
+    speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
+    key = record.key if _is_named(record) else None
+    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker=speaker, key=key, text=record.text)
+
+
+async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:
+    """Raise ``Conflict`` when another memory says what this version would say, in the same scope."""
+    for link in links:
+        holder = await tx.links.holder(new.tenant_id, link.dedupe or "")
+        if holder is not None and holder != own:
+            twin = await tx.memories.at(holder)
+            other = twin.id if twin else "another memory"
+            raise Conflict(f"{other} already says this in the same scope", hint="delete one of the two")
+
+
+async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
+    try:
+        answer = _answer(await revise(parts, tx, revision, now), revision)
+        return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
+    except (NotFoundError, Conflict) as error:  # both are raised before the first write of the item
+        return _error(error)
+
+
+def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | MemstoneError:
+    try:
+        return check_update(parts, request_of(UpdateRequest, item, "memory_id", {"id": "memory_id"}))
+    except MemstoneError as error:
+        return error
+
+
+def _answer(found: Found, revision: Revision) -> dict[str, Any]:
+    warned = {"warnings": revision.warnings} if revision.warnings else {}
+    own = found.record.id != revision.memory_id  # others hold what it was: this one is the caller's from now on
+    told = {"event": str(EventType.REPLACE), "old_id": revision.memory_id} if own else {}
+    return {**shape.item(found), **told, **warned}
+
+
+def _error(error: MemstoneError) -> dict[str, Any]:
+    return {"event": "ERROR", "error": error.as_dict()}

@@ -1,0 +1,152 @@
+"""``share``, ``unshare``, ``replace``: several hold one memory, and each may change it for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace as changed_to
+from typing import Any, Final
+
+from memstone.core.checks.values import checked_text
+from memstone.core.checks.visible import visible
+from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.holders import is_inside
+from memstone.engine.storing.lifecycle import take_from
+from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.redaction import masked_text, redaction_of
+from memstone.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, dedupe_of
+from memstone.engine.storing.store import join
+from memstone.errors import InvalidInput, NotFoundError
+from memstone.model.event import Event, EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import SHARED, Layer, Link, Record, Status
+from memstone.model.query import Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+_SHARED: Final = frozenset({Status.ACTIVE, Status.DISABLED})
+_REASON_CHARS: Final = 1_000
+
+
+async def share(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+    """Let somebody else hold a memory, too."""
+    wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
+    why = checked_reason(parts, reason)
+    return await parts.ledger.write(lambda tx: _share(parts, tx, wanted, scope, now, why))
+
+
+async def _share(
+    parts: Parts, tx: Tx, memory_id: str, scope: Scope, now: Instant, reason: str | None
+) -> dict[str, Any]:
+    record = await _shareable(parts, tx, memory_id)
+    links = await tx.links.of(record.tenant_id, record.seq)
+    if any(link.scope == scope for link in links):
+        return _answer(record.id, "NONE", scope, "already shared")
+    link = Link(scope, now, None, SHARED)
+    link.dedupe = None if record.layer == Layer.TURN else dedupe_of(parts, link, record)
+    if (twin := await _twin(tx, record, link)) is not None:
+        return _answer(twin.id, "NONE", scope, "already known")
+    if link.dedupe:
+        await tx.suppressed.lift(record.tenant_id, link.dedupe)
+    await join(tx, record, [link], now)
+    told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "reason": reason}
+    await tx.events.append([changed_to(event_of(EventType.LINK, record, scope, now, **told), new_id=record.id)])
+    return _answer(record.id, EventType.LINK, scope, reason)
+
+
+async def _shareable(parts: Parts, tx: Tx, memory_id: str) -> Record:
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
+    if record is None or record.status not in _SHARED:
+        raise NotFoundError(f"no memory {memory_id}")
+    if record.layer == Layer.IDENTITY:
+        raise InvalidInput("who somebody is cannot be shared", hint="share what is known, a fact or an episode")
+    return record
+
+
+async def _twin(tx: Tx, record: Record, link: Link) -> Record | None:
+    """Another memory that the new holder has already and that says the same."""
+    holder = await tx.links.holder(record.tenant_id, link.dedupe) if link.dedupe else None
+    return await tx.memories.at(holder) if holder is not None else None
+
+
+async def unshare(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+    """Take a memory from somebody; the others keep it, and with the last one it goes."""
+    wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
+    why = checked_reason(parts, reason)
+
+    async def work(tx: Tx) -> str:
+        record = await under_id(tx.memories.current, parts.tenant_id, wanted)
+        if record is None or not await _holds(tx, record, scope):
+            raise NotFoundError(f"no memory {wanted} in this scope")
+        return await take_from(tx, record, scope, now, why)
+
+    return _answer(wanted, await parts.ledger.write(work), scope, why)
+
+
+async def _holds(tx: Tx, record: Record, scope: Scope) -> bool:
+    return any(is_inside(link.scope, scope) for link in await tx.links.of(record.tenant_id, record.seq))
+
+
+async def replace(
+    parts: Parts,
+    memory_id: str,
+    text: str,
+    given: Mapping[str, Any],
+    metadata: Mapping[str, Any] | None,
+    reason: str | None,
+) -> dict[str, Any]:
+    """Change what a memory says for one of its holders; it stays as it is for the others."""
+    scope = parts.scope(given).required()
+    revision = check_update(parts, UpdateRequest(memory_id, text, metadata, None, UNSET, UNSET))
+    revision.scope, revision.reason = scope, checked_reason(parts, reason)
+    answer = await changed(parts, revision)
+    return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
+
+
+async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    """What took the place of what for somebody, newest first."""
+    scope = parts.scope(given).required()
+    most, after = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
+    now = parts.now()
+
+    async def work(tx: Tx) -> tuple[list[Event], dict[str, str]]:
+        events = await tx.events.replaced(scope, most, after)
+        ids = tuple({event.new_id for event in events if event.event == EventType.DELETE and event.new_id})
+        where = visible(scope, now, extra=Condition("id", Op.IN, ids))
+        found = await tx.memories.find(where, limit=len(ids)) if ids else []
+        return events, {one.record.id: one.record.text for one in found}
+
+    events, says = await parts.ledger.read(work)
+    return {"results": [_update(event, says) for event in events]}
+
+
+def _update(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
+    """One line; ``says`` is what the memories say that took the place of others, which ended."""
+    new_id = event.new_id or (event.memory_id if event.event == EventType.UPDATE else None)
+    return {
+        "id": event.id,
+        "event": event.event,
+        "old_id": event.old_id or event.memory_id,
+        "new_id": new_id,
+        "old_memory": event.old_text,
+        "new_memory": event.new_text or says.get(new_id) if new_id else None,
+        "reason": event.reason,
+        "created_at": event.created_at,
+        **_who(event.scope),
+    }
+
+
+def _answer(memory_id: str, event: str, scope: Scope, reason: str | None) -> dict[str, Any]:
+    return {"id": memory_id, "event": str(event), **_who(scope), **({"reason": reason} if reason else {})}
+
+
+def _who(scope: Scope) -> dict[str, Any]:
+    return {name: getattr(scope, name) or None for name in ("user_id", "agent_id", "run_id")}
+
+
+def checked_reason(parts: Parts, reason: str | None, name: str = "reason") -> str | None:
+    """What somebody says about an act, without secrets."""
+    if reason is None:
+        return None
+    return masked_text(checked_text(reason, name, _REASON_CHARS), name, redaction_of(parts.policy))[0]

@@ -1,0 +1,138 @@
+"""How the status of a memory changes: as its next version.
+
+A version is active, disabled, quarantined or evicted as long as it is the current one, and keeps that status when it
+ends unless it was active. So the history tells when something was put aside and by whom, and a look at the past shows
+exactly what was seen then. Disabled and quarantined versions stay in the indexes, from which nothing but a call that
+names the status takes them. An evicted one leaves them, and gives up its claim to its words: said again, it is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.holders import refuse_shared
+from memstone.engine.storing.lifecycle import end
+from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.sharing import checked_reason
+from memstone.engine.storing.store import supersede, vectors_of
+from memstone.errors import Conflict, NotFoundError
+from memstone.model.event import EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED, Link, Record, Status
+from memstone.ports.ledger import Tx
+
+OPEN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTED)
+"""The statuses of a current version."""
+
+
+async def set_status(  # noqa: PLR0913 - the change, and what its event tells
+    tx: Tx,
+    record: Record,
+    links: Sequence[Link],
+    status: str,
+    now: Instant,
+    *,
+    event: EventType,
+    reason: str | None = None,
+    actor: str = "caller",
+    job_id: str | None = None,
+) -> Record:
+    """Make the next version of a current one, with another status; gives it.
+
+    ``links`` are those of the record. What was evicted has no vectors to take along: ``restore`` makes them.
+    """
+    new = next_status(record, status, now)
+    kept = links if status in INDEXED else [replace(link, dedupe=None) for link in links]
+    await supersede(tx, record, new, kept, await vectors_of(tx, record))
+    told: dict[str, Any] = {"reason": reason, "actor": actor, "job_id": job_id}
+    await tx.events.append(
+        [event_of(event, new, links[0].scope, now, before=record, links=kept, links_before=links, **told)]
+    )
+    return new
+
+
+def next_status(record: Record, status: str, now: Instant) -> Record:
+    """The version that follows, the same but for its status."""
+    began = max(record.valid_from, now)
+    version = record.version + 1
+    return replace(record, seq=0, version=version, status=str(status), valid_from=began, updated_at=now)
+
+
+async def disable(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+    """Keep a memory and recall it no more, until it is enabled again."""
+    return await _changed(parts, memory_id, Status.DISABLED, (Status.ACTIVE,), EventType.DISABLE, reason)
+
+
+async def enable(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+    """Recall a disabled memory again."""
+    return await _changed(parts, memory_id, Status.ACTIVE, (Status.DISABLED,), EventType.ENABLE, reason)
+
+
+async def quarantine(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+    """Put a memory aside until somebody has approved it."""
+    usual = (Status.ACTIVE, Status.DISABLED)
+    return await _changed(parts, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined")
+
+
+async def approve(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+    """Let a memory out of quarantine."""
+    waiting = (Status.QUARANTINED,)
+    return await _changed(parts, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
+
+
+async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+    """Delete a memory that is in quarantine; it does not come back by itself."""
+    wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or "rejected")
+
+    async def work(tx: Tx) -> None:
+        record = await _current(parts, tx, wanted)
+        _check(record, (Status.QUARANTINED,), Status.DELETED)
+        links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, parts.bounds)
+        await end(tx, record, links, now, why)
+
+    await parts.ledger.write(work)
+    return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
+
+
+async def _changed(
+    parts: Parts, memory_id: str, status: Status, among: Sequence[str], event: EventType, reason: str | None
+) -> dict[str, Any]:
+    wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or None)
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        record = await _current(parts, tx, wanted)
+        if record.status == status:
+            return {"id": wanted, "event": "NONE", "status": str(status)}
+        _check(record, among, status)
+        links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
+        new = await set_status(tx, record, links, status, now, event=event, reason=why)
+        return {"id": wanted, "event": event.value, "status": str(status), "version": new.version}
+
+    return await parts.ledger.write(work)
+
+
+async def _current(parts: Parts, tx: Tx, memory_id: str) -> Record:
+    record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
+    if record is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    return record
+
+
+def _check(record: Record, among: Sequence[str], wanted: str) -> None:
+    if record.status not in among:
+        hint = _WAYS_OUT[Status(record.status)]
+        raise Conflict(f"{record.id} is {record.status} and cannot become {wanted} this way", hint=hint)
+
+
+_WAYS_OUT: Final[dict[Status, str]] = {
+    Status.QUARANTINED: "approve or reject it",
+    Status.EVICTED: "restore brings it back",
+    Status.DISABLED: "enable it first",
+    Status.ACTIVE: "only what is in quarantine is approved or rejected",
+}

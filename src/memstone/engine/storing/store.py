@@ -1,0 +1,164 @@
+"""Steps inside a write transaction that every kind of change shares.
+
+A version enters and leaves all mirrors here and nowhere else, so that ledger, full text, vectors and the change
+counter cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from memstone.engine.storing.draft import text_doc
+from memstone.engine.storing.mention import mention, note_of
+from memstone.engine.storing.retelling import as_told
+from memstone.errors import Conflict
+from memstone.model.entity import Found as Named
+from memstone.model.entity import owner_of
+from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED, Layer, Link, Record, Status
+from memstone.ports.ledger import IndexInfo, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The vector space new vectors belong to."""
+
+    signature: str
+    dim: int
+
+
+Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
+"""The vectors of one version: none without an embedder, several while a new space is being built."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A version that is about to be stored, with its links and vectors."""
+
+    record: Record
+    links: Sequence[Link]
+    vectors: Vectors
+    named: Named | None = None
+    """Whom and what it speaks of, where that was found out before; else it is looked for."""
+
+
+async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None) -> None:
+    """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
+    await enter_all(tx, [Entry(record, links, vectors, named)])
+
+
+async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
+    """Store versions of one tenant and index them: one statement for each table."""
+    if not entries:
+        return
+    if len(entries) == 1:  # most writes; the database numbers it
+        await tx.memories.insert(entries[0].record)
+    else:
+        await tx.memories.insert_all([entry.record for entry in entries])
+    tenant = entries[0].record.tenant_id
+    await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in entry.links))
+    indexed = [entry for entry in entries if entry.record.status in INDEXED]
+    await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
+    by_space: dict[str, list[tuple[int, bytes]]] = {}
+    for entry in indexed:
+        for space, vector in entry.vectors:
+            by_space.setdefault(space.signature, []).append((entry.record.seq, vector))
+    for signature, vectors in by_space.items():
+        await tx.vectors.put(tenant, signature, vectors)
+    news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
+    await tx.vectors.note(tenant, news)
+    waits = Status.QUARANTINED  # nobody has said yet that it may be known
+    learned = (
+        note_of(entry.record, entry.links, entry.named)
+        for entry in indexed
+        if is_learned(entry.record) and entry.record.status != waits
+    )
+    await mention(tx, learned, entries[0].record.updated_at)
+
+
+def is_learned(record: Record) -> bool:
+    """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
+    return record.layer == Layer.TURN or record.source != "manual"
+
+
+async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
+    """End a version and take it out of every index; its row and links stay for the history."""
+    if not await tx.memories.close(record.seq, status, at):
+        raise Conflict(f"{record.id} was changed by somebody else", hint="read it again and retry")
+    await tx.links.release(record.tenant_id, record.seq)
+    await tx.text.drop([record.seq])
+    await tx.entities.leave(record.tenant_id, [record.seq])
+    await tx.vectors.drop(record.tenant_id, [record.seq])
+    await tx.vectors.touch(record.tenant_id, [record.seq])
+
+
+async def supersede(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
+    """Put the next version of a memory in the place of the current one, under the same id.
+
+    A version that was not active keeps its status: a look at the past never shows what nobody saw then.
+    """
+    await leave(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
+    await enter(tx, new, links, vectors)
+
+
+async def join(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> None:
+    """Let further links see a version, in the ledger and in every mirror."""
+    await exchange(tx, record, (), links, at)
+
+
+async def part(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+    """Take links from a version that others still see: it leaves the mirrors for those alone."""
+    await exchange(tx, record, links, (), record.updated_at)
+
+
+async def exchange(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant) -> None:
+    """Let new links see a version in the place of others, in the ledger and in every mirror."""
+    tenant = record.tenant_id
+    if gone:
+        await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
+    for link in gone:
+        await tx.links.remove(record.seq, link.scope)
+    await tx.links.add(tenant, record.seq, new)
+    held = await tx.links.of(tenant, record.seq)
+    if new:
+        await tx.vectors.touch(tenant, [record.seq])
+    await _reword(tx, record, held)
+    if new and record.valid_to is None and is_learned(record):
+        told = await as_told(tx, record)
+        await mention(tx, [note_of(told, new)] if told is not None else [], at)
+    for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in held}:
+        await tx.entities.leave(tenant, [record.seq], owner)
+
+
+async def _reword(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+    """Let the full text know who sees a version now."""
+    if record.valid_to is None and record.status in INDEXED:
+        await tx.text.drop([record.seq])
+        await tx.text.put(record.seq, text_doc(record, links))
+
+
+async def vectors_of(tx: Tx, record: Record) -> Vectors:
+    """The vectors a version has, in every space."""
+    spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
+    found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
+    return [(space, vector) for space, vector in found if vector is not None]
+
+
+async def add_vectors(tx: Tx, tenant_id: str, space: Space, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Give current versions that were stored without a vector theirs."""
+    await ensure_space(tx, tenant_id, space)
+    await tx.vectors.fill(tenant_id, space.signature, vectors)
+    await tx.vectors.touch(tenant_id, [seq for seq, _ in vectors])
+
+
+async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
+    """Register a vector space; the first one of a tenant is active, a later one waits for a reindex."""
+    known = await tx.indexes.state(tenant_id, space.signature)
+    if known is not None:
+        return known
+    others = await tx.indexes.all(tenant_id)
+    state = "building" if any(info.state == "active" for info in others) else "active"
+    await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, state))
+    return state

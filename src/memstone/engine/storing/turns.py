@@ -1,0 +1,147 @@
+"""What was said, turn by turn: checked, cleaned of what Memstone injected and of secrets, and kept as rows.
+
+A turn is the evidence of every fact that comes from it. The same words by the same speaker in the same scope are the
+same turn unless the caller dates them: an application that sends the whole conversation again repeats nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.privacy.redact import RedactPolicy
+from memstone.core.showing.fence import Fence
+from memstone.engine.storing.attachments import attached
+from memstone.engine.storing.draft import TRUST, Draft, dedupe_value
+from memstone.engine.storing.redaction import masked
+from memstone.model.instant import Instant
+from memstone.model.memory import Kind, Layer, Origin
+from memstone.model.message import Message
+from memstone.model.scope import Scope
+
+_EVERY_FIELD: Final = ("user_id", "agent_id", "run_id")
+
+
+@dataclass(slots=True)
+class Turn:
+    """One message of a conversation and the row it becomes."""
+
+    message: Message
+    draft: Draft
+    id: str = ""
+    said_before: bool = False
+    retold: bool = False
+    """Taken from the inbox: these are the words of then, whatever was said since."""
+
+    place: int = 0
+    """The number of the row, when it was stored before."""
+
+    repeated: int = 0
+    """How often a transcript has had the same words, speaker and time before."""
+
+    answered: bool = False
+    """The newest words of the user, in a call that goes on with the answer to them."""
+
+    deleted: bool = False
+    """A person has deleted it, and these are the old words again: nothing is kept of it or learned from it."""
+
+    @property
+    def text(self) -> str:
+        """The words, as they are stored."""
+        return self.message.text
+
+    @property
+    def occurred_at(self) -> Instant:
+        """When it was said; for words that were stored before, the first time."""
+        return self.draft.occurred_at
+
+
+@dataclass(slots=True)
+class Heard:
+    """Messages as they may be kept, and what was taken out of them."""
+
+    messages: list[Message]
+    warnings: list[str]
+
+
+def heard(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
+    """Messages without what Memstone itself injected and without secrets; one that is nothing but that is left out."""
+    return Heard(*masked([without_injected(message) for message in messages], redaction))
+
+
+def without_injected(message: Message) -> Message:
+    """A message without what Memstone itself showed to whoever wrote it."""
+    if _MARKER not in message.text.lower():
+        return message
+    return replace(message, text=_STRIPPER.strip(message.text)[0])
+
+
+_MARKER: Final = "memstone-memory"
+_STRIPPER: Final = Fence(b"any", foreign=True)
+"""Removes every fence, whoever made it: what a memory says is never learned again from what it was shown to."""
+
+
+def turns_of(
+    scope: Scope,
+    messages: Sequence[Message],
+    occurred_at: Instant,
+    *,
+    dated: bool,
+    expires_at: Instant | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> list[Turn]:
+    """A conversation as turns, in order."""
+    turns = [turn_of(scope, message, occurred_at, at, dated=dated) for at, message in enumerate(messages)]
+    for turn in turns:
+        turn.draft.expires_at, turn.draft.metadata = expires_at, dict(metadata or {})
+    newest = next((turn for turn in reversed(turns) if turn.message.role == "user"), None)
+    if newest is not None:
+        newest.answered = newest is not turns[-1]
+    return turns
+
+
+def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, dated: bool, repeated: int = 0) -> Turn:
+    """One message as a turn; ``repeated`` is how often a transcript has had the same words, speaker and time before."""
+    origin = Origin(message.role)
+    when = occurred_at if dated else None
+    draft = Draft(
+        scope=scope,
+        text=message.text,
+        dedupe=turn_dedupe(scope, message.speaker, message.text, when, repeated),
+        kind=Kind.EPISODIC,
+        origin=origin,
+        trust=TRUST[origin],
+        occurred_at=occurred_at,
+        role=message.role,
+        dated=dated,
+        speaker=message.speaker,
+        data={"role": message.role, "speaker": message.speaker, "index": at, **attached(message)},
+        item=at,
+        layer=Layer.TURN,
+    )
+    return Turn(message, draft, repeated=repeated)
+
+
+def as_heard(turn: Turn) -> Message:
+    """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
+    from memstone.core.privacy.poison import disarmed  # its patterns are only needed by those who learn
+
+    return disarmed(turn.message, own=turn.draft.origin == Origin.USER)
+
+
+def taken_from(turn: Turn, origin: str) -> Turn:
+    """The same turn as it came from elsewhere: whoever is said to speak in it, it is trusted as its origin is."""
+    turn.draft.origin, turn.draft.trust = Origin(origin), TRUST[Origin(origin)]
+    return turn
+
+
+def origin_of(turn: Turn) -> dict[str, str]:
+    """Where a turn comes from, for those who keep it and tell it again; nothing when its role says it."""
+    return {} if turn.draft.origin == turn.message.role else {"origin": str(turn.draft.origin)}
+
+
+def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
+    """What makes two turns the same: where, who, the words, and when if the caller dates them."""
+    told = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")
+    return dedupe_value(scope, _EVERY_FIELD, speaker=told, key=None, text=text)

@@ -1,0 +1,156 @@
+"""One vector as a caller brings it: checked, of length 1, with what it says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from memstone.core.checks.values import checked_metadata, checked_text
+from memstone.engine.parts import Parts
+from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
+from memstone.engine.storing.store import Space, Vectors
+from memstone.errors import Conflict, InvalidInput
+from memstone.model.ids import MAX_ID_CHARS
+from memstone.model.memory import Record, Status
+from memstone.ports.ledger import IndexInfo, Tx
+
+EXTERNAL: Final = "external"
+MOST: Final = 1_000
+VECTOR: Final = "vector"
+"""What is noted about a vector stands under this name in the data of its memory."""
+
+_DIMENSIONS: Final = 8_192
+_TEXTS: Final = ("content", "text", "memory", "fact", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """One vector, checked: of length 1, with what it was multiplied by for that."""
+
+    id: str
+    vector: bytes
+    length: float
+    text: str
+    metadata: dict[str, Any]
+    silent: bool = False
+    embedded: Vectors = ()
+
+
+def checked_items(parts: Parts, vectors: object) -> tuple[list[Brought], Space, list[str]]:
+    """What a caller sends, checked; the space they belong to, and what was masked or left out."""
+    if not isinstance(vectors, Sequence) or isinstance(vectors, (str, bytes)) or not vectors:
+        raise InvalidInput("vectors must be a list of {id, values, metadata}")
+    if len(vectors) > MOST:
+        raise InvalidInput(f"{len(vectors):,} vectors are more than {MOST:,}", hint="send them in parts")
+    warnings: list[str] = []
+    items = [_item(parts, one, f"vectors[{at}]", warnings) for at, one in enumerate(vectors)]
+    sizes = {len(one.vector) for one in items}
+    if len(sizes) > 1:
+        raise InvalidInput("vectors of one call have one dimension", hint="send those of each dimension by themselves")
+    if len({one.id for one in items}) < len(items):
+        raise InvalidInput("an id is there twice", hint="each vector has an id of its own")
+    return items, space_of(sizes.pop() // 4), warnings
+
+
+def _item(parts: Parts, given: object, name: str, warnings: list[str]) -> Brought:
+    if not isinstance(given, Mapping) or set(given) - {"id", "values", "metadata"}:
+        raise InvalidInput(f"{name} must be {{id, values, metadata}}")
+    own = checked_vector_id(given.get("id"), f"{name}.id")
+    vector, length = unit(given.get("values"), f"{name}.values")
+    redaction = redaction_of(parts.policy)
+    metadata, ignored = checked_metadata(given.get("metadata"), parts.policy.limits)
+    said = _said(metadata)
+    text = checked_text(said or own, "the text of a vector", parts.policy.limits.text_chars, "limits.text_chars")
+    text, masked = masked_text(text, name, redaction)
+    clean, found = masked_metadata(metadata, redaction)
+    warnings += [*ignored, *masked, *found]
+    return Brought(own, vector.tobytes(), length, text, clean, silent=not said)
+
+
+def _said(metadata: Mapping[str, Any]) -> str:
+    """What a vector stands for in words, where its metadata say so."""
+    said = (metadata.get(name) for name in _TEXTS)
+    return next((one for one in said if isinstance(one, str) and one.strip()), "")
+
+
+def checked_vector_id(value: object, name: str = "id") -> str:
+    """The id of a vector as callers give it."""
+    text = checked_text(value, name, MAX_ID_CHARS).strip()
+    if not text.isprintable():
+        raise InvalidInput(f"{name} holds a control character")
+    return text
+
+
+def unit(values: object, name: str) -> tuple[Any, float]:
+    """A vector of length 1, and how long it was."""
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or not 1 <= len(values) <= _DIMENSIONS:
+        raise InvalidInput(f"{name} must be a list of 1 to {_DIMENSIONS:,} numbers")
+    if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in values):
+        raise InvalidInput(f"{name} must hold numbers only")
+    try:
+        raw = np.asarray(values, dtype="<f8")
+    except OverflowError:
+        raise InvalidInput(f"{name} holds a number that is too large") from None
+    largest = float(np.max(np.abs(raw)))
+    if not np.isfinite(largest) or not 1e-30 <= largest <= 1e30:  # noqa: PLR2004 - what can be multiplied and divided
+        raise InvalidInput(f"{name} has no direction", hint="all numbers are 0, or one of them is not finite")
+    length = float(np.linalg.norm(raw))
+    return (raw / length).astype("<f4"), length
+
+
+def space_of(dim: int) -> Space:
+    """The space of vectors that callers bring."""
+    return Space(f"{EXTERNAL}:{dim}", dim)
+
+
+async def ensure_external(tx: Tx, tenant_id: str, space: Space) -> None:
+    """Register such a space; it is never the active one, for a search by meaning is asked in that of the embedder."""
+    if space.signature not in {info.signature for info in await tx.indexes.all(tenant_id)}:
+        await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, "stale", EXTERNAL))
+
+
+def data_of(one: Brought, space: Space) -> dict[str, Any]:
+    """What is noted about one, to give it back as it was brought."""
+    return {"verbatim": True, VECTOR: {"dim": space.dim, "length": one.length, "silent": one.silent}}
+
+
+def status_of(one: Brought) -> Status:
+    """One that says nothing is shown to no model."""
+    return Status.DISABLED if one.silent else Status.ACTIVE
+
+
+def is_own(record: Record) -> bool:
+    """Whether a caller brought its vector."""
+    return VECTOR in record.data
+
+
+def is_silent(record: Record) -> bool:
+    """Whether it has no words."""
+    return bool(record.data[VECTOR].get("silent"))
+
+
+def is_shown(record: Record) -> bool:
+    """Whether the service tells of it: not when a person has disabled it."""
+    return is_own(record) and (record.status == Status.ACTIVE or is_silent(record))
+
+
+def own_or_conflict(record: Record) -> None:
+    """``Conflict`` for a memory that is none of the service's."""
+    if not is_own(record):
+        raise Conflict(f"{record.id} is a memory without a vector of yours", hint="choose another id")
+
+
+def checked_ids(ids: object) -> list[str]:
+    """Ids as callers give them, each once."""
+    if not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)) or len(ids) > MOST:
+        raise InvalidInput(f"ids must be a list of at most {MOST:,} ids")
+    return list(dict.fromkeys(checked_vector_id(one, f"ids[{at}]") for at, one in enumerate(ids)))
+
+
+def values_of(record: Record, vector: bytes) -> list[float]:
+    """The numbers as they were brought, as exact as they are kept."""
+    raw = np.frombuffer(vector, dtype="<f4").astype("<f8") * float(record.data[VECTOR]["length"])
+    return [float(one) for one in raw.astype("<f4")] if np.abs(raw).max() < np.finfo("<f4").max else raw.tolist()

@@ -1,0 +1,211 @@
+"""From what was said to what is stored: check, embed, commit.
+
+Nothing is written before everything was checked, and no transaction is open while a model works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
+from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.holders import Replacement, parted, replace_for
+from memstone.engine.storing.projects import feed_outcomes
+from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
+from memstone.engine.storing.tally import REDUNDANT, is_idle
+from memstone.errors import MemstoneError
+from memstone.model.event import Event, EventType, Signal
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.memory import Link, Record
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one draft."""
+
+    event: str
+    record: Record | None
+    draft: Draft
+    old_text: str | None = None
+    reason: str | None = None
+    error: MemstoneError | None = None
+    old_id: str | None = None
+    """The memory that others still hold, where this one took its place."""
+
+    new_id: str | None = None
+    """The memory that took the place of this one, where it ended."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Drafts with their vectors, and those that could not be embedded."""
+
+    drafts: list[Draft]
+    failed: list[Outcome] = field(default_factory=list)
+    space: Space | None = None
+
+
+async def prepare(parts: Parts, drafts: Sequence[Draft]) -> Prepared:
+    """Embed all drafts; one that fails is set aside and costs the others nothing."""
+    if not parts.embedding.on:
+        return Prepared(list(drafts))
+    try:
+        space = await current_space(parts)
+        vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
+    except MemstoneError as error:  # the model cannot even be asked
+        return Prepared([], [Outcome("DEFERRED", None, draft, error=error) for draft in drafts])
+    ready = Prepared([], space=space)
+    for draft, vector in zip(drafts, vectors, strict=True):
+        if isinstance(vector, MemstoneError):
+            ready.failed.append(Outcome("DEFERRED", None, draft, error=vector))
+        else:
+            draft.vector = vector
+            ready.drafts.append(draft)
+    return ready
+
+
+async def current_space(parts: Parts) -> Space:
+    """The vector space of the configured embedder."""
+    return Space(await parts.embedding.signature(), await parts.embedding.dim())
+
+
+@dataclass(slots=True)
+class _Commit:
+    """A commit under way: what is new is collected and stored at the end, all of it at once."""
+
+    tx: Tx
+    tenant_id: str
+    space: Space | None
+    now: Instant
+    lifts: bool
+    known: set[str]
+    """What may be held by somebody: everything else is new without another look."""
+
+    new: dict[str, tuple[Entry, Event]] = field(default_factory=dict)
+    bounds: Scope | None = None
+    """What the caller reaches at most."""
+
+    async def flush(self) -> None:
+        """Store what was collected."""
+        new = list(self.new.values())
+        self.known.update(self.new)
+        self.new = {}
+        await enter_all(self.tx, [entry for entry, _ in new])
+        await self.tx.events.append(event for _, event in new)
+
+
+async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy: bool = False) -> list[Outcome]:
+    """Store drafts in an open transaction; what is already known is reported, not stored again.
+
+    With ``lazy`` the caller counts what is known when there is nothing else: see ``memstone.engine.storing.tally``.
+    """
+    if prepared.space is not None and prepared.drafts:
+        await ensure_space(tx, parts.tenant_id, prepared.space)
+    lifts = await tx.suppressed.any(parts.tenant_id)
+    known = await tx.links.held(parts.tenant_id, [draft.dedupe for draft in prepared.drafts])
+    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts, known, bounds=parts.bounds)
+    outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
+    await under_way.flush()
+    await feed_outcomes(tx, outcomes, now)
+    if not lazy or prepared.failed or not is_idle(outcomes):
+        await counted(tx, outcomes, now)
+    if prepared.failed:
+        await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
+    return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
+
+
+async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
+    tx, tenant, now = commit.tx, commit.tenant_id, commit.now
+    if commit.lifts:
+        await tx.suppressed.lift(tenant, draft.dedupe)
+    if draft.dedupe in commit.new:  # said twice in one batch: the second time it is looked at like any other
+        await commit.flush()
+    holder = await tx.links.holder(tenant, draft.dedupe) if draft.dedupe in commit.known else None
+    known = await tx.memories.at(holder) if holder is not None else None
+    if known is None:
+        return _add(commit, draft)
+    expired = known.expires_at is not None and known.expires_at <= now
+    if not expired and draft.key and draft.dated and draft.occurred_at < known.valid_from:
+        return Outcome("NONE", known, draft, known.text, "something said later is stored under this key")
+    if expired or (draft.key and _differs(known, draft)):
+        reason = "it had expired" if expired else "same key, new content"
+        return await _upsert(commit, known, draft, reason)
+    return Outcome("NONE", known, draft, known.text, "already known")
+
+
+def _add(commit: _Commit, draft: Draft) -> Outcome:
+    record = new_record(draft, commit.tenant_id, commit.now)
+    entry = Entry(record, [Link(draft.scope, commit.now, draft.dedupe)], _vectors(draft, commit.space))
+    commit.new[draft.dedupe] = entry, event_of(EventType.ADD, record, draft.scope, commit.now)
+    return Outcome(EventType.ADD, record, draft)
+
+
+def _vectors(draft: Draft, space: Space | None) -> Vectors:
+    return [] if draft.vector is None or space is None else [(space, draft.vector)]
+
+
+def _differs(known: Record, draft: Draft) -> bool:
+    same_text = known.text == draft.text and known.kind == draft.kind and known.expires_at == draft.expires_at
+    return not same_text or {**known.metadata, **(draft.metadata or {})} != known.metadata
+
+
+async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
+    """Same owner and key: the memory keeps its id and birth, gets the new content, and merges the metadata."""
+    tx, space, now = commit.tx, commit.space, commit.now
+    new = replace(
+        known,
+        seq=0,
+        version=known.version + 1,
+        text=draft.text,
+        hash=text_hash(draft.text),
+        kind=draft.kind,
+        origin=draft.origin,
+        trust=draft.trust,
+        source_role=draft.role,
+        tokens=estimate_tokens(draft.text),
+        metadata={**known.metadata, **(draft.metadata or {})},
+        data={**known.data, **(draft.data or {})},
+        occurred_at=draft.occurred_at,
+        valid_from=max(draft.occurred_at, known.valid_from),
+        expires_at=draft.expires_at,
+        updated_at=now,
+    )
+    mine, others = parted(await tx.links.of(known.tenant_id, known.seq), draft.scopes, commit.bounds)
+    moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in mine]
+    if others:  # they keep what they have
+        await replace_for(tx, Replacement(known, new, mine, moved, _vectors(draft, space), reason), now)
+        return Outcome(EventType.REPLACE, new, draft, known.text, reason, old_id=known.id)
+    await supersede(tx, known, new, moved, _vectors(draft, space))
+    await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
+    return Outcome(EventType.UPDATE, new, draft, known.text, reason)
+
+
+async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
+    """Count what was known already: nothing else tells of it later."""
+    known = [outcome for outcome in outcomes if outcome.event == "NONE"]
+    for user in {outcome.draft.scope.user_id for outcome in known}:
+        of_user = sum(outcome.draft.scope.user_id == user for outcome in known)
+        await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
+
+
+def _signal(outcome: Outcome, now: Instant) -> Signal:
+    """What could not be embedded is kept, with all it takes to try again."""
+    draft = outcome.draft
+    again = {
+        "verbatim": True,
+        "role": draft.role,
+        "name": draft.speaker,
+        "kind": draft.kind,
+        "key": draft.key,
+        "metadata": draft.metadata or {},
+        "expires_at": draft.expires_at,
+        "project": draft.also.user_id if draft.also else "",
+    }
+    error = str(outcome.error) if outcome.error else None
+    return Signal(new_id(), draft.scope, draft.text, draft.occurred_at, now, data=again, last_error=error)

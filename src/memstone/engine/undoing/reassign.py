@@ -1,0 +1,266 @@
+"""``reassign``: a user is renamed, or two become one.
+
+Everything that a scope holds goes to another one, page by page: memories in every version, what waits in the inbox, the
+receipts, what was counted, what a person deleted. Where both know the same, the older memory stays, and of two texts
+under one key what was said later. Each memory has an
+event that tells who held it before, and all of them one job: undoing it takes all of it back. A call that broke off is
+made again and goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from memstone.core.checks.visible import within
+from memstone.engine.parts import Parts
+from memstone.engine.requests import Progress
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.holders import is_inside
+from memstone.engine.storing.store import exchange, leave, part
+from memstone.engine.storing.tally import write_down
+from memstone.engine.undoing.reclaim import claim_in
+from memstone.errors import InvalidInput
+from memstone.model.event import Event, EventType
+from memstone.model.ids import new_id
+from memstone.model.instant import Instant
+from memstone.model.job import Job
+from memstone.model.memory import Found, Link, Record, Status
+from memstone.model.query import And, Condition, Op, Where
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.owned import TABLES
+
+TASK: Final = "reassign"
+REASON: Final = "reassigned"
+_FIELDS: Final = ("user_id", "agent_id", "run_id")
+_PAGE: Final = 200
+_VERSIONS: Final = 10_000
+
+
+@dataclass(slots=True)
+class Move:
+    """From whom to whom, and what has become of it so far."""
+
+    parts: Parts
+    old: Scope
+    new: Scope
+    job_id: str
+    moved: int = 0
+    merged: int = 0
+
+    def of(self, scope: Scope) -> Scope:
+        """What becomes of a scope: the ids that the new one names take the place of those it has."""
+        return replace(scope, **{name: getattr(self.new, name) for name in _FIELDS if getattr(self.new, name)})
+
+    def link(self, link: Link, record: Record) -> Link:
+        """A link as it will be."""
+        moved = replace(link, scope=self.of(link.scope))
+        return replace(moved, dedupe=claim_in(self.parts, record, link, moved))
+
+    def event(self, verb: str, record: Record, scope: Scope, now: Instant, **told: Any) -> Event:
+        """An event of this move."""
+        return event_of(verb, record, scope, now, before=record, reason=REASON, job_id=self.job_id, **told)
+
+
+async def reassign(
+    parts: Parts, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any], progress: Progress | None
+) -> dict[str, Any]:
+    """Hand everything that one scope holds over to another."""
+    move = Move(parts, _named(parts, from_scope, "from_scope"), _named(parts, to_scope, "to_scope"), new_id())
+    if is_inside(move.old, move.new):
+        raise InvalidInput("this would move everything to where it is", hint="name another user, agent or run")
+    await write_down(parts)  # what was only counted so far goes along too
+    owned = await parts.ledger.write(partial(_hand_over, move=move, now=parts.now()))
+    total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(within(move.old))))
+    after = done = 0
+    while page := await parts.ledger.read(partial(_page, move=move, after=after)):
+        moved, merged = await parts.ledger.write(partial(_move_all, move=move, page=page, now=parts.now()))
+        move.moved, move.merged = move.moved + moved, move.merged + merged
+        after, done = page[-1].record.seq, done + len(page)
+        if progress is not None:
+            progress(min(done, total), total)
+    return {"job_id": move.job_id, "moved": move.moved, "merged": move.merged, **{n: len(i) for n, i in owned.items()}}
+
+
+def _named(parts: Parts, given: Mapping[str, Any], name: str) -> Scope:
+    if not isinstance(given, Mapping) or set(given) - set(_FIELDS):
+        raise InvalidInput(f"{name} must name user_id, agent_id or run_id", hint='such as {"user_id": "alice"}')
+    return parts.scope(given).required()
+
+
+async def _page(tx: Tx, *, move: Move, after: int) -> list[Found]:
+    where: Where = And((within(move.old), Condition("seq", Op.GT, after)))
+    return await tx.memories.find(where, limit=_PAGE, oldest_first=True)
+
+
+async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]]:
+    """What waits, the receipts and the counts, and what undoing it will have to know."""
+    owned = {table: await tx.owned.hand_over(table, move.old, move.new) for table in TABLES}
+    whole_user = move.old.user_id and not (move.old.agent_id or move.old.run_id)
+    if whole_user and move.new.user_id:
+        await tx.metrics.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
+        await tx.continuations.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
+    await _keep_deleted(tx, move, now)
+    scopes = {"from": _shown(move.old), "to": _shown(move.new)}
+    await tx.jobs.put(Job(move.job_id, TASK, move.new, "success", now, details={**scopes, **owned}))
+    return owned
+
+
+async def _keep_deleted(tx: Tx, move: Move, now: Instant) -> None:
+    """What somebody deleted, and others still hold, stays deleted for them under their new name."""
+    for event in await tx.events.replaced(move.old, _VERSIONS):
+        record = await tx.memories.current(move.old.tenant_id, event.memory_id)
+        if event.event == EventType.UNLINK and record is not None:
+            await _keep_suppressed(tx, move, record, Link(event.scope, now), now)
+
+
+async def _keep_suppressed(tx: Tx, move: Move, record: Record, link: Link, now: Instant) -> None:
+    claimed = replace(link, dedupe=claim_in(move.parts, record, None, link))
+    if claimed.dedupe and await tx.suppressed.has(record.tenant_id, claimed.dedupe):
+        moved = move.link(claimed, record)
+        if moved.dedupe:
+            await tx.suppressed.put(record.tenant_id, moved.dedupe, record.id, now)
+
+
+async def _move_all(tx: Tx, *, move: Move, page: Sequence[Found], now: Instant) -> tuple[int, int]:
+    """Move the memories of a page, each with all its versions; gives how many moved, and how many became one."""
+    moved = merged = 0
+    for memory_id in dict.fromkeys(found.record.id for found in page):
+        same = And((Condition("tenant_id", Op.EQ, move.old.tenant_id), Condition("id", Op.EQ, memory_id)))
+        versions = [one.record for one in await tx.memories.find(same, limit=_VERSIONS, oldest_first=True)]
+        fresh = [(one, await _mine(tx, move, one)) for one in versions]
+        if not any(links for _, links in fresh):
+            continue  # an earlier page had it
+        live = versions[-1] if versions[-1].valid_to is None else None
+        if live is None:
+            await _tell_ended(tx, move, *fresh[-1], now)
+        for version, links in fresh:
+            if version is not live:
+                await _move_ended(tx, move, version, links, now)
+        merged += await _move_live(tx, move, live, fresh[-1][1], now) if live is not None and fresh[-1][1] else 0
+        moved += 1
+    return moved, merged
+
+
+async def _mine(tx: Tx, move: Move, version: Record) -> list[Link]:
+    """The links of a version that move."""
+    links = await tx.links.of(version.tenant_id, version.seq)
+    return [link for link in links if is_inside(link.scope, move.old) and move.of(link.scope) != link.scope]
+
+
+async def _move_ended(tx: Tx, move: Move, version: Record, links: Sequence[Link], now: Instant) -> None:
+    """The links of a version that no longer holds: it stands in no index."""
+    held = await tx.links.of(version.tenant_id, version.seq)
+    for link in links:
+        if version.status == Status.DELETED:
+            await _keep_suppressed(tx, move, version, link, now)
+        await tx.links.remove(version.seq, link.scope)
+    moved = [replace(link, scope=move.of(link.scope), dedupe=None) for link in links]
+    await tx.links.add(version.tenant_id, version.seq, _those_not_in(held, moved))
+
+
+async def _tell_ended(tx: Tx, move: Move, last: Record, links: Sequence[Link], now: Instant) -> None:
+    """The event of a memory that is there no more."""
+    held = await tx.links.of(last.tenant_id, last.seq)
+    moving = {link.scope for link in links}
+    after = [replace(link, scope=move.of(link.scope)) if link.scope in moving else link for link in held]
+    if held:
+        told = {"links": after, "links_before": held}
+        await tx.events.append([move.event(EventType.LINK, last, after[0].scope, now, **told)])
+
+
+async def _move_live(tx: Tx, move: Move, live: Record, links: Sequence[Link], now: Instant) -> int:
+    """The links of the version that holds; gives how many memories became one with another."""
+    held = await tx.links.of(live.tenant_id, live.seq)
+    kept = [link for link in held if link not in links]
+    added: list[Link] = []
+    into: Record | None = None
+    merged = 0
+    for link in links:
+        new = move.link(link, live)
+        twin = await _twin(tx, live, new)
+        merged += twin is not None
+        if twin is not None and _stays(twin, live):
+            into = twin
+            added += [] if kept else [replace(new, dedupe=None)]
+            continue
+        if twin is not None:
+            await _give_up(tx, move, twin, new.scope, live, now)
+        added.append(new)
+    added = _those_not_in(kept, added)
+    await _relink(tx, move, live, _Change(held, links, kept, added), now)
+    if into is not None and not kept and not any(link.dedupe for link in added):
+        await _merge(tx, move, live, added, into, now)
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What becomes of the links of a memory."""
+
+    held: Sequence[Link]
+    gone: Sequence[Link]
+    kept: Sequence[Link]
+    added: Sequence[Link]
+
+
+async def _relink(tx: Tx, move: Move, live: Record, change: _Change, now: Instant) -> None:
+    await exchange(tx, live, change.gone, change.added, now)
+    who = change.added[0].scope if change.added else move.of(change.gone[0].scope)
+    told = {"links": [*change.kept, *change.added], "links_before": change.held}
+    await tx.events.append([move.event(EventType.LINK, live, who, now, **told)])
+
+
+def _those_not_in(kept: Sequence[Link], added: Sequence[Link]) -> list[Link]:
+    """Links to scopes that do not hold the memory already, each scope once."""
+    there = {link.scope for link in kept}
+    return list({link.scope: link for link in added if link.scope not in there}.values())
+
+
+async def _twin(tx: Tx, live: Record, link: Link) -> Record | None:
+    """Another memory that says the same where this one goes."""
+    holder = await tx.links.holder(live.tenant_id, link.dedupe) if link.dedupe else None
+    return await tx.memories.at(holder) if holder is not None and holder != live.seq else None
+
+
+def _stays(one: Record, other: Record) -> bool:
+    """Which of two memories stays: of the same words the older, of two texts under one key what was said later."""
+    if one.hash != other.hash:
+        return (one.occurred_at, one.seq) > (other.occurred_at, other.seq)
+    return (one.created_at, one.seq) < (other.created_at, other.seq)
+
+
+async def _give_up(tx: Tx, move: Move, twin: Record, scope: Scope, into: Record, now: Instant) -> None:
+    """Let a memory go for those who get another one that stays in its place."""
+    held = await tx.links.of(twin.tenant_id, twin.seq)
+    kept = [link for link in held if link.scope != scope]
+    if not kept:
+        await _merge(tx, move, twin, held, into, now)
+        return
+    await part(tx, twin, [link for link in held if link.scope == scope])
+    event = move.event(EventType.UNLINK, twin, scope, now, links=kept, links_before=held)
+    await tx.events.append([replace(event, old_id=twin.id)])
+
+
+async def _merge(tx: Tx, move: Move, loser: Record, held: Sequence[Link], into: Record, now: Instant) -> None:
+    """End a memory that another one says the same as; a look at the past still shows it."""
+    await leave(tx, loser, Status.SUPERSEDED if loser.status == Status.ACTIVE else loser.status, now)
+    event = move.event(EventType.MERGE, loser, held[0].scope, now, links_before=held, ended=True)
+    await tx.events.append([replace(event, old_id=loser.id, new_id=into.id)])
+
+
+async def taken_back(tx: Tx, parts: Parts, job_id: str) -> None:
+    """Hand back what went along with the memories of a job, when that is undone."""
+    job = next((one for one in await tx.jobs.find(Scope(parts.tenant_id), task=TASK) if one.id == job_id), None)
+    if job is None:
+        return
+    old = Scope(parts.tenant_id, **job.details["from"])
+    for table in TABLES:
+        await tx.owned.hand_back(table, job.details.get(table, []), old)
+
+
+def _shown(scope: Scope) -> dict[str, str]:
+    return {name: getattr(scope, name) for name in _FIELDS if getattr(scope, name)}

@@ -1,0 +1,194 @@
+"""``summarize``: old memories in fewer words, each still a memory of its owner.
+
+What is shortened is not overwritten. Its first sentences become a memory of their own, which says what it comes from;
+the original is superseded, can be brought back, and is what a look at the past shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.core.text.tokens import estimate_tokens
+from memstone.core.upkeep.consolidation import LASTING, days_before
+from memstone.core.upkeep.summary import over_budget, shortened
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import text_hash
+from memstone.engine.storing.holders import is_inside
+from memstone.engine.storing.store import enter, leave
+from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, whole_tenant
+from memstone.errors import InvalidInput
+from memstone.model.entity import owner_of
+from memstone.model.event import EventType
+from memstone.model.ids import new_id
+from memstone.model.job import Job
+from memstone.model.memory import Layer, Link, Origin, Record, Status
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+TASK: Final = "summarize"
+_LAYERS: Final = (str(Layer.FACT), str(Layer.EPISODE))
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A memory, and what is left of its words."""
+
+    record: Record
+    text: str
+
+    @property
+    def saved(self) -> int:
+        """How many tokens fewer that is."""
+        return estimate_tokens(self.record.text) - estimate_tokens(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is left as it is: what fits into so many tokens, and what is younger than so many days."""
+
+    max_tokens: int
+    older_than_days: float | None = None
+
+
+async def summarize(
+    parts: Parts, given: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
+) -> dict[str, Any]:
+    """Shorten what a scope has beyond a budget; gives how many there were, how many were shortened, what it saved."""
+    scope = whole_tenant(parts).scope(given).required()
+    wanted = _checked(max_tokens, older_than_days)
+    run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
+    answer = await _shorten(run, scope, wanted, again=True)
+    if answer["summarizedCount"] and not dry_run:
+        job = Job(id=run.job_id, task=TASK, scope=scope, status="success", details=answer, created_at=run.now)
+        await parts.ledger.write(lambda tx: tx.jobs.put(job))
+        answer = {**answer, "job_id": run.job_id}
+    return answer
+
+
+def _checked(max_tokens: object, older_than_days: object) -> Wanted:
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
+        raise InvalidInput(f"max_tokens must be a whole number from 0, not {max_tokens!r}")
+    if older_than_days is None:
+        return Wanted(max_tokens)
+    if isinstance(older_than_days, bool) or not isinstance(older_than_days, (int, float)) or not older_than_days >= 0:
+        raise InvalidInput(f"older_than_days must be a number from 0, not {older_than_days!r}")
+    return Wanted(max_tokens, float(older_than_days))
+
+
+async def summarize_pass(run: Pass) -> None:
+    """Shorten what everybody within a pass has beyond the budget of their policy; what was brought back stays."""
+    if not any(policy.upkeep.auto_summarize for _, policy in run.policies.groups(run.scope)):
+        return
+    found = await run.parts.ledger.read(partial(_owners, scope=run.scope))
+    for owner in found:
+        policy = run.policies.of(owner).upkeep
+        if policy.auto_summarize:
+            await run.go_on()
+            await _shorten(run, owner, Wanted(policy.summarize_tokens), again=False)
+
+
+async def _owners(tx: Tx, *, scope: Scope) -> list[Scope]:
+    pairs = [pair for layer in _LAYERS for pair in await tx.upkeep.owners(scope, layer)]
+    named = (Scope(scope.tenant_id, user, agent, scope.run_id) for user, agent in dict.fromkeys(pairs))
+    return list(dict.fromkeys(replace(owner_of(one), run_id=scope.run_id) for one in named if not one.is_open))
+
+
+async def _shorten(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> dict[str, Any]:
+    """``again``: also what was shortened before and brought back by somebody."""
+    count, chosen = await run.parts.ledger.read(partial(_chosen, run=run, scope=scope, wanted=wanted, again=again))
+    done = chosen if run.dry_run else []
+    for start in range(0, 0 if run.dry_run else len(chosen), PAGE):
+        done += await _replaced(run, chosen[start : start + PAGE])
+    if run.dry_run:
+        for one in chosen:
+            run.would("summarized", one.record)
+    return {"originalCount": count, "summarizedCount": len(done), "tokensSaved": sum(one.saved for one in done)}
+
+
+async def _chosen(tx: Tx, *, run: Pass, scope: Scope, wanted: Wanted, again: bool) -> tuple[int, list[Shortened]]:
+    """How many memories a scope has, and those that are shortened: each owner has the budget for itself."""
+    found = await tx.memories.find(visible(scope, run.now, layers=_LAYERS), limit=ALL)
+    by_owner: dict[Scope, list[Record]] = {}
+    for one in found:
+        if one.record.kind not in LASTING and one.record.seq not in run.settled:
+            by_owner.setdefault(owner_of(one.link.scope), []).append(one.record)
+    chosen = [one for records in by_owner.values() for one in _over(records, run, wanted)]
+    allowed = [one for one in chosen if await _is_theirs(tx, one.record, scope, again=again)]
+    return sum(map(len, by_owner.values())), allowed
+
+
+def _over(records: Sequence[Record], run: Pass, wanted: Wanted) -> list[Shortened]:
+    """Those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
+    records = sorted(records, key=lambda record: (record.created_at, record.seq), reverse=True)
+    places = over_budget((estimate_tokens(record.text) for record in records), wanted.max_tokens)
+    days = wanted.older_than_days
+    old = [records[at] for at in places if days is None or records[at].created_at < days_before(run.now, days)]
+    return [Shortened(record, short) for record in old if (short := shortened(record.text)) is not None]
+
+
+async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bool:
+    """Whether nobody outside the scope sees it; and unless it is asked for, that it was not brought back before."""
+    links = await tx.links.of(record.tenant_id, record.seq)
+    if not all(is_inside(link.scope, scope) for link in links) or len({owner_of(link.scope) for link in links}) > 1:
+        return False
+    history = [] if again else await tx.events.of(record.tenant_id, record.id)
+    return not any(event.event == EventType.SUMMARIZE and event.is_deleted for event in history)
+
+
+async def _replaced(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
+    from memstone.engine.undoing.revive import Fresh, fresh_vectors
+
+    fresh: Fresh = await fresh_vectors(run.parts, [replace(one.record, text=one.text) for one in page])
+
+    async def work(tx: Tx) -> list[tuple[Shortened, list[Link]]]:
+        done = []
+        for one in page:
+            record = await tx.memories.at(one.record.seq)
+            if record is not None and is_current(record):
+                done.append((one, await _replace(tx, run, record, one.text, fresh)))
+        return done
+
+    found = await run.write(work)
+    for _, links in found:
+        run.did("summarized", links)
+    return [one for one, _ in found]
+
+
+async def _replace(tx: Tx, run: Pass, old: Record, text: str, fresh: Any) -> list[Link]:
+    links = await tx.links.of(old.tenant_id, old.seq)
+    new = _summary(old, text, run)
+    await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
+    await leave(tx, old, Status.SUPERSEDED, run.now)
+    # It holds the claim of the original: the same words once more are known, if only in short.
+    await enter(tx, new, links, await fresh.of(tx, new))
+    told = {"before": old, "links_before": links, "ended": True}
+    ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
+    ended.new_id = new.id
+    begun = run.event(EventType.SUMMARIZE, new, links, f"the first sentences of {old.id}", links=links)
+    begun.after = {**(begun.after or {}), "derived_from": [old.id]}
+    await tx.events.append([ended, begun])
+    return links
+
+
+def _summary(old: Record, text: str, run: Pass) -> Record:
+    """The memory that is left: of the same kind and age, no more trusted than the original."""
+    data = {name: value for name, value in old.data.items() if name not in ("verbatim", "evidence", "into")}
+    return replace(
+        old,
+        id=new_id(),
+        seq=0,
+        version=1,
+        text=text,
+        hash=text_hash(text),
+        tokens=estimate_tokens(text),
+        origin=str(Origin.DERIVED),
+        source="summary",
+        origin_id=old.id,
+        data={**data, "derived_from": [old.id], **({"named": True} if old.key and old.data.get("verbatim") else {})},
+        valid_from=max(old.valid_from, run.now),
+        updated_at=run.now,
+    )

@@ -1,0 +1,220 @@
+"""What is put aside, deleted and forgotten because of its age."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from memstone.core.ranking.decay import time_constant
+from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
+from memstone.engine.parts import Parts
+from memstone.engine.storing.status import OPEN, set_status
+from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end
+from memstone.model.ageing import Aged, Older
+from memstone.model.event import EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.policy import Policy
+from memstone.ports.ledger import Tx
+from memstone.ports.upkeep import LOGS
+
+Change: TypeAlias = Callable[[Tx, Record, list[Link]], Awaitable[None]]
+
+_ALL: Final = tuple(str(layer) for layer in Layer)
+_OPEN: Final = tuple(str(status) for status in OPEN)
+_ACTIVE: Final = (str(Status.ACTIVE),)
+_REPLIES: Final = 1.0
+"""The answer to a batch is kept for so many days."""
+
+
+async def evict(run: Pass) -> None:
+    """Put aside facts that have faded and that nobody used for long; they can be brought back."""
+    now = run.now
+
+    async def put_aside(tx: Tx, record: Record, links: list[Link]) -> None:
+        told = {"reason": "faded and not used for long", "actor": ACTOR, "job_id": run.job_id}
+        await set_status(tx, record, links, Status.EVICTED, now, event=EventType.EVICT, **told)
+
+    for scope, policy in run.policies.groups(run.scope):
+        if policy.upkeep.evict:
+            idle = days_before(now, policy.upkeep.idle_days)
+            # What was touched in that very moment has been idle for exactly as long: the look goes on to the next one.
+            wanted = Older(scope, "updated_at", _next(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
+            await _each(run, "evicted", Sweep(wanted, policy, partial(_faint, now=now), put_aside))
+
+
+def _faint(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    days = time_constant(policy.recall.decay_days)
+    return policy.upkeep.evict and is_faint(one, now, policy.upkeep, days)
+
+
+async def expire(run: Pass) -> None:
+    """Delete kinds that are kept only while they are used, and what its own expiry hid long enough ago."""
+    tenant, now = run.parts.policy, run.now
+    left = tenant.upkeep.ttl_scan
+    for scope, policy in run.policies.groups(run.scope):
+        for kind, days in policy.upkeep.ttl:
+            wanted = Older(
+                scope,
+                "updated_at",
+                _next(days_before(now, days)),
+                (str(Layer.FACT), str(Layer.EPISODE)),
+                _ACTIVE,
+                kinds=(kind,),
+                idle=True,
+                uses_below=policy.upkeep.immune_uses,
+            )
+            ended = _ending(run, f"{kind} and not used for {days} days")
+            left -= await _each(run, "expired", Sweep(wanted, policy, partial(_overdue, now=now), ended), most=left)
+    over = Older(run.scope, "expires_at", days_before(now, tenant.upkeep.deleted_keep_days), _ALL, _OPEN)
+    await _each(run, "expired", Sweep(over, tenant, lambda _one, _policy: True, _ending(run, "it had expired")))
+
+
+def _overdue(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    return is_overdue(one, now, policy.upkeep)
+
+
+async def prune(run: Pass) -> None:
+    """Delete what is older than its layer is kept, whatever its use."""
+    for scope, policy in run.policies.groups(run.scope):
+        for layer, days in policy.upkeep.retain_days:
+            wanted = Older(scope, "created_at", days_before(run.now, days), (layer,), _OPEN)
+            ended = _ending(run, f"kept for {days} days")
+            await _each(run, "pruned", Sweep(wanted, policy, partial(_kept_enough, now=run.now), ended))
+
+
+def _kept_enough(one: Aged, policy: Policy, *, now: Instant) -> bool:
+    days = dict(policy.upkeep.retain_days).get(one.record.layer)
+    return bool(days) and one.record.created_at < days_before(now, days or 0)
+
+
+def _ending(run: Pass, reason: str) -> Change:
+    return lambda tx, record, links: end(tx, run, record, links, reason)
+
+
+def _next(at: Instant) -> Instant:
+    """A text that no moment lies between it and ``at``: being before it is being no later than ``at``."""
+    return f"{at}0"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is looked for, by whose policy, when it is meant by a policy, and what becomes of it then."""
+
+    wanted: Older
+    policy: Policy
+    meant: Callable[[Aged, Policy], bool]
+    change: Change
+
+    def is_due(self, run: Pass, one: Aged, links: list[Link]) -> bool:
+        """Whether everybody who holds a memory means it."""
+        return run.policies.agree(links, lambda policy: self.meant(one, policy), self.policy)
+
+    async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[Aged, list[Link]]]:
+        """The next of them, with who holds them where that matters."""
+        found = await tx.upkeep.older(self.wanted, after, size)
+        if not run.policies.differ:
+            return [(one, []) for one in found]
+        return [(one, await tx.links.of(one.record.tenant_id, one.record.seq)) for one in found]
+
+
+async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
+    """Change those that are wanted and meant, a page at a time; gives how many were looked at."""
+    after = seen = 0
+    while seen < most:
+        await run.go_on()
+        size = min(PAGE, most - seen)
+        page = await run.parts.ledger.read(lambda tx: swept.page(tx, run, after, size))  # noqa: B023 - awaited
+        due = (one.record for one, links in page if swept.is_due(run, one, links))
+        chosen = [record for record in due if record.seq not in run.settled]
+        if run.dry_run:
+            for record in chosen:
+                run.would(name, record)
+        elif chosen:
+            await _changed(run, name, swept, chosen)
+        seen += len(page)
+        if len(page) < size:
+            break
+        after = page[-1][0].record.seq
+    return seen
+
+
+async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> None:
+    """Look again inside the transaction: somebody may have used or changed one since."""
+
+    async def work(tx: Tx) -> list[list[Link]]:
+        done = []
+        for seen in chosen:
+            record = await tx.memories.at(seen.seq)
+            if record is None or record.valid_to is not None or record.status not in swept.wanted.statuses:
+                continue
+            links = await tx.links.of(record.tenant_id, record.seq)
+            if swept.is_due(run, _aged(record, links), links):
+                await swept.change(tx, record, links)
+                done.append(links)
+        return done
+
+    for links in await run.write(work):
+        run.did(name, links)
+
+
+def _aged(record: Record, links: list[Link]) -> Aged:
+    used = max((link.last_used_at or "" for link in links), default="")
+    return Aged(record, used or None, sum(link.use_count for link in links))
+
+
+async def purge(run: Pass, settled_changes: int) -> None:
+    """Forget logs, answers and receipts that are old, the words of what was deleted, and stale entries of changes."""
+    policy, retrieval = run.parts.policy.upkeep, run.parts.policy.retrieval
+    days: dict[str, float] = dict.fromkeys(LOGS, float(policy.log_days))
+    days |= {"receipts": float(retrieval.receipt_days), "idempotency": _REPLIES}
+    for log in LOGS:
+        run.counts[f"purged.{log}"] = await _purged(run, log, days_before(run.now, days[log]))
+    run.counts["purged.deleted"] = await forget_deleted(run.parts, run.now, dry_run=run.dry_run)
+    run.counts["purged.changes"] = await _forget_changes(run, settled_changes)
+
+
+async def _purged(run: Pass, log: str, before: Instant) -> int:
+    ledger, tenant = run.parts.ledger, run.parts.tenant_id
+    if run.dry_run:
+        return await ledger.read(lambda tx: tx.upkeep.purge(tenant, log, before, dry_run=True))
+    return await ledger.write(lambda tx: tx.upkeep.purge(tenant, log, before, dry_run=False))
+
+
+async def forget_deleted(parts: Parts, now: Instant, *, dry_run: bool = False) -> int:
+    """Remove the words of memories that were deleted long enough ago; gives how many memories.
+
+    That there was something, and what happened to it when, stays; what it said is gone from every version and from the
+    history, and can no longer be brought back.
+    """
+    before = _next(days_before(now, parts.policy.upkeep.deleted_keep_days))
+    tenant, forgotten = parts.tenant_id, 0
+
+    async def work(tx: Tx) -> int:
+        ids = await tx.upkeep.buried(tenant, before, PAGE)
+        await tx.upkeep.blank(tenant, ids)
+        return len(ids)
+
+    if dry_run:
+        return len(await parts.ledger.read(lambda tx: tx.upkeep.buried(tenant, before, ALL)))
+    while done := await parts.ledger.write(work):
+        forgotten += done
+    return forgotten
+
+
+async def _forget_changes(run: Pass, until: int) -> int:
+    """Entries of the log of changes that a later one repeats.
+
+    Only those that were there a pass ago: whoever follows the log looks at it more often than that, and finds the place
+    where it left off. One that does not find it reads everything again.
+    """
+    tenant, ledger = run.parts.tenant_id, run.parts.ledger
+    if not until:
+        return 0
+    stale = await ledger.read(lambda tx: tx.upkeep.stale_changes(tenant, until, ALL))
+    for start in range(0, 0 if run.dry_run else len(stale), 5 * PAGE):
+        part = stale[start : start + 5 * PAGE]
+        await ledger.write(lambda tx: tx.upkeep.forget_changes(part))  # noqa: B023 - awaited at once
+    return len(stale)

@@ -1,0 +1,272 @@
+"""The vector service: memories whose vectors a caller brings along.
+
+They stand in a space of their own for each dimension, ``external:<dim>``, beside that of the embedder and never mixed
+with it. In everything else they are memories: who holds them is a link, what is done to them is an event, and what they
+say is found by its words, too. One that says nothing is kept as disabled: it is found by its vector and by nothing
+else, for a model cannot do anything with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.engine.access.pause import not_stored
+from memstone.engine.access.quotas import admit
+from memstone.engine.asking import LARGEST, checked_limit
+from memstone.engine.layers.identity import embedded
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import Draft, event_of, new_record
+from memstone.engine.storing.holders import is_inside
+from memstone.engine.storing.lifecycle import take_from
+from memstone.engine.storing.revise import next_version
+from memstone.engine.storing.sharing import checked_reason
+from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
+from memstone.engine.storing.vector_items import (
+    VECTOR,
+    Brought,
+    checked_ids,
+    checked_items,
+    checked_vector_id,
+    data_of,
+    ensure_external,
+    is_own,
+    is_shown,
+    is_silent,
+    own_or_conflict,
+    space_of,
+    status_of,
+    unit,
+    values_of,
+)
+from memstone.engine.tuning import tuned
+from memstone.errors import Conflict, Forbidden, NotFoundError, ScopeError
+from memstone.model.event import EventType
+from memstone.model.instant import Instant
+from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
+from memstone.model.query import VectorQuery
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.preferences import Usage
+
+HOLDER: Final = "vector-service"
+"""The agent that holds what was brought for nobody in particular: no user sees it until they are linked to it."""
+
+MANUAL: Final = "manual_deletion"
+_TRUST: Final = 0.5
+_STATUSES: Final = (Status.ACTIVE, Status.DISABLED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    items: Sequence[Brought]
+    space: Space
+    scope: Scope
+    now: Instant
+    overwrites: bool
+
+
+# --- storing ----------------------------------------------------------------------------------------------------------
+
+
+async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> dict[str, Any]:
+    """Store vectors, all of them or none; what is there stays as it is unless it is to be overwritten."""
+    given = parts.scope({"user_id": user_id})
+    scope = Scope(parts.tenant_id, agent_id=HOLDER) if given.is_open else given
+    parts = await tuned(parts, scope)
+    items, space, warnings = checked_items(parts, vectors)
+    if (idle := not_stored(parts)) is not None:
+        return {"count": 0, "ids": [], "status": idle["status"], "reason": idle["reason"]}
+    await admit(parts, scope, Usage(len(items), 0, sum(len(one.text) for one in items)))
+    made = await embedded(parts, [one.text for one in items])
+    ready = [replace(one, embedded=more) for one, (_, more) in zip(items, made, strict=True)]
+    batch = _Batch(ready, space, scope, parts.now(), overwrites)
+    await parts.ledger.write(lambda tx: _put_all(parts, tx, batch))
+    return {"count": len(ready), "ids": [one.id for one in ready], **({"warnings": warnings} if warnings else {})}
+
+
+async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
+    tenant, space = parts.tenant_id, batch.space
+    await ensure_external(tx, tenant, space)
+    for other in {other for one in batch.items for other, _ in one.embedded}:
+        await ensure_space(tx, tenant, other)
+    for one in batch.items:
+        await _put(parts, tx, batch, one)
+
+
+async def _put(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
+    record = await tx.memories.current(parts.tenant_id, one.id)
+    if record is None:
+        await _enter(parts, tx, batch, one)
+        return
+    own_or_conflict(record)
+    if batch.overwrites:
+        record = await _overwrite(parts, tx, batch, one, record)
+    links = await tx.links.of(parts.tenant_id, record.seq)
+    if all(link.scope != batch.scope for link in links):
+        await _link(tx, record, links, batch)
+
+
+async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
+    """Store a new one; an id that was deleted before goes on counting its versions."""
+    before = await tx.memories.last(parts.tenant_id, one.id)
+    draft = Draft(
+        scope=batch.scope,
+        text=one.text,
+        dedupe="",
+        kind=Kind.FACTUAL,
+        origin=Origin.IMPORT,
+        trust=_TRUST,
+        occurred_at=batch.now,
+        role="user",
+        metadata=one.metadata,
+        data=data_of(one, batch.space),
+    )
+    record = new_record(draft, parts.tenant_id, batch.now)
+    record.id, record.source_role, record.status = one.id, None, status_of(one)
+    if before is not None:
+        own_or_conflict(before)
+        record.version = before.version + 1
+        record.valid_from = max(batch.now, before.valid_to or before.valid_from)
+    link = Link(batch.scope, batch.now)
+    try:
+        await enter(tx, record, [link], _vectors(one, batch.space))
+    except Conflict:
+        raise Conflict(f"the id {one.id} is taken", hint="choose another id") from None
+    await tx.events.append([event_of(EventType.ADD, record, batch.scope, batch.now, actor=HOLDER)])
+
+
+async def _overwrite(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Record) -> Record:
+    """The next version for everybody who holds it; nothing happens when it is the same as before."""
+    links = await tx.links.of(parts.tenant_id, old.seq)
+    if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
+        raise Forbidden(f"{one.id} is held by others, too", hint="store it under an id of your own")
+    data = data_of(one, batch.space)
+    held = await tx.vectors.get(parts.tenant_id, old.seq, batch.space.signature)
+    if held == one.vector and old.metadata == one.metadata and old.text == one.text and old.data == data:
+        return old
+    new = next_version(old, {"text": one.text, "metadata": one.metadata}, batch.now)
+    new.data = data
+    if one.silent or is_silent(old):
+        new.status = status_of(one)
+    await supersede(tx, old, new, links, _vectors(one, batch.space))
+    told: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
+    await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **told)])
+    return new
+
+
+async def _link(tx: Tx, record: Record, links: Sequence[Link], batch: _Batch) -> None:
+    link = Link(batch.scope, batch.now, None, SHARED)
+    await join(tx, record, [link], batch.now)
+    told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
+    event = event_of(EventType.LINK, record, batch.scope, batch.now, **told)
+    await tx.events.append([replace(event, new_id=record.id)])
+
+
+def _vectors(one: Brought, space: Space) -> Vectors:
+    return [(space, one.vector), *one.embedded]
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+
+
+async def query_vectors(
+    parts: Parts, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
+) -> dict[str, Any]:
+    """The nearest vectors of a user, best first; of everybody only by explicit word."""
+    scope = parts.scope({"user_id": user_id})
+    if scope.is_open and not everybody:
+        raise ScopeError("a query is about a user", hint="give user_id; only an administrator asks about everybody")
+    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), unit(vector, "vector")
+    space = space_of(len(direction))
+    found = await _nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
+    held = await _held(parts, space, [row.record.seq for row, _ in found]) if values else {}
+    return {"matches": [_match(row, score, held, metadata=metadata) for row, score in found]}
+
+
+async def _nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Found, float]]:
+    """Hits that may be seen; more are asked for as long as too few of them may."""
+    while True:
+        hits = await parts.index.search(query)
+        rows = await _seen(parts, query.scope, [hit.seq for hit in hits])
+        if len(rows) >= most or len(hits) < query.limit:
+            best = [(rows[hit.seq], hit.cosine) for hit in hits if hit.seq in rows]
+            return sorted(best, key=lambda one: (-one[1], one[0].record.seq))[:most]
+        query = replace(query, limit=query.limit * 4)
+
+
+async def _seen(parts: Parts, scope: Scope, seqs: Sequence[int]) -> dict[int, Found]:
+    where = visible(scope, parts.now(), statuses=_STATUSES)
+    rows = await parts.ledger.read(lambda tx: tx.memories.among(seqs, where))
+    return {row.record.seq: row for row in rows if is_shown(row.record)}
+
+
+async def _held(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, bytes]:
+    return dict(await parts.ledger.read(lambda tx: tx.vectors.many(parts.tenant_id, space.signature, seqs)))
+
+
+def _match(found: Found, score: float, held: Mapping[int, bytes], *, metadata: bool) -> dict[str, Any]:
+    record = found.record
+    shown: dict[str, Any] = {"id": record.id, "score": round(score, 6)}
+    if record.seq in held:
+        shown["values"] = values_of(record, held[record.seq])
+    return {**shown, "metadata": record.metadata} if metadata else shown
+
+
+async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
+    """Vectors by their ids; those that are not there are left out."""
+    wanted, now = checked_ids(ids), parts.now()
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        found = [await _shown(parts, tx, own, now) for own in wanted]
+        return [one for one in found if one is not None]
+
+    return {"vectors": await parts.ledger.read(work)}
+
+
+async def _shown(parts: Parts, tx: Tx, own: str, now: Instant) -> dict[str, Any] | None:
+    seen = await tx.memories.seen(parts.tenant_id, own)
+    if seen is None or not is_shown(seen.record):
+        return None
+    record = seen.record
+    if not await tx.memories.among([record.seq], visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
+        return None
+    vector = await tx.vectors.get(parts.tenant_id, record.seq, space_of(record.data[VECTOR]["dim"]).signature)
+    return {"id": own, "values": None if vector is None else values_of(record, vector), "metadata": record.metadata}
+
+
+# --- removing ---------------------------------------------------------------------------------------------------------
+
+
+async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[str, Any]:
+    """Delete vectors, for everybody whom the caller reaches; those that are not there are no error."""
+    wanted, now, why = checked_ids(ids), parts.now(), checked_reason(parts, reason)
+    scope = parts.scope({})
+
+    async def work(tx: Tx) -> list[str]:
+        return [own for own in wanted if await _taken(parts, tx, own, scope, now, why)]
+
+    gone = await parts.ledger.write(work)
+    return {"count": len(gone), "ids": gone}
+
+
+async def _taken(parts: Parts, tx: Tx, own: str, scope: Scope, now: Instant, reason: str | None) -> str | None:
+    record = await tx.memories.current(parts.tenant_id, own)
+    if record is None or not is_own(record):
+        return None
+    links = await tx.links.of(parts.tenant_id, record.seq)
+    if not any(is_inside(link.scope, scope) for link in links):
+        return None
+    return await take_from(tx, record, scope, now, reason)
+
+
+async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str | None) -> dict[str, Any]:
+    """Take a vector from one user; the others keep it, and with the last one it is deleted."""
+    own, now = checked_vector_id(vector_id, "vector_id"), parts.now()
+    scope, why = parts.scope({"user_id": user_id}).required(), checked_reason(parts, reason or MANUAL)
+    event = await parts.ledger.write(lambda tx: _taken(parts, tx, own, scope, now, why))
+    if event is None:
+        raise NotFoundError(f"{scope.user_id or 'nobody'} holds no vector {own}")
+    return {"id": own, "event": str(event), "user_id": scope.user_id or None, "reason": why}

@@ -1,0 +1,212 @@
+"""The worker: forms memory of sessions that are due, one after the other, until it is told to stop.
+
+The same loop serves a thread or task of the library, ``memstone worker`` and the server, any number of them on one
+database. Work of this process wakes it. What other processes have left to do it hears of where the ledger can call it,
+and looks for it now and then all the same; elsewhere it looks once a second.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, Final
+
+from memstone.engine.parts import Parts
+from memstone.engine.upkeep.schedule import Timetable
+from memstone.engine.work.jobs import DISABLED, UNSET, Patience
+from memstone.engine.work.session_work import SETTLE, Formed
+from memstone.engine.work.sessions import form
+from memstone.engine.workshop import IN_BACKGROUND
+from memstone.errors import Forbidden, InvalidInput, StorageBusy, StorageError
+from memstone.model.scope import Scope
+from memstone.ports.waking import Listening, Waking
+from memstone.trace import log
+
+POLL_SECONDS: Final = 1.0
+LISTENING_SECONDS: Final = 5.0
+"""How often whoever is called looks all the same."""
+
+_PAGE: Final = 200
+_PAGES: Final = 25
+_GRACE: Final = 0.5
+_REFUSED_SECONDS: Final = 60.0
+
+
+def start(parts: Parts) -> None:
+    """Start the worker of this process, where memory is formed in the background and none is at work."""
+    shop, home = parts.workshop, parts.workshop.home
+    if home is None or parts.policy.formation.mode not in IN_BACKGROUND or shop.stopping:
+        return
+    if shop.worker is None or not shop.worker.alive:
+        patience = parts.policy.formation.shutdown_seconds + _GRACE
+        shop.worker = home.io.spawn(_serve(home), name="memstone-worker", stop=shop.leave, patience=patience)
+
+
+async def _serve(parts: Parts) -> None:
+    """What the worker of a library does. Those who only look something up leave before it begins."""
+    shop, timetable = parts.workshop, Timetable.of(parts)
+    await shop.bell(parts.io).wait(POLL_SECONDS)
+    ear = None if shop.stopping else await _listening(parts)
+    try:
+        await _serving(parts, timetable, ear)
+    finally:
+        _stop(ear)
+    await _farewell(parts)
+
+
+async def _serving(parts: Parts, timetable: Timetable, ear: Listening | None) -> None:
+    shop = parts.workshop
+    while not shop.stopping:
+        did, patience = False, Patience()
+        try:
+            did = await _step(parts, timetable, patience)
+        except Exception as error:  # noqa: BLE001 - it must go on
+            _tell_failure(parts, error)
+            patience.outage = True
+        if patience.over:
+            await _pause(parts, SETTLE.total_seconds())
+        elif not did and not shop.stopping:
+            await shop.bell(parts.io).wait(_poll(ear))
+
+
+async def _listening(parts: Parts, *, all_tenants: bool = False) -> Listening | None:
+    """Let the ledger ring when something becomes due, if it can."""
+    ledger, ring = parts.ledger, parts.workshop.bell(parts.io).ring
+    if not isinstance(ledger, Waking):
+        return None
+    return await ledger.listen(ring, None if all_tenants else lambda: _tenants(parts))
+
+
+def _tenants(parts: Parts) -> list[str]:
+    return sorted({parts.tenant_id, *(one.tenant_id for one in list(parts.workshop.touched))})
+
+
+def _poll(ear: Listening | None) -> float:
+    return LISTENING_SECONDS if ear is not None and ear.hears else POLL_SECONDS
+
+
+def _stop(ear: Listening | None) -> None:
+    if ear is not None:
+        ear.stop()
+
+
+async def _step(parts: Parts, timetable: Timetable, patience: Patience) -> bool:
+    """Do the next thing there is to do, when nobody calls; gives whether there was one."""
+    await parts.workshop.calm(parts.io, parts.policy.formation.idle_seconds)
+    if parts.workshop.stopping:
+        return False
+    if await _next(parts, patience) is not None:
+        return True
+    return await timetable.tick(parts, busy=parts.workshop.busy) is not None
+
+
+def _tell_failure(parts: Parts, error: Exception) -> None:
+    if parts.workshop.stopping and isinstance(error, StorageError):  # it was closed under us: nothing is lost
+        return
+    event = "memory.extraction.background.failed"
+    log.log(logging.WARNING, event, extra={"event": event, "code": getattr(error, "code", type(error).__name__)})
+
+
+async def _pause(parts: Parts, seconds: float) -> None:
+    until = monotonic() + seconds
+    while not parts.workshop.stopping and (left := until - monotonic()) > 0:
+        await parts.workshop.bell(parts.io).wait(left)
+
+
+async def _farewell(parts: Parts) -> None:
+    """Form memory of the sessions that this process leaves behind, one by one, as far as there is time."""
+    until = monotonic() + parts.policy.formation.shutdown_seconds
+    patience = Patience()
+    for session in list(parts.workshop.touched):
+        if patience.over or monotonic() >= until:
+            return
+        try:
+            await form(_of_tenant(parts, session.tenant_id), [session], patience)
+        except Exception as error:  # noqa: BLE001 - what is left waits for the next start
+            _tell_failure(parts, error)
+            return
+
+
+async def _next(parts: Parts, patience: Patience, *, all_tenants: bool = False) -> Formed | None:
+    """Form memory of a session that is due; None when nothing is, or others are at it."""
+    tenants: list[str | None] = [None] if all_tenants else [*_tenants(parts)]
+    for tenant in tenants:
+        for page in range(_PAGES):
+            due = await _due(parts, tenant, page * _PAGE)
+            formed = await _first(parts, due, patience)
+            if formed is not None:
+                return formed
+            if len(due) < _PAGE:
+                break
+    return None
+
+
+async def _due(parts: Parts, tenant: str | None, offset: int) -> list[Scope]:
+    ledger = parts.ledger if tenant is None else parts.ledger.of(tenant)
+    return await ledger.peek(lambda tx: tx.signals.due(tenant, parts.now(), _PAGE, offset))
+
+
+async def _first(parts: Parts, sessions: Sequence[Scope], patience: Patience) -> Formed | None:
+    """The first of these that can be claimed, formed within its tenant."""
+    by_tenant, refused, now = dict[str, list[Scope]](), parts.workshop.refused, monotonic()
+    for session in dict.fromkeys(sessions):
+        if refused.get(session, now) <= now:
+            by_tenant.setdefault(session.tenant_id, []).append(session)
+    for tenant, own in by_tenant.items():
+        formed = await form(_of_tenant(parts, tenant), own, patience)
+        if formed is None:
+            continue
+        if formed.outcome in (DISABLED, UNSET):
+            refused[formed.scope] = now + _REFUSED_SECONDS
+        else:
+            refused.pop(formed.scope, None)
+        return formed
+    return None
+
+
+def _of_tenant(parts: Parts, tenant: str) -> Parts:
+    return parts if tenant == parts.tenant_id else parts.of(tenant)
+
+
+async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> dict[str, Any]:
+    """Be a worker, so long at most; 0 seconds do what is due now, None goes on until somebody stops it."""
+    if parts.bounds is not None:
+        raise Forbidden("this key may not work on everybody's sessions", hint="use one that reaches the whole tenant")
+    if seconds is not None and (isinstance(seconds, bool) or not seconds >= 0):
+        raise InvalidInput(f"seconds must be a number from 0, not {seconds!r}")
+    ear = None if seconds == 0 else await _listening(parts, all_tenants=all_tenants)
+    try:
+        outcomes = await _working(parts, seconds, ear, all_tenants=all_tenants)
+    finally:
+        _stop(ear)
+    return {"sessions": outcomes.total(), "outcomes": dict(outcomes)}
+
+
+async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
+    """One session after the other, and between them what the timetable says."""
+    shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
+    until, reached = None if seconds is None else monotonic() + seconds, False
+    while not shop.stopping:
+        patience, formed = Patience(), None
+        try:
+            formed = await _next(parts, patience, all_tenants=all_tenants)
+            reached = True
+        except StorageBusy as error:
+            if seconds == 0 or not reached:
+                raise
+            _tell_failure(parts, error)  # the database is away for a while, and whoever goes on working outlasts it
+            patience.outage = True
+        if formed is not None:
+            outcomes[formed.outcome] += 1
+        elif seconds != 0:
+            await timetable.tick(parts)
+        left = _poll(ear) if until is None else until - monotonic()
+        if left <= 0 and (formed is None or patience.over or seconds):
+            break
+        if patience.over:
+            await _pause(parts, min(left, SETTLE.total_seconds()))
+        elif formed is None:
+            await shop.bell(parts.io).wait(min(left, _poll(ear)))
+    return outcomes

@@ -1,0 +1,86 @@
+"""The people who log in to a service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.faces.base import Face
+from memstone.model.ids import clean_id
+
+
+class Accounts(Face):
+    """The people who log in to a service."""
+
+    async def create_account(
+        self,
+        login: str,
+        password: str,
+        *,
+        name: str = "",
+        role: str = "viewer",
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Let somebody log in to the service: an e-mail address or a name, and a password.
+
+        ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
+        reach that user's or agent's memories only. Of the password only what recognises it is kept.
+        """
+        from memstone.engine.access import accounts
+
+        user, agent = clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id")
+        wanted = accounts.Changes(name=name, role=role, user_id=user, agent_id=agent)
+        return await self._engine.run(accounts.create_account, login, password, wanted)
+
+    async def accounts(self) -> list[dict[str, Any]]:
+        """The accounts of this tenant, oldest first."""
+        from memstone.engine.access import accounts
+
+        return await self._engine.run(accounts.list_accounts)
+
+    async def set_account(
+        self,
+        account: str,
+        *,
+        login: str | None = None,
+        name: str | None = None,
+        role: str | None = None,
+        password: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        disabled: bool | None = None,
+    ) -> dict[str, Any]:
+        """Change an account, named by its id or its login; what is not given stays, '' takes a name or a bound away.
+
+        With another password, or when it is disabled, whoever is logged in with it no longer is.
+        """
+        from memstone.engine.access import accounts
+
+        wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
+        return await self._engine.run(accounts.set_account, account, wanted)
+
+    async def remove_account(self, account: str) -> dict[str, Any]:
+        """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
+        from memstone.engine.access import accounts
+
+        return await self._engine.run(accounts.remove_account, account)
+
+    async def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+        """Sign the tokens of people who log in with another key from now on.
+
+        With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
+        end at once. Nobody has to log in again.
+        """
+        from memstone.engine.access import accounts_tokens
+
+        return await self._engine.run(accounts_tokens.rotate_token_key, grace=grace)
+
+    async def suggest_instructions(self, use_case: str) -> dict[str, Any]:
+        """What to keep for a use case in plain words, such as "a cooking coach": instructions and settings.
+
+        A language model is asked once, where one is configured, else rules answer; ``source`` says which. Secrets, and
+        what the law protects, are left out unless the use case asks for them. It only suggests: nothing is changed.
+        """
+        from memstone.engine.learning import instructions
+
+        return await self._engine.run(instructions.suggest, use_case)

@@ -1,0 +1,148 @@
+"""Settings that live in the store, pauses, and agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memstone.faces.base import Face
+from memstone.model.instant import When
+
+
+class Configuring(Face):
+    """Settings that live in the store, pauses, and agents."""
+
+    async def settings(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        names: str = "native",
+    ) -> dict[str, Any]:
+        """Every setting as it holds for a user, an agent, both, or (when nobody is named) the tenant.
+
+        A value comes from the agent, else the user, else the tenant, else the configuration, the profile or the
+        default; ``sources`` says which. ``names`` chooses the vocabulary: ``native`` (``context.budget``), ``gateway``
+        (``memoryMaxTokens``), ``companion`` (``memoryBudgetTokens``) or ``agent`` (``disableMemory``).
+
+        Returns ``{"settings": {name: value}, "sources": {name: source}, "profile": ...}``.
+        """
+        from memstone.engine import settings
+
+        return await self._engine.run(settings.settings, {"user_id": user_id, "agent_id": agent_id}, names)
+
+    async def set_settings(
+        self,
+        values: Mapping[str, Any],
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """Store settings for a user, an agent or (when nobody is named) the tenant, all or none; they hold at once.
+
+        Names may be of any vocabulary. Our own are checked: ``InvalidInput`` names what is unknown or cannot be. Those
+        of other products are brought into form instead, as they expect it: a number is rounded and moved into its
+        range, and what makes no sense becomes the default. Other processes notice within a second.
+        """
+        from memstone.engine import settings
+
+        return await self._engine.run(settings.set_settings, values, {"user_id": user_id, "agent_id": agent_id})
+
+    async def unset_settings(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """Remove stored settings; what stands below holds again.
+
+        When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
+        """
+        from memstone.engine import settings
+
+        return await self._engine.run(settings.unset_settings, names, {"user_id": user_id, "agent_id": agent_id})
+
+    async def pause(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        until: When | None = None,
+    ) -> dict[str, Any]:
+        """No memory for a user, an agent or a session, until a moment or until ``resume``.
+
+        Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. What was
+        known stays, and a search by hand finds it. Who names several means all of them together: with a user and a
+        session only that session of this user is paused.
+        """
+        from memstone.engine.access import pause
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.run(pause.pause, given, until)
+
+    async def resume(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """End a pause; name exactly those that it was made for."""
+        from memstone.engine.access import pause
+
+        return await self._engine.run(pause.resume, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+
+    async def paused(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
+        from memstone.engine.access import pause
+
+        return await self._engine.run(pause.paused, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+
+    async def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+        """The agents of this memory, each with its settings and how many memories it has.
+
+        An agent that ``add`` or ``ingest`` names for the first time is registered by itself.
+        """
+        from memstone.engine import agents
+
+        return await self._engine.run(agents.agents, limit, offset)
+
+    async def agent(self, agent_id: str | int) -> dict[str, Any] | None:
+        """One agent, or None."""
+        from memstone.engine import agents
+
+        return await self._engine.run(agents.agent, agent_id)
+
+    async def save_agent(
+        self,
+        agent_id: str | int,
+        *,
+        name: str | None = None,
+        model: str | None = None,
+        system_prompt: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Make an agent or change one; what is not given stays as it is, and '' removes a model or a prompt.
+
+        ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
+        names that hosts know: ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it
+        may search by itself).
+        """
+        from memstone.engine import agents
+
+        change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
+        return await self._engine.run(agents.save_agent, change)
+
+    async def delete_agent(self, agent_id: str | int) -> dict[str, Any]:
+        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
+        from memstone.engine import agents
+
+        return await self._engine.run(agents.delete_agent, agent_id)

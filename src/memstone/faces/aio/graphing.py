@@ -1,0 +1,36 @@
+"""Whom and what memories speak of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.faces.base import Face
+
+
+class Graphing(Face):
+    """Whom and what memories speak of."""
+
+    async def entities(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """People, places and things that memories speak of, most often mentioned first."""
+        return await self._engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
+
+    async def relations(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.relations(given, limit, offset)

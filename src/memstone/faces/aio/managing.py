@@ -1,0 +1,57 @@
+"""What a management view shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.faces.base import Face
+
+
+class Managing(Face):
+    """What a management view shows."""
+
+    async def dashboard(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 20,
+    ) -> dict[str, Any]:
+        """Everything a management view begins with, of a scope or (when nobody is named) of all.
+
+        ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
+        and the newest ``episodes``; of all, ``processing`` (calls, success rate, average time, tokens, by task), what
+        is ``waiting``, and the ``agents`` with their counts.
+        """
+        from memstone.engine import management
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.run(management.dashboard, given, limit)
+
+    async def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+        """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
+
+        Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
+        """
+        from memstone.engine import management
+
+        return await self._engine.run(management.scopes, kind, limit, offset)
+
+    async def transcript(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """What was said in a scope, in order, as it was said.
+
+        Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.
+        """
+        from memstone.engine import management
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.run(management.transcript, given, limit, offset)

@@ -1,0 +1,117 @@
+"""For consoles: pages with figures, a try of a search, what the engine is made of, and which backends it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memstone.engine.asking import SearchRequest
+from memstone.faces.base import Face
+
+
+class Previewing(Face):
+    """For consoles: pages with figures, a try of a search, what the engine is made of, and which backends it uses."""
+
+    async def memory_page(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        kind: str | None = None,
+        q: str | None = None,
+        limit: int = 50,
+        page: int | None = None,
+        offset: int | None = None,
+    ) -> dict[str, Any]:
+        """A page of memories, most recently written first, of somebody or (when nobody is named) of all.
+
+        ``stats`` holds figures about all that match, on whichever page.
+
+        They are ``total``, ``by_kind``, the ``tokens`` of all texts, the ``hit_rate`` (the share of shown memories that
+        answers used, None as long as nobody recorded an answer) and the ``cache`` of vectors with its hits and misses.
+        """
+        from memstone.engine import paging
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        request = paging.PageRequest(given, kind, q, limit, page, offset)
+        return await self._engine.run(paging.memory_page, request)
+
+    async def retrieve_preview(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        strategy: str | None = None,
+        limit: int = 20,
+        max_tokens: int = 2_000,
+    ) -> dict[str, Any]:
+        """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
+
+        Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
+        and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
+        """
+        from memstone.engine.recall import preview
+
+        search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy)
+        return await self._engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens))
+
+    async def engine_status(self) -> dict[str, Any]:
+        """Every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
+        from memstone.engine import engine_status
+
+        return await self._engine.run(engine_status.engine_status)
+
+    async def verify(self) -> dict[str, Any]:
+        """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
+        from memstone.engine import engine_status
+
+        return await self._engine.run(engine_status.verify)
+
+    async def pending_vectors(self) -> int:
+        """How many memories wait for a vector of the configured embedder."""
+        from memstone.engine import engine_status
+
+        return await self._engine.run(engine_status.pending_vectors)
+
+    async def refresh_vectors(self) -> dict[str, Any]:
+        """Make every vector anew, in place, as when a model was changed under its old name."""
+        from memstone.engine import engine_status
+
+        return await self._engine.run(engine_status.refresh_vectors)
+
+    async def summarize_old(
+        self, older_than_days: float = 30, *, user_id: str | int | None = None, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Shorten what is older to its first three sentences, of one user or of everybody; see ``summarize``."""
+        from memstone.engine.upkeep import shortening
+
+        given = None if user_id is None else {"user_id": user_id}
+        return await self._engine.run(shortening.summarize_old, given, older_than_days, dry_run=dry_run)
+
+    async def owner(self, key_id: str | None = None, *, own_key: str = "") -> str:
+        """The user whose memories are meant by the id of a key: the one it is bound to, or the pool of the key.
+
+        Nobody named is ``own_key``; what is not the id of a key is the id of a user.
+        """
+        from memstone.engine.access import owners
+
+        return await self._engine.run(owners.owner, key_id, own_key)
+
+    async def backends(self) -> dict[str, Any]:
+        """Which embedder, reranker and stores a service is to use; keys are shown by their last four characters."""
+        from memstone.engine import backends
+
+        return await self._engine.run(backends.backends)
+
+    async def set_backends(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Store which embedder, reranker and stores a service is to use from its next start.
+
+        A key (``qdrantApiKey``, or ``apiKey`` of a backend) is kept apart and never shown again; '' takes it away, and
+        it goes by itself when the address it was for changes: ``cleared`` names those.
+        """
+        from memstone.engine import backends
+
+        return await self._engine.run(backends.set_backends, values)

@@ -1,0 +1,28 @@
+"""Work over everything that is stored: new vectors, and secrets found late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.engine.requests import Progress
+from memstone.faces.base import Face
+
+
+class Tending(Face):
+    """Work over everything that is stored: new vectors, and secrets found late."""
+
+    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+        """Build the vectors of the configured embedder beside the old ones and switch when all are there.
+
+        ``progress(done, total)`` is called as it goes.
+        """
+        return await self._engine.reindex(progress)
+
+    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
+
+        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
+        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
+        what was found, by kind and by table, and never shows it.
+        """
+        return await self._engine.redact(progress, dry_run=dry_run)

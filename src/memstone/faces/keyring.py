@@ -1,0 +1,54 @@
+"""The keys with which callers of a service show who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstone.drive import drive
+from memstone.faces.base import Face
+from memstone.model.access import Subjects
+from memstone.model.ids import clean_id
+from memstone.model.instant import When
+
+
+class Keyring(Face):
+    """The keys with which callers of a service show who they are."""
+
+    def create_key(
+        self,
+        name: str = "",
+        *,
+        verbs: Sequence[str] = ("read", "write"),
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        may_assert_user: bool = False,
+        expires_at: When | None = None,
+    ) -> dict[str, Any]:
+        """Make a key for this tenant: for anybody in it, for one user, or for one agent.
+
+        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With ``may_assert_user`` whoever
+        holds it is trusted to say for which user it asks. ``key`` in the answer is shown this once and kept nowhere.
+        """
+        from memstone.engine.access import keys
+
+        subjects = Subjects(clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), may_assert_user)
+        return drive(self._engine.run(keys.create_key, name, verbs, subjects, expires_at))
+
+    def keys(self) -> list[dict[str, Any]]:
+        """The keys of this tenant, oldest first; the secrets themselves are not kept."""
+        from memstone.engine.access import keys
+
+        return drive(self._engine.run(keys.list_keys))
+
+    def rotate_key(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
+        """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
+        from memstone.engine.access import keys
+
+        return drive(self._engine.run(keys.rotate_key, key_id, grace_seconds))
+
+    def revoke_key(self, key_id: str) -> dict[str, Any]:
+        """End a key at once."""
+        from memstone.engine.access import keys
+
+        return drive(self._engine.run(keys.revoke_key, key_id))

@@ -1,0 +1,112 @@
+"""The layers above facts: identity and episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstone.drive import drive
+from memstone.faces.base import Face
+from memstone.model.instant import When
+
+
+class Layered(Face):
+    """The layers above facts: identity and episodes."""
+
+    def identity(self, *, user_id: str | int) -> dict[str, Any]:
+        """Who a user is: ``overrides`` they wrote, what was ``derived`` from what they said, and the ``narrative``.
+
+        Overrides stand in every block a model is shown, whatever the budget. The narrative is a short text made from
+        what is derived and from the most salient facts; ``None`` when there is none yet. It says its ``version``, which
+        grows with every change, the ``model`` that wrote it (``"user"`` when it was written by hand), and whether it is
+        ``stale``: something it was made of has changed since.
+        """
+        from memstone.engine.layers import identity
+
+        return drive(self._engine.run(identity.identity, user_id))
+
+    def add_override(self, text: str, *, user_id: str | int) -> dict[str, Any]:
+        """Keep something in mind for good, in the user's own words; gives the identity.
+
+        What is there already, in whatever case, is not added again. ``warnings`` say when there is more than a model is
+        shown.
+        """
+        from memstone.engine.layers import identity
+
+        return drive(self._engine.run(identity.add_override, user_id, text))
+
+    def remove_override(self, position: int, *, user_id: str | int) -> dict[str, Any]:
+        """Delete the override at a position, counted from 0; gives the identity."""
+        from memstone.engine.layers import identity
+
+        return drive(self._engine.run(identity.remove_override, user_id, position))
+
+    def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
+        """Put these in the place of all overrides; gives the identity. What stays keeps its id and its history."""
+        from memstone.engine.layers import identity
+
+        return drive(self._engine.run(identity.set_overrides, user_id, texts))
+
+    def set_narrative(self, text: str | None, *, user_id: str | int) -> dict[str, Any]:
+        """Write the text about a user by hand; gives the identity.
+
+        It is then left alone by consolidation. ``None`` gives it back: the next consolidation makes it anew.
+        """
+        from memstone.engine.layers import narrative
+
+        return drive(self._engine.run(narrative.set_narrative, user_id, text))
+
+    def episodes(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        since: When | None = None,
+    ) -> dict[str, Any]:
+        """What sessions were about, newest first: one episode for each, ``since`` when they took place.
+
+        Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``
+        are the ids of the facts that an episode speaks of.
+        """
+        from memstone.engine.layers import episodes
+
+        request = episodes.EpisodesRequest(user_id, agent_id, run_id, limit, offset, since)
+        return drive(self._engine.run(episodes.episodes, request))
+
+    def pinned(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+    ) -> dict[str, Any]:
+        """Facts with what they weigh, the most salient first.
+
+        ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
+        was not learned from a session), ``use_count`` and ``last_used`` how often and when it was shown to a model.
+        """
+        from memstone.engine.layers import pinned
+
+        return drive(self._engine.run(pinned.pinned, pinned.PinnedRequest(user_id, agent_id, run_id, limit)))
+
+    def standing_instructions(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """What the user asked to be done always, such as "answer in metric units": ``text`` for a system prompt.
+
+        This is a surface of its own. What changes from message to message comes from ``context`` and belongs to the
+        newest message; these lines change rarely, belong to the instructions that an application keeps for its agent,
+        and are put there by the application, never by Memstone.
+        """
+        from memstone.engine.layers import pinned
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.run(pinned.standing_instructions, given))

@@ -1,0 +1,151 @@
+"""Undo and time travel: every change can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstone.core.checks.filters import Filters
+from memstone.drive import drive
+from memstone.engine.requests import ContextRequest, Progress
+from memstone.faces.base import Face
+from memstone.model.instant import When
+
+
+class Undoing(Face):
+    """Undo and time travel: every change can be taken back."""
+
+    def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> dict[str, Any]:
+        """Take back one change, or with ``job_id`` everything a job did; all of it or nothing.
+
+        ``history`` and ``events`` give the ids. A change can be taken back as long as nothing later touched the memory;
+        else a ``Conflict`` names what did. Undoing is an event of its own and may itself be undone.
+
+        Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
+        """
+        from memstone.engine.undoing import undo
+
+        return drive(self._engine.run(undo.undo, event_id, job_id))
+
+    def restore(self, memory_id: str, version: int | None = None) -> dict[str, Any]:
+        """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
+
+        What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
+        restored, and ``NotFoundError`` says so.
+        """
+        from memstone.engine.undoing import restore
+
+        return drive(self._engine.run(restore.restore, memory_id, version))
+
+    def rollback(
+        self,
+        *,
+        source: str | None = None,
+        since: When | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Take back everything that a source did, or that was done since a time, newest first.
+
+        A source is an actor, a job, or the means by which something was learned (``pattern``, ``facts``, ``digest``).
+        What somebody changed after it stays, and is among the ``conflicts``. With ``dry_run`` nothing is changed, and
+        the answer says what would be. ``undo(job_id=...)`` takes a rollback back.
+
+        Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
+        """
+        from memstone.engine.undoing import rollback
+
+        request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress)
+        return drive(self._engine.run(rollback.rollback, request))
+
+    def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Keep a memory and recall it no more; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
+        from memstone.engine.storing import status
+
+        return drive(self._engine.run(status.disable, memory_id, reason))
+
+    def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Recall a disabled memory again."""
+        from memstone.engine.storing import status
+
+        return drive(self._engine.run(status.enable, memory_id, reason))
+
+    def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
+        from memstone.engine.storing import status
+
+        return drive(self._engine.run(status.quarantine, memory_id, reason))
+
+    def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Let a memory out of quarantine."""
+        from memstone.engine.storing import status
+
+        return drive(self._engine.run(status.approve, memory_id, reason))
+
+    def reject(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Delete a memory that is in quarantine; it does not come back by itself."""
+        from memstone.engine.storing import status
+
+        return drive(self._engine.run(status.reject, memory_id, reason))
+
+    def inspect(
+        self,
+        q: str | None = None,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        layers: Sequence[str] | None = None,
+        statuses: Sequence[str] | None = None,
+        filters: Filters | None = None,
+        limit: int = 60,
+        as_of: When | None = None,
+    ) -> dict[str, Any]:
+        """Look through memories as a console does: every layer, also what is disabled or in quarantine.
+
+        Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
+        what it has to do with ``q``; without one, the newest are shown. ``statuses`` may also name ``evicted`` and
+        ``deleted``. Of everybody when nobody is named; then ``q`` is looked for literally. ``limit`` is 1 to 250. With
+        ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
+        """
+        from memstone.engine.recall import console
+
+        request = console.InspectRequest(q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of)
+        return drive(self._engine.run(console.console_search, request))
+
+    def preview_context(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        budget: int | None = None,
+        as_of: When | None = None,
+    ) -> dict[str, Any]:
+        """What a model would be shown for a message, as a console may show it: redacted, and not counted as used."""
+        from memstone.engine.recall import console
+
+        request = ContextRequest(query, user_id, agent_id, run_id, budget, as_of=as_of)
+        return drive(self._engine.run(console.context_preview, request))
+
+    def events(
+        self,
+        after: int = 0,
+        *,
+        limit: int = 100,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """What happened after a cursor, oldest first; of everybody when nobody is named.
+
+        Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
+        """
+        from memstone.engine import events
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.run(events.events, given, after, limit))

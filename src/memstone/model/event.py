@@ -1,0 +1,82 @@
+"""What happened to a memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+
+
+class EventType(StrEnum):
+    """The verbs of the history."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    REPLACE = "REPLACE"
+    LINK = "LINK"
+    UNLINK = "UNLINK"
+    DISABLE = "DISABLE"
+    ENABLE = "ENABLE"
+    MERGE = "MERGE"
+    PROMOTE = "PROMOTE"
+    EVICT = "EVICT"
+    SUMMARIZE = "SUMMARIZE"
+    FEEDBACK = "FEEDBACK"
+    REDACT = "REDACT"
+
+
+@dataclass(slots=True)
+class Event:
+    """One append-only row of the history, written in the transaction of the change it records."""
+
+    id: str
+    memory_id: str
+    event: str
+    scope: Scope
+    created_at: Instant
+    old_text: str | None = None
+    new_text: str | None = None
+    old_id: str | None = None
+    new_id: str | None = None
+    reason: str | None = None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    actor: str = "caller"
+    job_id: str | None = None
+    is_deleted: bool = False
+    seq: int = 0
+    undoes: str | None = None
+    """The event that this one takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Which events are meant: what a source did, what was done since a time; None is no matter which.
+
+    A source is an actor, a job, or the means by which a memory was learned (``Record.source``).
+    """
+
+    source: str | None = None
+    since: Instant | None = None
+
+
+@dataclass(slots=True)
+class Signal:
+    """Something that still has to become memory: a row of the durable inbox."""
+
+    id: str
+    scope: Scope
+    user_text: str
+    occurred_at: Instant
+    created_at: Instant
+    assistant_text: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    status: str = "pending"
+    attempts: int = 0
+    last_error: str | None = None
+    due_at: Instant | None = ""
+    """When it may become memory: '' at once, None only when somebody asks for it."""

@@ -1,0 +1,55 @@
+"""Points in time as canonical text.
+
+An instant is UTC in one fixed-width ISO 8601 form, so that comparing the texts compares the times,
+in Python, in SQL and in every index alike.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from typing import Final, TypeAlias
+
+from memstone.errors import InvalidInput
+
+Instant: TypeAlias = str
+"""``2026-05-07T09:30:00.000000Z``"""
+
+When: TypeAlias = "datetime | date | str"
+"""What callers may pass: a datetime (naive means UTC), a day, or ISO 8601 text."""
+
+_WIDTH: Final = len("2026-05-07T09:30:00.000000")
+
+
+def instant(moment: datetime) -> Instant:
+    """The canonical text of a datetime; a naive one is taken as UTC."""
+    utc = moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
+    return utc.isoformat(timespec="microseconds")[:_WIDTH] + "Z"
+
+
+def moment(text: Instant) -> datetime:
+    """The datetime of a canonical text."""
+    return datetime.fromisoformat(text)
+
+
+def parse_when(value: When, name: str = "date") -> Instant:
+    """The canonical text of whatever a caller passed, or ``InvalidInput``."""
+    if isinstance(value, datetime):
+        return _checked(value, name)
+    if isinstance(value, date):
+        return instant(datetime.combine(value, time.min, UTC))
+    if isinstance(value, str):
+        try:
+            return _checked(datetime.fromisoformat(value.strip()), name)
+        except ValueError:
+            pass
+    raise InvalidInput(
+        f"{name} is not a date: {value!r}",
+        hint="pass a datetime or ISO 8601 text such as 2026-05-07T09:30:00Z; without a zone it means UTC",
+    )
+
+
+def _checked(value: datetime, name: str) -> Instant:
+    try:
+        return instant(value)
+    except OverflowError as error:  # year 1 or 9999 moved across a zone
+        raise InvalidInput(f"{name} is out of range: {value!r}") from error

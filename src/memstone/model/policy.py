@@ -1,0 +1,256 @@
+"""Values that differ by profile or by wish; never a code path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from memstone.model.own import OwnRules
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large things may be. Beyond a limit there is an error, never a silent cut."""
+
+    text_chars: int = 50_000
+    key_chars: int = 512
+    metadata_bytes: int = 65_536
+    messages: int = 1_000
+    batch: int = 1_000
+    page: int = 10_000
+    import_bytes: int = 268_435_456
+    import_items: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Curation:
+    """How facts are learned from what is said.
+
+    ``strategies`` are the extractors that run: ``pattern`` (rules), ``facts`` (a language model); none named means the
+    model where there is one, else the rules. ``redact`` says what to do about each kind of secret; kinds that are not
+    named keep their default. The prompts replace the built-in instructions of the two questions a language model is
+    asked; '' keeps them. Without ``keep_turns`` what was said is not kept beside what was learned from it. ``own`` are
+    the patterns and slots that a configuration adds to the shipped ones. ``categories`` are names with a description
+    each, of which every fact gets one; none means the built-in ones. ``attachments`` says what becomes of pictures and
+    files in messages: ``reference`` keeps them by name, ``refuse`` raises. A model that decides about a fact is shown
+    ``neighbours`` memories near it.
+    """
+
+    strategies: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ("user", "assistant")
+    assistant_first_person: bool = False
+    timezone: str = "UTC"
+    extraction_prompt: str = ""
+    decision_prompt: str = ""
+    instructions: str = ""
+    redact: tuple[tuple[str, str], ...] = ()
+    keep_turns: bool = True
+    own: OwnRules = field(default_factory=OwnRules)
+    categories: tuple[tuple[str, str], ...] = ()
+    attachments: str = "reference"
+    neighbours: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalPolicy:
+    """How much of the memory a model is shown; what bites first decides.
+
+    ``strategy`` and ``min_score`` are those of every search unless they are given. At most ``candidates`` memories are
+    looked at and ``limit`` of them shown; with ``sections`` the budget also says how many there may be of each layer.
+    ``transcript_days`` is how far back turns are looked for (0: without end). ``override_tokens`` is how much of what
+    the user told us to keep in mind is shown, whatever the budget. Of unrelated questions only the share
+    ``false_injection`` is shown anything (0: whatever was found is shown). A block is kept for ``cache_seconds``; the
+    newest ``receipts`` are kept, for ``receipt_days``.
+    ``turn_min_score`` is the minimum for turns, and ``min_scores`` are those of embedders by ``provider:model``: a
+    cosine of one model says little about that of another.
+    """
+
+    token_budget: int = 800
+    strategy: str = ""
+    min_score: float | None = None
+    candidates: int = 40
+    limit: int = 100
+    transcript_days: int = 365
+    override_tokens: int = 2_000
+    gate: str = "always"
+    false_injection: float = 0.05
+    cache_seconds: float = 10.0
+    receipts: int = 1_000
+    receipt_days: int = 30
+    turn_min_score: float | None = None
+    min_scores: tuple[tuple[str, float], ...] = ()
+    sections: bool = True
+
+    def minimum(self, embedder: str, *, turns: bool = False) -> float | None:
+        """How near in meaning something must be, by the words of this embedder (``provider:model``)."""
+        if turns and self.turn_min_score is not None:
+            return self.turn_min_score
+        return dict(self.min_scores).get(embedder, self.min_score)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How a search ranks what it finds.
+
+    ``fusion`` is ``sum`` (see ``memstone.core.ranking.fusion``) or ``rrf`` (reciprocal ranks with ``rrf_k``).
+    ``decay_days`` lets what was not used for long fade with this time constant, ``salience`` lets the weight of a
+    memory count, ``mmr`` spreads hits that say the same; None leaves each out. ``visible_days`` hides what was stored
+    before. ``bootstrap_min``: a user with fewer facts of their own also sees those of the user ``*``, which are
+    everybody's.
+    """
+
+    fusion: str = "sum"
+    rrf_k: int = 60
+    decay_days: float | None = None
+    salience: bool = False
+    mmr: float | None = None
+    visible_days: int | None = None
+    bootstrap_min: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Formation:
+    """When what was said becomes memory, and how often that is tried.
+
+    ``mode``: ``inline`` (inside the call), ``background`` (soon after it), ``session_end`` (after ``debounce_seconds``
+    of silence, or when the user turns to another session) or ``manual`` (when told to). With ``digest`` a session is
+    also distilled into an episode; one with fewer than ``novelty_chars`` is not worth it. A worker holds a session for
+    ``lease_seconds`` at a time. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model. A model is shown
+    ``turns`` turns of at most ``turn_chars``. ``shutdown_seconds`` is how long closing may take to finish what waits,
+    ``idle_seconds`` how long background work steps aside for calls. A fact from a session is left out when it shares
+    more than ``overlap`` of its words with one of the ``overlap_among`` most salient facts; without a word on how
+    salient it is, it is ``fact_salience``. At most ``derived`` facts about who the user is are kept beside what the
+    user wrote, and the text about the user is made of ``portrait_facts`` facts in at most ``portrait_tokens``.
+    """
+
+    mode: str = "inline"
+    debounce_seconds: float = 60.0
+    digest: bool = False
+    novelty_chars: int = 80
+    max_attempts: int = 3
+    lease_seconds: float = 60.0
+    without_llm: str = "rules"
+    turns: int = 60
+    turn_chars: int = 2_000
+    shutdown_seconds: float = 5.0
+    idle_seconds: float = 8.0
+    overlap: float = 0.6
+    overlap_among: int = 200
+    fact_salience: float = 0.6
+    derived: int = 40
+    portrait_facts: int = 24
+    portrait_tokens: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """How memory is kept small and true to what matters.
+
+    ``retain_days`` is how long a layer is kept at all (a layer that is not named: for ever). ``evict`` puts aside facts
+    whose effective salience fell under ``salience_floor`` and that nobody used for ``idle_days``. ``merge_episodes``
+    and ``merge_facts`` are how alike two must be to become one (0: never). What ``promote_at`` episodes of the last
+    ``promote_days`` speak of gains ``promote_boost``. ``ttl`` drops kinds that were not used for so many days, unless
+    they were used ``immune_uses`` times. ``summarize_tokens`` is how much is left as it is when old memories are
+    summarised, which ``auto_summarize`` does by itself. ``keep_vectors`` keeps those of earlier embedders after a
+    reindex, so that going back costs nothing.
+    """
+
+    interval_hours: float = 24.0
+    evict: bool = False
+    salience_floor: float = 0.2
+    idle_days: float = 30.0
+    merge_episodes: float = 0.9
+    merge_facts: float = 0.0
+    promote_at: int = 3
+    promote_days: float = 60.0
+    promote_overlap: float = 0.4
+    promote_boost: float = 0.05
+    retain_days: tuple[tuple[str, int], ...] = ()
+    log_days: int = 30
+    deleted_keep_days: int = 30
+    ttl: tuple[tuple[str, int], ...] = ()
+    immune_uses: int = 3
+    ttl_scan: int = 5_000
+    auto_summarize: bool = False
+    summarize_tokens: int = 4_000
+    keep_vectors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a request is about, for services: where that is looked for, in order, and what happens when nobody is named.
+
+    ``sources``: ``body``, ``header:<name>`` or ``api_key``. ``nobody``: ``error``, ``off`` (no memory for that request)
+    or ``owner`` (it is ``owner``'s).
+    """
+
+    sources: tuple[str, ...] = ("body",)
+    nobody: str = "error"
+    owner: str = "owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """Where services put what a model is shown, and which of them do.
+
+    ``position``: ``split`` (what is stable leads, what changes stands before the last message of the user),
+    ``system_first``, ``system_merge`` or ``prefix_last_user``. ``chat`` is the plain chat route, ``agents`` the running
+    of an agent. ``extras`` are what an answer also carries: ``memories`` or ``events``.
+    """
+
+    position: str = "split"
+    chat: bool = True
+    agents: bool = True
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How much may be stored: memories, turns, and characters of both; None is without end."""
+
+    user_memories: int | None = None
+    user_turns: int | None = None
+    user_chars: int | None = None
+    tenant_memories: int | None = None
+    tenant_turns: int | None = None
+    tenant_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a memory behaves.
+
+    ``enabled`` is the switch for all of it; ``learns`` and ``shows`` are those of its two halves. ``language`` is the
+    user's, '' when it is not known. ``search_tool`` lets a model search by itself, ``skills`` is kept for services that
+    offer tools beside memory. ``paused`` says who wants no memory now, and until when ('' is until told otherwise).
+    ``profile`` is what these values began as.
+    """
+
+    dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
+    strategy: str = "hybrid"
+    limit: int = 100
+    min_score: float | None = None
+    limits: Limits = Limits()
+    curation: Curation = Curation()
+    recall: Recall = Recall()
+    retrieval: RetrievalPolicy = RetrievalPolicy()
+    graph_llm: bool = False
+    bare_lists: bool = False
+    enabled: bool = True
+    learns: bool = True
+    shows: bool = True
+    language: str = ""
+    formation: Formation = Formation()
+    upkeep: Upkeep = Upkeep()
+    search_tool: bool = False
+    skills: bool = False
+    identity: Identity = Identity()
+    inject: Injection = Injection()
+    quotas: Quotas = Quotas()
+    paused: tuple[tuple[str, str], ...] = ()
+    profile: str = "facts"
+
+    @property
+    def instructions(self) -> str:
+        """What a language model is told besides its task: the configured words, and the user's language."""
+        spoken = f"The user's language is {self.language}: write what you learn in it." if self.language else ""
+        return "\n".join(part for part in (self.curation.instructions, spoken) if part)

@@ -1,0 +1,88 @@
+"""Ready-made ways to behave, as values: what a profile is called, what it looks at and what it shows.
+
+No code asks for a profile; it reads the values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final
+
+from memstone.model.policy import Formation, Identity, Injection, Recall, RetrievalPolicy, Upkeep
+
+# A minimum counts as reached when it is met; "above 0.8" is the next number after it.
+_ABOVE_EIGHT_TENTHS: Final = math.nextafter(0.8, 1.0)
+_BUILT_IN: Final = "local:all-minilm-l6-v2-int8"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a memory forms and fades, how it is searched, what a model is shown of it, and how a service uses it.
+
+    ``strategies`` are the extractors: none named is a language model where there is one, else rules. ``neighbours`` is
+    how many memories near a fact a model is shown that decides about it. ``embedder`` and ``store`` are the defaults of
+    the profile, ``env_embedder`` the model that ``from_env`` chooses.
+    """
+
+    retrieval: RetrievalPolicy = field(default_factory=RetrievalPolicy)
+    recall: Recall = field(default_factory=Recall)
+    formation: Formation = field(default_factory=Formation)
+    upkeep: Upkeep = field(default_factory=Upkeep)
+    dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
+    roles: tuple[str, ...] = ("user", "assistant")
+    strategies: tuple[str, ...] = ()
+    neighbours: int = 5
+    identity: Identity = field(default_factory=Identity)
+    inject: Injection = field(default_factory=Injection)
+    embedder: str = "local"
+    env_embedder: str = "text-embedding-3-small"
+    store: str = "sqlite"
+
+
+PROFILES: Final[dict[str, Profile]] = {
+    "facts": Profile(
+        RetrievalPolicy(gate="heuristic"),
+        inject=Injection(extras=("events",)),
+    ),
+    "gateway": Profile(
+        RetrievalPolicy(token_budget=2_000, candidates=100, limit=100, sections=False),
+        Recall(visible_days=30, bootstrap_min=0),
+        Formation(mode="background"),
+        dedupe_scope=("user_id",),
+        strategies=("pattern",),
+        identity=Identity(("api_key",), nobody="off"),
+    ),
+    "companion": Profile(
+        # By the built-in model where one lives and what one likes to hear are strangers; whether a question is about
+        # the user at all is told by other means.
+        RetrievalPolicy(gate="heuristic", min_score=0.1, turn_min_score=0.01, min_scores=((_BUILT_IN, 0.0),)),
+        Recall(decay_days=30.0, salience=True, mmr=0.85, bootstrap_min=0),
+        Formation(mode="session_end", digest=True),
+        Upkeep(evict=True, merge_facts=0.9, retain_days=(("episode", 365), ("turn", 365))),
+        dedupe_scope=("user_id", "agent_id"),
+        identity=Identity(("body",), nobody="owner"),
+        inject=Injection(chat=False),
+    ),
+    "shared": Profile(
+        # Ten rows are the limit here, not tokens: the budget is as large as it may be.
+        RetrievalPolicy(
+            token_budget=16_000,
+            strategy="vector",
+            candidates=10,
+            limit=10,
+            min_score=_ABOVE_EIGHT_TENTHS,
+            min_scores=((_BUILT_IN, 0.3),),
+            sections=False,
+        ),
+        formation=Formation(mode="background"),
+        dedupe_scope=("user_id",),
+        roles=("user",),
+        neighbours=10,
+        identity=Identity(("header:x-openwebui-user-id",), nobody="off"),
+        inject=Injection("system_merge", extras=("memories",)),
+        env_embedder="mistral-embed",
+    ),
+}
+"""``facts``: a store of facts (the default). ``gateway``: always shown, up to 2,000 tokens. ``companion``: behind a
+gate, 800 tokens, what is old fades. ``shared``: the ten nearest above a similarity of 0.8."""

@@ -1,0 +1,172 @@
+"""Conditions on memories as a typed tree, and what a search is asked and answers.
+
+The tree is the one language for visibility, scope and caller filters: SQL, the reference evaluator
+and every vector store translate the same nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from memstone.model.scope import Scope
+
+
+class Op(StrEnum):
+    """What a condition may ask. ``exists`` takes a bool: the field is there and not null."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    IN = "in"
+    NIN = "nin"
+    CONTAINS = "contains"
+    ICONTAINS = "icontains"
+    EXISTS = "exists"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``field`` is a name of ``FIELDS``, ``metadata.<key>`` (everything after the dot is the key) or ``data.<key>``."""
+
+    field: str
+    op: Op
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All parts hold; true when there are none."""
+
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some part holds; false when there are none."""
+
+    parts: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold. Logic is two-valued: an absent field makes a comparison false."""
+
+    part: Where
+
+
+Where: TypeAlias = Condition | And | Or | Not
+
+METADATA: Final = "metadata."
+DATA: Final = "data."
+"""What Memstone itself notes about a memory; of it only the category and the speaker can be asked for."""
+
+FieldType: TypeAlias = Literal["text", "number", "instant"]
+
+RECORD_FIELDS: Final[dict[str, FieldType]] = {
+    "id": "text",
+    "seq": "number",
+    "version": "number",
+    "text": "text",
+    "hash": "text",
+    "key": "text",
+    "layer": "text",
+    "kind": "text",
+    "status": "text",
+    "origin": "text",
+    "trust": "number",
+    "source": "text",
+    "source_role": "text",
+    "model": "text",
+    "origin_id": "text",
+    "salience": "number",
+    "tokens": "number",
+    "occurred_at": "instant",
+    "created_at": "instant",
+    "updated_at": "instant",
+    "expires_at": "instant",
+    "valid_from": "instant",
+    "valid_to": "instant",
+}
+"""Fields of the memory itself."""
+
+LINK_FIELDS: Final[dict[str, FieldType]] = {
+    "tenant_id": "text",
+    "user_id": "text",
+    "agent_id": "text",
+    "run_id": "text",
+    "use_count": "number",
+    "last_used_at": "instant",
+}
+"""Fields of the link through which it is seen. '' in an id field counts as absent."""
+
+FIELDS: Final[dict[str, FieldType]] = {**RECORD_FIELDS, **LINK_FIELDS}
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """A full-text question: any of ``words``, within rows that carry all ``scope`` tokens.
+
+    ``owner`` is the scope those tokens are of, for a store that finds its rows by another way.
+    """
+
+    words: Sequence[str]
+    scope: Sequence[str]
+    owner: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WordsQuery:
+    """What the text channel is asked: any of the analysed ``words``, within a scope; the rest as in ``VectorQuery``.
+
+    ``named`` holds the analysed words of the speaker the question names, when it names exactly one.
+    """
+
+    words: Sequence[str]
+    limit: int
+    scope: Scope
+    layers: tuple[str, ...] = ()
+    among: frozenset[int] | None = None
+    also: tuple[int, ...] = ()
+    named: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """A nearest-neighbour question over one signature.
+
+    ``layers`` empty means any. ``among`` limits the search to these memories; ``also`` asks for the
+    similarity of memories another channel found, whatever their rank.
+    """
+
+    signature: str
+    vector: Any
+    limit: int
+    scope: Scope
+    layers: tuple[str, ...] = ()
+    among: frozenset[int] | None = None
+    also: tuple[int, ...] = ()
+    spoken: Any = None
+    """The same question as a speaker would put it, for what is held in the speaker's own words."""
+
+
+@dataclass(slots=True)
+class ScoreParts:
+    """What a score is made of; ``None`` where a channel had nothing to say."""
+
+    semantic: float | None = None
+    keyword: float | None = None
+    words: float | None = None
+    speaker: float | None = None
+    asking: float | None = None
+    entity: float | None = None
+    time: float | None = None
+    rrf: float | None = None
+    salience: float | None = None
+    decay: float | None = None
+    rerank: float | None = None

@@ -1,0 +1,68 @@
+"""Whose memory it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from memstone.errors import Forbidden, ScopeError
+from memstone.model.ids import clean_id
+
+DEFAULT_TENANT: Final = "default"
+NO_SCOPE: Final = "At least one of user_id, agent_id, or run_id must be provided"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Four columns; '' means not set.
+
+    The tenant is the isolation wall and never comes from a request body. The others narrow:
+    every field that is set must match, one that is not set is not constrained.
+    """
+
+    tenant_id: str = DEFAULT_TENANT
+    user_id: str = ""
+    agent_id: str = ""
+    run_id: str = ""
+
+    @classmethod
+    def of(
+        cls, *, user_id: object = None, agent_id: object = None, run_id: object = None, tenant_id: str = DEFAULT_TENANT
+    ) -> Scope:
+        """A scope from what a caller passed; ids are trimmed and checked."""
+        try:
+            return _checked(tenant_id, user_id, agent_id, run_id)
+        except TypeError:  # a value that no table can hold is none of an id either, and the check says so
+            return _checked.__wrapped__(tenant_id, user_id, agent_id, run_id)
+
+    def narrowed(self, bounds: Scope) -> Scope:
+        """This scope within bounds: what it leaves open is filled in, and ``Forbidden`` is whatever lies outside."""
+        filled = {}
+        for name in ("user_id", "agent_id", "run_id"):
+            wanted, most = getattr(self, name), getattr(bounds, name)
+            if most and wanted not in ("", most):
+                raise Forbidden(f"this key does not reach {name} {wanted!r}", hint="use a key that may speak for it")
+            filled[name] = most or wanted
+        return replace(self, **filled)
+
+    @property
+    def is_open(self) -> bool:
+        """True when nobody is named."""
+        return not (self.user_id or self.agent_id or self.run_id)
+
+    def required(self) -> Scope:
+        """This scope, or ``ScopeError`` when nobody is named."""
+        if self.is_open:
+            raise ScopeError(NO_SCOPE, hint="")
+        return self
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _checked(tenant_id: str, user_id: object, agent_id: object, run_id: object) -> Scope:
+    """Most calls name the same few people; a scope cannot be changed, so they may share it."""
+    if not isinstance(tenant_id, str) or not tenant_id.strip():
+        raise ScopeError(
+            f"tenant_id must be the name of a tenant, not {tenant_id!r}", hint="nobody acts for all of them"
+        )
+    return Scope(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))

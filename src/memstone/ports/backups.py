@@ -1,0 +1,121 @@
+"""A ledger that can copy itself, take a copy's place, and tell what its files still hold.
+
+This is a capability beside ``memstone.ports.ledger.Ledger``: ``copying`` gives it, or says what to do without it. A
+ledger in files copies pages; one in a database server writes its tables one by one. Nobody above sees a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from memstone.errors import Unsupported
+from memstone.model.instant import Instant
+from memstone.ports.erasure import KnownCopy
+from memstone.ports.ledger import Ledger, Work
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[int, int], None]
+
+FORMAT: Final = "memstone-backup"
+VERSION: Final = 1
+
+
+class Look(Protocol):
+    """Looks for pieces of text in raw bytes."""
+
+    @property
+    def overlap(self) -> int:
+        """How many bytes a next part must repeat, so that nothing is cut in two."""
+        ...
+
+    def __call__(self, part: bytes) -> set[bytes]:
+        """The pieces that occur in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What became of a copy: ``rewritten``, ``deleted``, ``clean`` (nothing to erase), ``missing``, ``unreachable``."""
+
+    path: str
+    state: str
+    reason: str = ""
+    found: int = 0
+    """Pieces of what was erased that its raw bytes still hold."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing of the subject can be in it any more."""
+        return self.state in ("rewritten", "deleted", "clean") and not self.found
+
+
+@runtime_checkable
+class Copying(Protocol):
+    """What a ledger offers that can copy itself."""
+
+    @property
+    def holds_files(self) -> bool:
+        """Whether its bytes lie in files that it can read and write anew; else a server sees to them."""
+        ...
+
+    def is_own(self, path: Path) -> bool:
+        """Whether that is a file of the store itself. Nobody else opens one: closing it would cost SQLite its locks."""
+        ...
+
+    async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+        """Write everything, as it is at one moment, into one file; others go on writing. Gives its manifest.
+
+        The file appears under its name when it is whole and on disk, never before.
+        """
+        ...
+
+    async def inspect(self, path: Path) -> dict[str, Any]:
+        """The manifest of a backup, after checking it against everything in the file; ``Corrupted`` when that fails."""
+        ...
+
+    async def restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+        """Put a backup in the place of everything there is, in one step that succeeds or changes nothing.
+
+        ``prepare`` is run on what is restored before anybody sees it, and says whether it erased something. Whoever
+        has the store open, in any process, sees the new content with the next unit of work, and every index that
+        follows the change counter begins anew. Gives the manifest.
+        """
+        ...
+
+    async def rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], *, own: bool = True) -> list[Copy]:
+        """Run a unit that erases on every copy of this store: those that are known, and the ledger's ``own``.
+
+        The unit gives what to look for in the raw bytes afterwards, or None when there was nothing to erase: such a
+        copy stays as it is.
+        """
+        ...
+
+    async def remove(self, work: Work[T]) -> T:
+        """Run a unit that removes rows, as one transaction.
+
+        It removes what refers to them itself: to look for that again, row by row, would cost more than all the rest.
+        """
+        ...
+
+    async def wipe(self) -> bool:
+        """Let nothing that was deleted remain in free space or logs; False when a snapshot of somebody's needs it."""
+        ...
+
+    async def traces(self, look: Look) -> dict[str, int]:
+        """How many pieces the raw bytes of each file hold that no row holds."""
+        ...
+
+
+def copying(ledger: Ledger) -> Copying:
+    """The capability, or ``Unsupported``."""
+    if isinstance(ledger, Copying):
+        return ledger
+    raise Unsupported(
+        "this store cannot copy itself",
+        kind="ledger",
+        name=type(ledger).__name__,
+        hint="use the tools of its database, or `export` and `load`",
+    )

@@ -1,0 +1,184 @@
+"""Erasing for good: what belongs to somebody, in every table, and what a store keeps about its erasures and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from memstone.model.account import StoredSecret
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+
+WHOLE_STORE = ""
+"""The tenant of what concerns all tenants of a store, such as a copy of its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is erased: everything of a scope, one memory within a scope, or one memory for everybody."""
+
+    scope: Scope
+    memory_id: str = ""
+
+    @property
+    def tenant_id(self) -> str:
+        """Whose store it is."""
+        return self.scope.tenant_id
+
+    @property
+    def is_a_user(self) -> bool:
+        """Whether nothing of a user shall remain, so that also what is counted by user goes."""
+        return bool(self.scope.user_id) and not (self.scope.agent_id or self.scope.run_id or self.memory_id)
+
+
+@dataclass(slots=True)
+class Reach:
+    """The versions a subject concerns, by ``seq``.
+
+    ``own`` go as a whole, ``shared`` only lose their links to the subject. ``ids`` are the memories of which no version
+    is left, ``touched`` those of which others keep some.
+    """
+
+    own: list[int] = field(default_factory=list)
+    shared: list[int] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Words:
+    """What is going to be removed and holds words.
+
+    ``said`` are whole texts of memories that go and of what waits to be learned, as far as nobody else keeps them in
+    the same memory; ``every`` is all, to look for traces of it afterwards.
+    """
+
+    said: list[str] = field(default_factory=list)
+    every: list[str] = field(default_factory=list)
+
+
+class Erasure(Protocol):
+    """Finds, removes and counts what belongs to a subject; keyed by scope columns, ``seq`` and memory id."""
+
+    async def reach(self, subject: Subject) -> Reach:
+        """The versions it concerns, whatever their state."""
+        ...
+
+    async def words(self, subject: Subject, reach: Reach) -> Words:
+        """Everything that is going to be removed and holds words."""
+        ...
+
+    async def unlink(self, subject: Subject, seqs: Sequence[int]) -> int:
+        """Remove the subject's links to versions that others see too; gives how many links."""
+        ...
+
+    async def drop_versions(self, tenant_id: str, seqs: Sequence[int]) -> dict[str, int]:
+        """Remove versions with links, words, vectors, mentions and relations; gives rows by table."""
+        ...
+
+    async def drop_history(self, subject: Subject, reach: Reach) -> dict[str, int]:
+        """Remove the events of a subject and of memories that are gone, and what was noted of their deletion."""
+        ...
+
+    async def drop_scoped(self, subject: Subject) -> dict[str, int]:
+        """Remove the rows of every table that says whose a row is, besides versions and events."""
+        ...
+
+    async def drop_answers(self, tenant_id: str) -> int:
+        """Remove the remembered answers of language models: they do not say whose words they were made from."""
+        ...
+
+    async def telling(self, subject: Subject) -> list[str]:
+        """Memories whose history tells that the user once saw them, though they no longer do."""
+        ...
+
+    async def rename_changes(self, subject: Subject) -> int:
+        """Take the user's name out of the change counter, once every index has followed it."""
+        ...
+
+    async def rebuild(self) -> None:
+        """Make the full text anew, so that nothing in it remembers words that were taken out."""
+        ...
+
+    async def left(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
+        """How many rows of a subject are there, by table; ``until`` looks only at what was stored by then."""
+        ...
+
+    async def names(self, tenant_id: str, column: str) -> list[str]:
+        """Every ``user_id``, ``agent_id``, ``run_id`` or ``memory_id`` that any table names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """An erasure that was carried out, without telling whose: digests under the tenant's key, '' for what was open."""
+
+    tenant_id: str
+    id: str
+    created_at: Instant
+    user_id: str = ""
+    agent_id: str = ""
+    run_id: str = ""
+    memory_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCopy:
+    """A copy of the store that Memstone made; one that is not ``whole`` was begun and may be there in part."""
+
+    path: str
+    created_at: Instant
+    whole: bool = True
+
+
+class Vault(Protocol):
+    """A store's own keys, its list of erasures, and the copies that were made of it."""
+
+    async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
+        """The key of a tenant; ``fresh`` becomes it when there is none."""
+        ...
+
+    async def known_key(self, tenant_id: str) -> bytes | None:
+        """The key of a tenant, where there is one; nothing is written."""
+        ...
+
+    async def keys(self) -> Mapping[str, bytes]:
+        """The keys of all tenants that have one."""
+        ...
+
+    async def secrets(self) -> list[tuple[str, str, StoredSecret]]:
+        """Every secret of all tenants, the keys among them: tenant, name and what it is."""
+        ...
+
+    async def put_secrets(self, secrets: Sequence[tuple[str, str, StoredSecret]]) -> None:
+        """Put these in the place of all that their tenants have."""
+        ...
+
+    async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
+        """Another secret of a tenant, by its name."""
+        ...
+
+    async def put_secret(self, tenant_id: str, name: str, secret: StoredSecret | None) -> None:
+        """Put a secret in the place of the one of that name; None removes it."""
+        ...
+
+    async def erasures(self) -> list[Erased]:
+        """What was erased, of all tenants, in the order in which it was."""
+        ...
+
+    async def note_erasures(self, erased: Iterable[Erased]) -> None:
+        """Remember erasures; one that is known stays as it is."""
+        ...
+
+    async def copies(self, tenant_id: str) -> list[KnownCopy]:
+        """The copies that may hold something of a tenant."""
+        ...
+
+    async def note_copies(self, tenant_id: str, copies: Iterable[KnownCopy]) -> None:
+        """Remember copies, by their path."""
+        ...
+
+    async def forget_copy(self, tenant_id: str, path: str) -> None:
+        """A copy is no more."""
+        ...

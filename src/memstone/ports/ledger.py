@@ -1,0 +1,222 @@
+"""The truth: memories, links, events and their mirrors, in transactions.
+
+The engine writes units of work as coroutines over a ``Tx`` and hands them to ``Ledger.read`` or
+``Ledger.write``. A unit runs in one transaction, may be run again when the database asks for it, and
+must do nothing but database work: no model or network call is ever made inside one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from memstone.ports.accounts import Accounts
+from memstone.ports.admin import Admin
+from memstone.ports.agents import Agents
+from memstone.ports.bulk import Bulk
+from memstone.ports.calibration import Calibration
+from memstone.ports.continuations import Continuations
+from memstone.ports.entities import Entities
+from memstone.ports.erasure import Erasure, Vault
+from memstone.ports.inbox import Idempotency, LlmCache, Signals, Suppressed
+from memstone.ports.jobs import Jobs
+from memstone.ports.keys import ApiKeys
+from memstone.ports.leases import Leases
+from memstone.ports.memories import Events, Links, Memories
+from memstone.ports.metrics import Metrics
+from memstone.ports.mirrors import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
+from memstone.ports.owned import Owned
+from memstone.ports.preferences import Preferences
+from memstone.ports.provenance import Provenance
+from memstone.ports.receipts import Receipts
+from memstone.ports.stored import Stored
+from memstone.ports.upkeep import Upkeep
+
+__all__ = [
+    "Accounts",
+    "Admin",
+    "Agents",
+    "ApiKeys",
+    "Bulk",
+    "Calibration",
+    "Continuations",
+    "Entities",
+    "Erasure",
+    "Events",
+    "FullText",
+    "Idempotency",
+    "IndexInfo",
+    "Indexes",
+    "Jobs",
+    "Leases",
+    "Ledger",
+    "LinkedVector",
+    "Links",
+    "LlmCache",
+    "Memories",
+    "Metrics",
+    "Owned",
+    "Preferences",
+    "Provenance",
+    "Receipts",
+    "Signals",
+    "Stored",
+    "Suppressed",
+    "TextRow",
+    "Tx",
+    "Upkeep",
+    "Vault",
+    "VectorRow",
+    "VectorRows",
+    "WholeLedger",
+    "Work",
+]
+
+T = TypeVar("T")
+
+
+class Tx(Protocol):
+    """One transaction."""
+
+    @property
+    def memories(self) -> Memories: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def links(self) -> Links: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def events(self) -> Events: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def text(self) -> FullText: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def vectors(self) -> VectorRows: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def entities(self) -> Entities: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def indexes(self) -> Indexes: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def signals(self) -> Signals: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def jobs(self) -> Jobs: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def leases(self) -> Leases: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def suppressed(self) -> Suppressed: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def idempotency(self) -> Idempotency: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def llm_cache(self) -> LlmCache: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def continuations(self) -> Continuations: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def receipts(self) -> Receipts: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def calibration(self) -> Calibration: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def provenance(self) -> Provenance: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def api_keys(self) -> ApiKeys: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def accounts(self) -> Accounts: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def metrics(self) -> Metrics: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def erasure(self) -> Erasure: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def vault(self) -> Vault: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def preferences(self) -> Preferences: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def agents(self) -> Agents: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def owned(self) -> Owned: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def stored(self) -> Stored: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def upkeep(self) -> Upkeep: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def bulk(self) -> Bulk: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def admin(self) -> Admin: ...  # noqa: D102 - the protocol it names is the contract
+
+
+Work: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
+
+
+class Ledger(Protocol):
+    """Runs units of work."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether a unit waits for nothing but this process and its disk."""
+        ...
+
+    async def open(self) -> None:
+        """Open the store and bring its schema up to date."""
+        ...
+
+    async def read(self, work: Work[T]) -> T:
+        """Run a unit on one consistent snapshot."""
+        ...
+
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit that asks one thing only: a single statement is a snapshot by itself and needs no transaction."""
+        ...
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a unit as one transaction; when this returns it survives a crash."""
+        ...
+
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit that changes only who works on what, as one transaction that waits for nobody who writes."""
+        ...
+
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit as one transaction that does not wait for the disk: it outlives this process, but no power cut."""
+        ...
+
+    def of(self, tenant_id: str) -> Ledger:
+        """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
+        ...
+
+    async def check(self) -> dict[str, Any]:
+        """What a doctor wants to know: location, schema, integrity, size."""
+        ...
+
+    async def close(self) -> None:
+        """Give the store back."""
+        ...
+
+
+class WholeLedger(Ledger, Protocol):
+    """A ledger with what only whoever runs the database asks for."""
+
+    async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
+        """Bring the schema up to date, and let these roles of the database run the product; gives what was done."""
+        ...

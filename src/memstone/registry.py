@@ -1,0 +1,99 @@
+"""Adapters by name.
+
+Built-in names come from a table, so that nothing is scanned or imported before it is used. A name that is not in it is
+looked for among installed entry points (group ``memstone.<kind>``); ``package.module:Class`` always works.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from memstone.errors import ConfigError, MissingExtra
+
+BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("ledger", "sqlite"): ("memstone.adapters.ledger.sqlite:SqliteLedger", ""),
+    ("ledger", "postgres"): ("memstone.adapters.ledger.postgres:PostgresLedger", "postgres"),
+    ("index", "local"): ("memstone.adapters.vectors.local:LocalVectors", ""),
+    ("index", "postgres"): ("memstone.adapters.vectors.pg:PgVectors", "postgres"),
+    ("texts", "local"): ("memstone.adapters.text.local:LocalText", ""),
+    ("vectors", "memory"): ("memstone.adapters.vectors.memory:MemoryVectors", ""),
+    ("vectors", "pgvector"): ("memstone.adapters.vectors.pgvector:PgVectorStore", "postgres"),
+    ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
+    ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
+    ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
+    ("embedder", "hash"): ("memstone.adapters.embed.hashing:HashEmbedder", ""),
+    ("embedder", "callable"): ("memstone.adapters.embed.callable:CallableEmbedder", ""),
+    ("llm", "openai"): ("memstone.adapters.llm.openai:OpenAiLlm", ""),
+    ("llm", "guarded"): ("memstone.adapters.llm.breaker:GuardedLlm", ""),
+    ("llm", "callable"): ("memstone.adapters.llm.callable:CallableLlm", ""),
+    ("reranker", "http"): ("memstone.adapters.rerank.http:HttpReranker", ""),
+    ("reranker", "callable"): ("memstone.adapters.rerank.callable:CallableReranker", ""),
+    ("io", "blocking"): ("memstone.adapters.io.blocking:BlockingIo", ""),
+    ("io", "asyncio"): ("memstone.adapters.io.aio:AsyncIo", ""),
+    ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
+    ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),
+}
+"""(kind, name) -> where the class is, and the extra that brings what it needs."""
+
+OTHER_NAMES: Final[dict[tuple[str, str], str]] = {("embedder", "transformers"): "local"}
+"""Names by which others know what is built in."""
+
+NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("embedder", "static"): (
+        "no static embedding model is shipped",
+        "use transformers, which is built in, or a package that has one: an entry point memstone.embedder 'static'",
+    ),
+}
+"""Names that mean something, but nothing that is here: what is said, and what to do."""
+
+_INTERNAL: Final = frozenset({"callable", "guarded"})
+"""Names for what is passed as an object, or wrapped around another one."""
+_CALLED: Final = {"vectors": "vector store"}
+
+
+def names(kind: str) -> list[str]:
+    """The built-in names of a kind."""
+    return sorted(name for of_kind, name in BUILT_IN if of_kind == kind)
+
+
+def _offered(kind: str) -> list[str]:
+    """The names that a configuration may give."""
+    more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
+    return sorted({*names(kind), *more} - _INTERNAL)
+
+
+def adapter(kind: str, name: str) -> Any:
+    """The class of an adapter."""
+    name = OTHER_NAMES.get((kind, name), name)
+    if (kind, name) in BUILT_IN:
+        return _loaded(kind, name, *BUILT_IN[kind, name])
+    if ":" in name:
+        return _loaded(kind, name, name, "")
+    found = _entry_point(kind, name)
+    if found is None and (kind, name) in NOT_SHIPPED:
+        problem, hint = NOT_SHIPPED[kind, name]
+        raise ConfigError(problem, hint=hint)
+    if found is None:
+        raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint="known: " + ", ".join(_offered(kind)))
+    return found
+
+
+def _loaded(kind: str, name: str, target: str, extra: str) -> Any:
+    module, _, attribute = target.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except AttributeError as error:
+        raise ConfigError(f"{module} has no {attribute}") from error
+    except ImportError as error:
+        hint = f"pip install 'memstone[{extra}]'" if extra else f"install the package that provides {error.name}"
+        raise MissingExtra(f"{kind} {name!r} cannot be loaded: {error}", hint=hint) from error
+
+
+def _entry_point(kind: str, name: str) -> Any:
+    # Importing importlib.metadata and scanning takes longer than everything else here: only on a miss.
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=f"memstone.{kind}", name=name):
+        return entry.load()
+    return None

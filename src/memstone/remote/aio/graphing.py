@@ -1,0 +1,54 @@
+"""Whom and what memories speak of.
+
+The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.remote.base import Remote
+
+
+class Graphing(Remote):
+    """Whom and what memories speak of."""
+
+    async def entities(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """People, places and things that memories speak of, most often mentioned first."""
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "limit": limit,
+            "offset": offset,
+        }
+        result: dict[str, Any] = await self._link.call("entities", given)
+        return result
+
+    async def relations(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "limit": limit,
+            "offset": offset,
+        }
+        result: dict[str, Any] = await self._link.call("relations", given)
+        return result

@@ -1,0 +1,46 @@
+"""Erasing for good, backups, and taking in what other systems exported.
+
+The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memstone.remote.base import Remote
+
+
+class Keeping(Remote):
+    """Erasing for good, backups, and taking in what other systems exported."""
+
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
+
+        All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
+        every table and index; the file is written anew, its log emptied, and the backups Memstone has made are
+        rewritten. A memory that others see too stays with them. It cannot be undone, and after a crash the same call
+        finishes it.
+
+        Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
+        ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
+        """
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "memory_id": memory_id}
+        result: dict[str, Any] = await self._link.call("erase", given)
+        return result
+
+    async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+        """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.
+
+        Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "left", "subject"}``.
+        """
+        given: dict[str, Any] = {"report": report}
+        result: dict[str, Any] = await self._link.call("verify_erasure", given)
+        return result

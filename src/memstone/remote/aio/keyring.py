@@ -1,0 +1,60 @@
+"""The keys with which callers of a service show who they are.
+
+The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstone.model.instant import When
+from memstone.remote.base import Remote
+
+
+class Keyring(Remote):
+    """The keys with which callers of a service show who they are."""
+
+    async def create_key(
+        self,
+        name: str = "",
+        *,
+        verbs: Sequence[str] = ("read", "write"),
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        may_assert_user: bool = False,
+        expires_at: When | None = None,
+    ) -> dict[str, Any]:
+        """Make a key for this tenant: for anybody in it, for one user, or for one agent.
+
+        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With ``may_assert_user`` whoever
+        holds it is trusted to say for which user it asks. ``key`` in the answer is shown this once and kept nowhere.
+        """
+        given: dict[str, Any] = {
+            "name": name,
+            "verbs": verbs,
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "may_assert_user": may_assert_user,
+            "expires_at": expires_at,
+        }
+        result: dict[str, Any] = await self._link.call("create_key", given)
+        return result
+
+    async def keys(self) -> list[dict[str, Any]]:
+        """The keys of this tenant, oldest first; the secrets themselves are not kept."""
+        given: dict[str, Any] = {}
+        result: list[dict[str, Any]] = await self._link.call("keys", given)
+        return result
+
+    async def rotate_key(self, key_id: str, *, grace_seconds: float = 3600.0) -> dict[str, Any]:
+        """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
+        given: dict[str, Any] = {"key_id": key_id, "grace_seconds": grace_seconds}
+        result: dict[str, Any] = await self._link.call("rotate_key", given)
+        return result
+
+    async def revoke_key(self, key_id: str) -> dict[str, Any]:
+        """End a key at once."""
+        given: dict[str, Any] = {"key_id": key_id}
+        result: dict[str, Any] = await self._link.call("revoke_key", given)
+        return result

@@ -1,0 +1,31 @@
+"""Work over everything that is stored: new vectors, and secrets found late.
+
+The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.remote.base import Remote
+
+
+class Tending(Remote):
+    """Work over everything that is stored: new vectors, and secrets found late."""
+
+    async def reindex(self) -> dict[str, Any]:
+        """Build the vectors of the configured embedder beside the old ones and switch when all are there."""
+        given: dict[str, Any] = {}
+        result: dict[str, Any] = await self._link.call("reindex", given)
+        return result
+
+    async def redact(self, *, dry_run: bool = True) -> dict[str, Any]:
+        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
+
+        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
+        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
+        what was found, by kind and by table, and never shows it.
+        """
+        given: dict[str, Any] = {"dry_run": dry_run}
+        result: dict[str, Any] = await self._link.call("redact", given)
+        return result

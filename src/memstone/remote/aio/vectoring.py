@@ -1,0 +1,95 @@
+"""Memories whose vectors a caller brings along.
+
+The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memstone.remote.base import Remote
+
+
+class Vectoring(Remote):
+    """Memories whose vectors a caller brings along."""
+
+    async def insert_vectors(
+        self,
+        vectors: Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
+
+        An id that is there already is left as it is, and the user holds it from then on. They stand in a space of their
+        own for each dimension, apart from that of the embedder. What ``metadata`` calls ``content`` or ``text`` is what
+        a search by words finds. Without a user they are held by nobody until somebody is linked to them.
+
+        Returns ``{"count": n, "ids": [...]}``.
+        """
+        given: dict[str, Any] = {"vectors": vectors, "user_id": user_id}
+        result: dict[str, Any] = await self._link.call("insert_vectors", given)
+        return result
+
+    async def upsert_vectors(
+        self,
+        vectors: Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | int | None = None,
+    ) -> dict[str, Any]:
+        """The same as ``insert_vectors``, but an id that is there gets its next version, for all who hold it."""
+        given: dict[str, Any] = {"vectors": vectors, "user_id": user_id}
+        result: dict[str, Any] = await self._link.call("upsert_vectors", given)
+        return result
+
+    async def query_vectors(
+        self,
+        vector: Sequence[float],
+        *,
+        user_id: str | int | None = None,
+        top_k: int = 10,
+        everybody: bool = False,
+        values: bool = False,
+        metadata: bool = True,
+    ) -> dict[str, Any]:
+        """The vectors of a user that are nearest to one, of the same dimension, best first.
+
+        ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
+
+        Returns ``{"matches": [{"id", "score", "values", "metadata"}]}``.
+        """
+        given: dict[str, Any] = {
+            "vector": vector,
+            "user_id": user_id,
+            "top_k": top_k,
+            "everybody": everybody,
+            "values": values,
+            "metadata": metadata,
+        }
+        result: dict[str, Any] = await self._link.call("query_vectors", given)
+        return result
+
+    async def get_vectors(self, ids: Sequence[str]) -> dict[str, Any]:
+        """Vectors by their ids: ``{"vectors": [{"id", "values", "metadata"}]}``; those that are not there are not."""
+        given: dict[str, Any] = {"ids": ids}
+        result: dict[str, Any] = await self._link.call("get_vectors", given)
+        return result
+
+    async def delete_vectors(self, ids: Sequence[str], *, reason: str | None = None) -> dict[str, Any]:
+        """Delete vectors for all who hold them; gives the ids of those that were there."""
+        given: dict[str, Any] = {"ids": ids, "reason": reason}
+        result: dict[str, Any] = await self._link.call("delete_vectors", given)
+        return result
+
+    async def unlink_vector(
+        self,
+        vector_id: str,
+        *,
+        user_id: str | int | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """Take a vector from one user; the others keep it, and with the last one it is deleted."""
+        given: dict[str, Any] = {"vector_id": vector_id, "user_id": user_id, "reason": reason}
+        result: dict[str, Any] = await self._link.call("unlink_vector", given)
+        return result

@@ -1,0 +1,102 @@
+"""The people who log in to a service.
+
+The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.drive import drive
+from memstone.remote.base import Remote
+
+
+class Accounts(Remote):
+    """The people who log in to a service."""
+
+    def create_account(
+        self,
+        login: str,
+        password: str,
+        *,
+        name: str = "",
+        role: str = "viewer",
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Let somebody log in to the service: an e-mail address or a name, and a password.
+
+        ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
+        reach that user's or agent's memories only. Of the password only what recognises it is kept.
+        """
+        given: dict[str, Any] = {
+            "login": login,
+            "password": password,
+            "name": name,
+            "role": role,
+            "user_id": user_id,
+            "agent_id": agent_id,
+        }
+        result: dict[str, Any] = drive(self._link.call("create_account", given))
+        return result
+
+    def accounts(self) -> list[dict[str, Any]]:
+        """The accounts of this tenant, oldest first."""
+        given: dict[str, Any] = {}
+        result: list[dict[str, Any]] = drive(self._link.call("accounts", given))
+        return result
+
+    def set_account(
+        self,
+        account: str,
+        *,
+        login: str | None = None,
+        name: str | None = None,
+        role: str | None = None,
+        password: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        disabled: bool | None = None,
+    ) -> dict[str, Any]:
+        """Change an account, named by its id or its login; what is not given stays, '' takes a name or a bound away.
+
+        With another password, or when it is disabled, whoever is logged in with it no longer is.
+        """
+        given: dict[str, Any] = {
+            "account": account,
+            "login": login,
+            "name": name,
+            "role": role,
+            "password": password,
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "disabled": disabled,
+        }
+        result: dict[str, Any] = drive(self._link.call("set_account", given))
+        return result
+
+    def remove_account(self, account: str) -> dict[str, Any]:
+        """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
+        given: dict[str, Any] = {"account": account}
+        result: dict[str, Any] = drive(self._link.call("remove_account", given))
+        return result
+
+    def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+        """Sign the tokens of people who log in with another key from now on.
+
+        With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
+        end at once. Nobody has to log in again.
+        """
+        given: dict[str, Any] = {"grace": grace}
+        result: dict[str, Any] = drive(self._link.call("rotate_token_key", given))
+        return result
+
+    def suggest_instructions(self, use_case: str) -> dict[str, Any]:
+        """What to keep for a use case in plain words, such as "a cooking coach": instructions and settings.
+
+        A language model is asked once, where one is configured, else rules answer; ``source`` says which. Secrets, and
+        what the law protects, are left out unless the use case asks for them. It only suggests: nothing is changed.
+        """
+        given: dict[str, Any] = {"use_case": use_case}
+        result: dict[str, Any] = drive(self._link.call("suggest_instructions", given))
+        return result

@@ -1,0 +1,65 @@
+"""What a management view shows.
+
+The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.drive import drive
+from memstone.remote.base import Remote
+
+
+class Managing(Remote):
+    """What a management view shows."""
+
+    def dashboard(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 20,
+    ) -> dict[str, Any]:
+        """Everything a management view begins with, of a scope or (when nobody is named) of all.
+
+        ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
+        and the newest ``episodes``; of all, ``processing`` (calls, success rate, average time, tokens, by task), what
+        is ``waiting``, and the ``agents`` with their counts.
+        """
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "limit": limit}
+        result: dict[str, Any] = drive(self._link.call("dashboard", given))
+        return result
+
+    def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+        """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
+
+        Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
+        """
+        given: dict[str, Any] = {"kind": kind, "limit": limit, "offset": offset}
+        result: dict[str, Any] = drive(self._link.call("scopes", given))
+        return result
+
+    def transcript(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """What was said in a scope, in order, as it was said.
+
+        Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.
+        """
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "limit": limit,
+            "offset": offset,
+        }
+        result: dict[str, Any] = drive(self._link.call("transcript", given))
+        return result

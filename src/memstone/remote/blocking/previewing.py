@@ -1,0 +1,111 @@
+"""For consoles: pages with figures, a try of a search, what the engine is made of, and which backends it uses.
+
+The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.drive import drive
+from memstone.remote.base import Remote
+
+
+class Previewing(Remote):
+    """For consoles: pages with figures, a try of a search, what the engine is made of, and which backends it uses."""
+
+    def memory_page(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        kind: str | None = None,
+        q: str | None = None,
+        limit: int = 50,
+        page: int | None = None,
+        offset: int | None = None,
+    ) -> dict[str, Any]:
+        """A page of memories, most recently written first, of somebody or (when nobody is named) of all.
+
+        ``stats`` holds figures about all that match, on whichever page.
+
+        They are ``total``, ``by_kind``, the ``tokens`` of all texts, the ``hit_rate`` (the share of shown memories that
+        answers used, None as long as nobody recorded an answer) and the ``cache`` of vectors with its hits and misses.
+        """
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "kind": kind,
+            "q": q,
+            "limit": limit,
+            "page": page,
+            "offset": offset,
+        }
+        result: dict[str, Any] = drive(self._link.call("memory_page", given))
+        return result
+
+    def retrieve_preview(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        strategy: str | None = None,
+        limit: int = 20,
+        max_tokens: int = 2000,
+    ) -> dict[str, Any]:
+        """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
+
+        Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
+        and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
+        """
+        given: dict[str, Any] = {
+            "query": query,
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "strategy": strategy,
+            "limit": limit,
+            "max_tokens": max_tokens,
+        }
+        result: dict[str, Any] = drive(self._link.call("retrieve_preview", given))
+        return result
+
+    def engine_status(self) -> dict[str, Any]:
+        """Every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
+        given: dict[str, Any] = {}
+        result: dict[str, Any] = drive(self._link.call("engine_status", given))
+        return result
+
+    def verify(self) -> dict[str, Any]:
+        """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
+        given: dict[str, Any] = {}
+        result: dict[str, Any] = drive(self._link.call("verify", given))
+        return result
+
+    def pending_vectors(self) -> int:
+        """How many memories wait for a vector of the configured embedder."""
+        given: dict[str, Any] = {}
+        result: int = drive(self._link.call("pending_vectors", given))
+        return result
+
+    def refresh_vectors(self) -> dict[str, Any]:
+        """Make every vector anew, in place, as when a model was changed under its old name."""
+        given: dict[str, Any] = {}
+        result: dict[str, Any] = drive(self._link.call("refresh_vectors", given))
+        return result
+
+    def summarize_old(
+        self,
+        older_than_days: float = 30,
+        *,
+        user_id: str | int | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
+        """Shorten what is older to its first three sentences, of one user or of everybody; see ``summarize``."""
+        given: dict[str, Any] = {"older_than_days": older_than_days, "user_id": user_id, "dry_run": dry_run}
+        result: dict[str, Any] = drive(self._link.call("summarize_old", given))
+        return result

@@ -1,0 +1,331 @@
+"""The sections of the settings."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from memstone.core.privacy.redact import RedactPolicy
+from memstone.core.ranking.decay import time_constant
+from memstone.core.settings.forms import Categories
+from memstone.errors import ConfigError
+from memstone.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep
+
+_LIMITS: Final = Limits()
+REMOTE_SOURCES: Final = ("auto", "remote")
+
+
+class Section(BaseModel):
+    """A section of the settings: what it does not know is an error, and no value is ever shown in one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class StoreSettings(Section):
+    """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
+
+    The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
+    """
+
+    url: str | None = Field(default=None, repr=False)  # it may hold a password
+    durable: bool = True
+    pool_size: int = Field(default=10, ge=1)
+    statement_seconds: float = Field(default=60.0, gt=0)
+
+
+class Provider(Section):
+    """A provider by name, and its own options, which the provider checks."""
+
+    provider: str
+    config: dict[str, Any] = Field(default_factory=dict, repr=False)  # it may hold a key
+
+
+class EmbedderSettings(Provider):
+    """Who turns text into vectors; ``none`` means search by text only.
+
+    ``auto`` is the model of ``remote`` if it is there with its key, else the local one, else none. ``remote`` is only
+    that of ``remote``. ``config`` has the options of the local one then.
+    """
+
+    provider: str = "local"
+    remote: Provider | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.remote is not None and self.provider not in REMOTE_SOURCES:
+            raise ValueError("remote is read by the providers auto and remote only")
+        if self.provider == "remote" and self.config:
+            raise ValueError("the options of a remote model stand in remote.config")
+        return self
+
+
+class VectorStoreSettings(Provider):
+    """Where nearest neighbours are looked for; ``local`` is in this process, over the ledger."""
+
+    provider: str = "local"
+    collection_name: str = Field(default="memories", min_length=1)
+
+
+class HistorySettings(Section):
+    """The history lives in the store; ``db_path`` is another way to say where that is."""
+
+    db_path: Path | None = None
+
+
+class CacheSettings(Section):
+    """How many embeddings are kept, and for how long."""
+
+    entries: int = Field(default=1000, ge=0)
+    seconds: float = Field(default=300.0, ge=0)
+
+
+class LimitSettings(Section):
+    """How large things may be."""
+
+    text_chars: int = Field(default=_LIMITS.text_chars, ge=1)
+    key_chars: int = Field(default=_LIMITS.key_chars, ge=1)
+    metadata_bytes: int = Field(default=_LIMITS.metadata_bytes, ge=2)
+    messages: int = Field(default=_LIMITS.messages, ge=1)
+    batch: int = Field(default=_LIMITS.batch, ge=1)
+    page: int = Field(default=_LIMITS.page, ge=1)
+    import_bytes: int = Field(default=_LIMITS.import_bytes, ge=1)
+    import_items: int = Field(default=_LIMITS.import_items, ge=1)
+
+
+class RecallSettings(Section):
+    """How a search ranks what it finds.
+
+    ``fusion``: the weighted ``sum`` of the channels, or reciprocal ranks (``rrf``, with ``rrf_k``). ``decay_days`` or
+    ``half_life_days`` let fade what is old, ``salience`` lets the weight of a memory count, ``mmr`` spreads hits that
+    say the same. ``visible_days`` hides what was stored before. A user with fewer than ``bootstrap_min`` facts also
+    sees those of the user ``*``, which are everybody's.
+    """
+
+    fusion: Literal["sum", "rrf"] = "sum"
+    rrf_k: int = Field(default=60, ge=1)
+    decay_days: float | None = Field(default=None, gt=0)
+    half_life_days: float | None = Field(default=None, gt=0)
+    salience: bool = False
+    mmr: float | None = Field(default=None, ge=0, le=1)
+    visible_days: int | None = Field(default=None, ge=1, le=36_500)
+    bootstrap_min: int = Field(default=5, ge=0)
+
+    @model_validator(mode="after")
+    def _one_speed(self) -> Self:
+        if self.decay_days is not None and self.half_life_days is not None:
+            raise ValueError("decay_days and half_life_days say the same in two ways: give one")
+        return self
+
+    def over(self, profile: Recall) -> Recall:
+        """The values of a profile with what is set here in their place."""
+        named = {name: getattr(self, name) for name in self.model_fields_set}
+        if half_life := named.pop("half_life_days", None):
+            named["decay_days"] = time_constant(half_life_days=half_life)
+        return replace(profile, **named)
+
+
+class GraphSettings(Section):
+    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` the language model (two questions each)."""
+
+    llm: bool = False
+
+
+class ContextSettings(Section):
+    """What a model is shown of the memory; what is not set is as the profile says.
+
+    ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
+    ``llm`` (rules, and a language model where they find nothing).
+    """
+
+    budget: int | None = Field(default=None, ge=0, le=16_000)
+    gate: Literal["always", "off", "heuristic", "llm"] | None = None
+    false_injection: float | None = Field(default=None, ge=0, lt=1)
+    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] | None = None
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    candidates: int | None = Field(default=None, ge=1)
+    limit: int | None = Field(default=None, ge=1)
+    sections: bool | None = None
+    transcript_days: int | None = Field(default=None, ge=0)
+    override_tokens: int | None = Field(default=None, ge=0)
+    cache_seconds: float | None = Field(default=None, ge=0, le=86_400)
+    receipts: int | None = Field(default=None, ge=0)
+    receipt_days: int | None = Field(default=None, ge=0, le=36_500)
+    turn_min_score: float | None = Field(default=None, ge=0, le=1)
+    min_scores: dict[str, float] | None = None
+
+    def over(self, profile: RetrievalPolicy) -> RetrievalPolicy:
+        """The values of a profile with what is set here in their place."""
+        named = _named(self)
+        if "budget" in named:
+            named["token_budget"] = named.pop("budget")
+        if "min_scores" in named:
+            named["min_scores"] = tuple(sorted({**dict(profile.min_scores), **named["min_scores"]}.items()))
+        return replace(profile, **named)
+
+
+class WriteSettings(Section):
+    """When what was said becomes memory; what is not set is as the profile says.
+
+    ``mode``: ``inline``, ``background``, ``session_end`` (after ``debounce_seconds`` of silence) or ``manual``. With
+    ``digest`` a session also becomes an episode. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model.
+    """
+
+    mode: Literal["inline", "background", "session_end", "manual"] | None = None
+    debounce_seconds: float | None = Field(default=None, ge=0, le=3_600)
+    digest: bool | None = None
+    novelty_chars: int | None = Field(default=None, ge=0)
+    max_attempts: int | None = Field(default=None, ge=1, le=100)
+    lease_seconds: float | None = Field(default=None, gt=0)
+    without_llm: Literal["rules", "wait"] | None = None
+    turns: int | None = Field(default=None, ge=4)
+    turn_chars: int | None = Field(default=None, ge=100)
+    shutdown_seconds: float | None = Field(default=None, ge=0)
+    idle_seconds: float | None = Field(default=None, ge=0)
+
+    def over(self, profile: Formation) -> Formation:
+        """The values of a profile with what is set here in their place."""
+        return replace(profile, **_named(self))
+
+
+class UpkeepSettings(Section):
+    """How memory is kept small; what is not set is as the profile says.
+
+    ``retain_days`` names layers and how long they are kept, ``ttl`` kinds and how long they are kept unused. Facts
+    whose salience fell under ``salience_floor`` and that nobody used for ``idle_days`` are put aside with ``evict``.
+    """
+
+    interval_hours: float | None = Field(default=None, gt=0, le=168)
+    evict: bool | None = None
+    salience_floor: float | None = Field(default=None, ge=0, le=1)
+    idle_days: float | None = Field(default=None, ge=0)
+    merge_episodes: float | None = Field(default=None, ge=0, le=1)
+    merge_facts: float | None = Field(default=None, ge=0, le=1)
+    promote_at: int | None = Field(default=None, ge=1)
+    promote_days: float | None = Field(default=None, gt=0)
+    promote_overlap: float | None = Field(default=None, ge=0, le=1)
+    promote_boost: float | None = Field(default=None, ge=0, le=1)
+    retain_days: dict[Literal["identity", "fact", "episode", "turn"], int] | None = None
+    log_days: int | None = Field(default=None, ge=0)
+    deleted_keep_days: int | None = Field(default=None, ge=0)
+    ttl: dict[Literal["factual", "episodic", "procedural", "semantic"], int] | None = None
+    immune_uses: int | None = Field(default=None, ge=1)
+    ttl_scan: int | None = Field(default=None, ge=1)
+    auto_summarize: bool | None = None
+    summarize_tokens: int | None = Field(default=None, ge=0)
+    keep_vectors: bool | None = None
+
+    def over(self, profile: Upkeep) -> Upkeep:
+        """The values of a profile with what is set here in their place; 0 days are without end."""
+        named = _named(self)
+        for name in ("retain_days", "ttl"):
+            if name in named:
+                named[name] = tuple(sorted((what, days) for what, days in named[name].items() if days > 0))
+        return replace(profile, **named)
+
+
+def _named(section: Section) -> dict[str, Any]:
+    """What was set, and not to nothing."""
+    values = ((name, getattr(section, name)) for name in section.model_fields_set)
+    return {name: value for name, value in values if value is not None}
+
+
+class PatternSettings(Section):
+    """A way of your own to say a fact: ``match`` finds it in a sentence, ``fact`` is the sentence to keep."""
+
+    match: str
+    fact: str
+    category: str = "statement"
+    slot: str = ""
+
+
+class SlotSettings(Section):
+    """Something people have ``one`` of at a time, or ``many`` of; ``patterns`` find its value in other sentences."""
+
+    name: str
+    cardinality: str = "one"
+    patterns: tuple[str, ...] = ()
+
+
+class ReconcileSettings(Section):
+    """What a new fact does to what is known: ``slots`` of your own.
+
+    ``within`` are the ids within which a fact is known once, and changes what is known: only ``user_id`` means all that
+    a user says, whichever agent they say it to and in whichever conversation.
+    """
+
+    slots: tuple[SlotSettings, ...] = ()
+    within: tuple[Literal["user_id", "agent_id", "run_id"], ...] | None = Field(default=None, min_length=1)
+
+
+class ExtractSettings(Section):
+    """How facts are learned, from whose words, and how secrets in them are treated.
+
+    ``strategies`` are the extractors that run: ``pattern`` (rules) and ``facts`` (a language model), one or both.
+    ``assistant_first_person`` also reads what the assistant says of itself. ``timezone`` is where "yesterday" is meant.
+    ``instructions`` are added to the questions a language model is asked. ``redact`` says ``off``, ``mask`` or ``drop``
+    for each kind of secret; one word alone says it for all. ``keep_turns`` keeps what was said beside what was learned.
+    ``patterns`` are ways of your own to say a fact. ``categories`` are those facts are sorted into, each with a few
+    words about it. ``attachments``: pictures and files are kept by name (``reference``), or ``refuse`` raises.
+    """
+
+    strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
+    roles: tuple[Literal["user", "assistant"], ...] | None = None
+    assistant_first_person: bool = False
+    timezone: str = "UTC"
+    instructions: str = ""
+    redact: dict[str, Literal["off", "mask", "drop"]] = Field(default_factory=dict)
+    keep_turns: bool = True
+    patterns: tuple[PatternSettings, ...] = ()
+    categories: dict[str, str] = Field(default_factory=dict)
+    attachments: Literal["reference", "refuse"] = "reference"
+    neighbours: int | None = Field(default=None, ge=1, le=50)
+
+    @field_validator("categories", mode="before")
+    @classmethod
+    def _named_categories(cls, value: object) -> object:
+        return dict(Categories().read(value))
+
+    @field_validator("strategies")
+    @classmethod
+    def _extractors(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value and "digest" in value:
+            hint = "digests of sessions come with background formation; pattern and facts are there now"
+            raise ConfigError("digest cannot be used yet", hint=hint)
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"unknown time zone {value!r}") from error
+        return value
+
+    @field_validator("redact", mode="before")
+    @classmethod
+    def _for_all_kinds(cls, value: object) -> object:
+        """One word: ``off`` leaves every kind alone, the others say what is done to those that are masked anyway."""
+        if not isinstance(value, str):
+            return value
+        defaults = {item.name: item.default for item in fields(RedactPolicy)}
+        return {name: value for name, action in defaults.items() if value == "off" or action != "off"}
+
+    @field_validator("redact")
+    @classmethod
+    def _known_kinds(cls, value: dict[str, str]) -> dict[str, str]:
+        unknown = sorted(set(value) - {item.name for item in fields(RedactPolicy)})
+        if unknown:
+            raise ValueError(f"unknown kind {unknown[0]!r}")
+        return value
+
+
+class PromptSettings(Section):
+    """Texts that replace the built-in instructions of the two questions; the form of the answer is always ours."""
+
+    fact_extraction: str = ""
+    update_decision: str = ""

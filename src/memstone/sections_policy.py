@@ -1,0 +1,91 @@
+"""The sections of the settings that say how a memory behaves towards users, agents and services."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from memstone.model.policy import Identity, Injection, Quotas
+from memstone.sections import Section
+
+
+class PolicySettings(Section):
+    """How the memory behaves where it is not told otherwise in a call.
+
+    ``enabled`` switches all of it, ``learns`` and ``shows`` its two halves. ``language`` is that of the users, as in
+    ``nb`` or ``pt-BR``. ``search_tool`` lets a model search by itself. ``skills`` does nothing here: it is kept for
+    services that offer tools beside memory.
+    """
+
+    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] = "hybrid"
+    min_score: float | None = Field(default=None, ge=0, le=1)
+    enabled: bool = True
+    learns: bool = True
+    shows: bool = True
+    language: str = Field(default="", max_length=35, pattern=r"^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?$")
+    search_tool: bool = False
+    skills: bool = False
+
+
+class QuotaSettings(Section):
+    """How much may be stored for one user and for all together; none is without end."""
+
+    user_memories: int | None = Field(default=None, ge=0)
+    user_turns: int | None = Field(default=None, ge=0)
+    user_chars: int | None = Field(default=None, ge=0)
+    tenant_memories: int | None = Field(default=None, ge=0)
+    tenant_turns: int | None = Field(default=None, ge=0)
+    tenant_chars: int | None = Field(default=None, ge=0)
+
+    def as_policy(self) -> Quotas:
+        """The values the engine works with."""
+        return Quotas(**self.model_dump())
+
+
+class IdentitySettings(Section):
+    """Who a request to a service is about; what is not set is as the profile says.
+
+    ``sources`` are looked at in order: ``body``, ``header:<name>``, ``api_key``. ``nobody`` says what happens when none
+    of them names anybody: ``error``, ``off`` (no memory for that request) or ``owner`` (it is about ``owner``).
+    """
+
+    sources: tuple[str, ...] | None = Field(default=None, min_length=1)
+    nobody: Literal["error", "off", "owner"] | None = None
+    owner: str | None = Field(default=None, min_length=1, max_length=256)
+
+    @field_validator("sources")
+    @classmethod
+    def _known_sources(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for one in value or ():
+            if one not in ("body", "api_key") and not (one.startswith("header:") and one.removeprefix("header:")):
+                raise ValueError(f"unknown source {one!r}: body, api_key or header:<name>")
+        return value
+
+    def over(self, profile: Identity) -> Identity:
+        """The values of a profile with what is set here in their place."""
+        return replace(profile, **_named(self))
+
+
+class InjectSettings(Section):
+    """Where a service puts what a model is shown, and which of its routes do; what is not set is as the profile says.
+
+    ``position``: ``split``, ``system_first``, ``system_merge`` or ``prefix_last_user``. ``chat`` is the plain chat
+    route, ``agents`` the running of an agent.
+    """
+
+    position: Literal["split", "system_first", "system_merge", "prefix_last_user"] | None = None
+    chat: bool | None = None
+    agents: bool | None = None
+    extras: tuple[Literal["memories", "events"], ...] | None = None
+
+    def over(self, profile: Injection) -> Injection:
+        """The values of a profile with what is set here in their place."""
+        return replace(profile, **_named(self))
+
+
+def _named(section: Section) -> dict[str, Any]:
+    """What was set, and not to nothing."""
+    values = ((name, getattr(section, name)) for name in section.model_fields_set)
+    return {name: value for name, value in values if value is not None}

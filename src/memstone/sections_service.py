@@ -1,0 +1,101 @@
+"""The section of the settings that a service reads: where it listens, whom it lets in, how much it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from memstone.sections import Section
+
+
+class RateSettings(Section):
+    """Requests a key may make in a minute, and how many it may make at once; 0 is no limit."""
+
+    per_minute: int = Field(default=0, ge=0)
+    burst: int = Field(default=0, ge=0)
+
+
+class AccountSettings(Section):
+    """People who log in: how long a token is good for asking, how long for another one, and a session altogether.
+
+    ``failures`` is how often an account's password may be wrong in a row, wherever that comes from; then it is compared
+    once a minute.
+    """
+
+    access_minutes: float = Field(default=15.0, ge=1, le=1_440)
+    refresh_days: float = Field(default=14.0, gt=0, le=365)
+    session_days: float = Field(default=90.0, gt=0, le=3_650)
+    failures: int = Field(default=100, ge=1)
+
+
+class ServerSettings(Section):
+    """``memstone serve``.
+
+    ``open_loopback`` answers callers on this machine without a key, as an administrator of ``tenant``.
+    ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
+    may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
+    large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or
+    ``json``. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
+    ``backup_folder`` is where backups that are asked for over HTTP are written.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8420, ge=0, le=65_535)
+    open_loopback: bool = False
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    private_urls: tuple[str, ...] = ()
+    body_bytes: int = Field(default=4_194_304, ge=1_024)
+    rate: RateSettings = RateSettings()
+    failed_logins: RateSettings = RateSettings(per_minute=10, burst=20)
+    accounts: AccountSettings = AccountSettings()
+    log: Literal["console", "json"] = "console"
+    tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
+    llm_tokens_per_day: int = Field(default=0, ge=0)
+    request_log: int = Field(default=1_000, ge=0, le=100_000)
+    request_log_hours: float = Field(default=24.0, gt=0, le=8_760)
+    backup_folder: Path | None = None
+
+
+class UpstreamSettings(Section):
+    """A service that runs models: where it is, its key, and for which models it is asked.
+
+    ``models`` are beginnings of model names ('' is any); the longest that fits decides, and several upstreams that fit
+    equally well are asked one after the other. ``strip`` takes the beginning off the name. ``dialect`` says how the
+    service wants its key. ``timeout`` is how long a piece of an answer may take (the default is that of the official
+    clients: a model may think for minutes), ``connect_timeout`` reaching it.
+    """
+
+    name: str = Field(min_length=1, max_length=100)
+    base_url: str
+    api_key: SecretStr | None = None
+    models: tuple[str, ...] = ("",)
+    strip: bool = False
+    dialect: Literal["openai", "anthropic"] = "openai"
+    timeout: float = Field(default=600.0, gt=0)
+    connect_timeout: float = Field(default=5.0, gt=0)
+    retries: int = Field(default=1, ge=0, le=5)
+    system_role: Literal["yes", "no", "first_only"] | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise ValueError("must be http(s)://host/path, without a user and a query")
+        return value.rstrip("/")
+
+
+class GatewaySettings(Section):
+    """The chat routes: ``upstreams`` in the order in which they are asked, and how long recalling may take.
+
+    ``body_bytes`` is how large a request to a model may be: it may hold pictures, which other requests do not.
+    """
+
+    upstreams: tuple[UpstreamSettings, ...] = ()
+    recall_ms: float = Field(default=300.0, ge=0)
+    tool_rounds: int = Field(default=3, ge=1, le=10)
+    body_bytes: int = Field(default=33_554_432, ge=1_024)

@@ -1,0 +1,159 @@
+"""Where people log in: passwords are compared a few at a time, and not without end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.requests import Request
+
+from memstone.engine.access import accounts_login
+from memstone.engine.access.accounts import folded, is_login
+from memstone.engine.engine import Engine
+from memstone.errors import Forbidden, TooManyRequests, Unauthenticated
+from memstone.model.account import Lifetimes
+from memstone.sections_service import AccountSettings
+from memstone.server.access import Caller
+from memstone.server.limits import Failures
+from memstone.server.observe import log
+from memstone.server.state import State
+
+_AT_ONCE: Final = 2
+_WAITING: Final = 32
+_LOGINS: Final = 10_000
+_MINUTE: Final = 60.0
+_DAY: Final = 86_400
+
+
+class Guesses:
+    """How often a password was wrong in a row, by login, whether or not there is such an account."""
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._now = most, now
+        self._wrong: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+
+    def check(self, who: tuple[str, str]) -> None:
+        """``TooManyRequests`` when it was wrong too often, and not long ago."""
+        wrong, last = self._wrong.get(who, (0, 0.0))
+        wait = last + _MINUTE - self._now()
+        if wrong >= self._most and wait > 0:
+            raise TooManyRequests(
+                "too many wrong passwords for this login", retry_after=wait, hint="wait as long as Retry-After says"
+            )
+
+    def note(self, who: tuple[str, str], *, right: bool) -> None:
+        """Count one that was wrong; one that is right makes up for all."""
+        wrong, _ = self._wrong.pop(who, (0, 0.0))
+        if not right:
+            self._wrong[who] = wrong + 1, self._now()
+        if len(self._wrong) > _LOGINS:
+            self._wrong.popitem(last=False)
+
+
+class Reception:
+    """Where people log in and out of one running service."""
+
+    def __init__(self, state: State) -> None:
+        settings = state.settings.server.accounts
+        self._state, self._lifetimes = state, lifetimes_of(settings)
+        self._guesses = Guesses(settings.failures)
+        self._desk = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
+
+    async def login(self, request: Request, tenant_id: str | None, login: str, password: str) -> dict[str, Any]:
+        """A session for whoever knows the password."""
+        who = (tenant_id or self._state.settings.tenant, folded(login) if is_login(login) else "")
+        engine = self._engine_of(who[0])
+        answer = await self._compared(
+            request, who, lambda: engine.run(accounts_login.login, login, password, self._lifetimes)
+        )
+        log.info("account.login", account=answer["account"]["id"])
+        return answer
+
+    async def refresh(self, request: Request, token: str) -> dict[str, Any]:
+        """Other tokens for one that is used up by it."""
+        self._failures.check(request)
+        try:
+            return await self._engine_of(None).run(
+                accounts_login.refresh, token, self._lifetimes, self._state.doorkeeper.forget
+            )
+        except Unauthenticated as error:
+            log.warning("account.refused", reason=error.message)
+            self._failures.note(request)
+            raise
+
+    async def logout(self, caller: Caller, *, everywhere: bool) -> int:
+        """End the session of a caller, or all of theirs."""
+        person = person_of(caller)
+        engine = self._engine_of(caller.key.tenant_id)
+        ended = await engine.run(accounts_login.logout, person.account, person.session_id, everywhere=everywhere)
+        self._state.doorkeeper.forget()
+        return ended
+
+    async def change_password(self, request: Request, caller: Caller, old: str, new: str) -> dict[str, Any]:
+        """Let a caller change their own password."""
+        person = person_of(caller)
+        engine, account = self._engine_of(caller.key.tenant_id), person.account
+        answer = await self._compared(
+            request,
+            (account.tenant_id, account.login),
+            lambda: engine.run(accounts_login.change_password, account, person.session_id, old, new),
+        )
+        self._state.doorkeeper.forget()
+        return answer
+
+    async def _compared(self, request: Request, who: tuple[str, str], work: Callable[[], Any]) -> dict[str, Any]:
+        """Do what compares a password: few at a time, since each is much work, and no more than may be guessed."""
+        self._failures.check(request)
+        self._guesses.check(who)
+        if self._waiting >= _WAITING:
+            raise TooManyRequests("too many people log in at once", retry_after=1.0, hint="try again in a moment")
+        self._waiting += 1
+        try:
+            async with self._desk:
+                answer: dict[str, Any] = await work()
+        except Unauthenticated as error:
+            log.warning("account.refused", reason=error.message)
+            self._failures.note(request)
+            self._guesses.note(who, right=False)
+            raise
+        finally:
+            self._waiting -= 1
+        self._guesses.note(who, right=True)
+        return answer
+
+    @property
+    def _failures(self) -> Failures:
+        return self._state.failures
+
+    def _engine_of(self, tenant_id: str | None) -> Engine:
+        """Not as the caller reaches it: who logs in reaches nothing yet, and accounts are beyond everybody's bounds."""
+        memory = self._state.memory if tenant_id is None else self._state.memory.acting_for(tenant_id)
+        return memory._engine  # noqa: SLF001 - logging in is not a verb of the face
+
+
+def person_of(caller: Caller) -> Any:
+    """Who is logged in; ``Forbidden`` for a key, which is nobody."""
+    if caller.person is None:
+        raise Forbidden("this is a key, and nobody is logged in with it", hint="log in: POST /v1/auth/login")
+    return caller.person
+
+
+def lifetimes_of(settings: AccountSettings) -> Lifetimes:
+    """How long tokens are valid."""
+    return Lifetimes(
+        round(settings.access_minutes * _MINUTE),
+        round(settings.refresh_days * _DAY),
+        round(settings.session_days * _DAY),
+    )
+
+
+def reception_of(request: Request) -> Reception:
+    """The reception of a running service; made when the first person comes."""
+    held: Reception | None = getattr(request.app.state, "reception", None)
+    if held is None:
+        held = request.app.state.reception = Reception(request.app.state.memstone)
+    return held

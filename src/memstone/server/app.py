@@ -1,0 +1,97 @@
+"""The service: one ASGI application over one ``AsyncMemory``. Routes translate; they decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
+
+import memstone
+from memstone.async_memory import AsyncMemory
+from memstone.config import Settings
+from memstone.engine.warming import warm
+from memstone.server import description, errors
+from memstone.server.access import Doorkeeper
+from memstone.server.gateway.upstream import Upstreams
+from memstone.server.governor import Governor, governed
+from memstone.server.journal import Journal
+from memstone.server.limits import Failures, Rate
+from memstone.server.mcp.http import McpMount
+from memstone.server.metrics import OBSERVED
+from memstone.server.middleware import Envelope, Net, Wall, sharing
+from memstone.server.observe import Watcher, speak_softly
+from memstone.server.routes import include_all
+from memstone.server.state import State
+from memstone.server.urls import Guard
+
+_SHUTDOWN_SECONDS: Final = 5.0
+
+
+def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: AsyncMemory | None = None) -> FastAPI:
+    """The application for some settings; a ``memory`` that is handed over stays its owner's to close."""
+    settings = Settings.of(config)
+    speak_softly()
+    ours = AsyncMemory(settings) if memory is None else memory
+    doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
+    governor = observed(ours, settings)
+    rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
+    guard = Guard(settings.server.private_urls)
+    state = State(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        await ours._engine.open()  # noqa: SLF001 - a service looks after its memory; ``check`` would read all of it
+        await state.ask_store()
+        state.ready = True
+        warming = state.tasks.start(ours._engine.run(warm))  # noqa: SLF001 - a service looks after its memory
+        yield
+        warming.cancel()
+        state.ready = False
+        await mcp.close()
+        await state.tasks.finish(_SHUTDOWN_SECONDS)
+        await state.upstreams.close()
+        if memory is None:
+            await ours.close()
+
+    app = FastAPI(
+        title="Memstone",
+        version=memstone.__version__,
+        description="The memory of AI applications.",
+        lifespan=life,
+        redirect_slashes=False,
+        openapi_url=None,  # see memstone.server.description; the usual pages load their scripts from elsewhere
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.memstone = state
+    app.state.journal = Journal(settings.server.request_log, settings.server.request_log_hours)
+    mcp = McpMount(state.admit, settings.server.tool_prefix)
+    app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
+    errors.install(app)
+    include_all(app)
+    description.install(app)
+    server = settings.server
+    app.add_middleware(Net)
+    if server.origins:
+        app.add_middleware(CORSMiddleware, **sharing(server.origins))
+    sizes = {"body_bytes": server.body_bytes, "model_bytes": settings.gateway.body_bytes}
+    app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, **sizes)
+    app.add_middleware(Watcher, journal=app.state.journal)
+    app.add_middleware(Envelope)
+    return app
+
+
+def observed(memory: AsyncMemory, settings: Settings) -> Governor:
+    """Let a memory tell its figures, and hold its language model to the budget of a day."""
+    engine = memory._engine  # noqa: SLF001 - a service looks after the memory it runs
+    engine.parts.watch.add(OBSERVED)
+    governor, changed = governed(engine.parts, settings.server.llm_tokens_per_day)
+    engine.parts = replace(engine.parts, **changed)
+    if engine.parts.workshop.home is not None:  # a memory that was open already works in the background as well
+        engine.parts.workshop.home = engine.parts
+    return governor

@@ -1,0 +1,127 @@
+"""``/openapi.json``: the description of the service, made when it is first asked for, and kept as bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from memstone.server.access import asks_who
+from memstone.server.schemas.base import WRONG, Problem
+
+_JSON: Final = "application/json"
+_SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_ANY: Final = "default"
+_NEVER: Final = "422"  # what a request has wrong is a 400 here, in the same form as every other problem
+_KEYS: Final = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or the access token of who has logged in"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same in a header of its own"},
+}
+_UNUSED: Final = ("HTTPValidationError", "ValidationError")
+_REF: Final = "#/components/schemas/"
+_OLD: Final = "v1.0"
+_BARED: Final = ("add", "get_all", "search")
+"""Methods that answer the bare list of their results where callers are used to that."""
+
+
+class Description:
+    """What an application can do, in the words of OpenAPI."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._made: dict[str, Any] | None = None
+        self._bytes = b""
+
+    def document(self) -> dict[str, Any]:
+        """The description; every route is there before the first who asks."""
+        if self._made is None:
+            app = self._app
+            made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+            _completed(made)
+            _keyed(made, [route for route in app.routes if isinstance(route, APIRoute)])
+            if app.state.memstone.settings.version == _OLD:
+                _bared(made)
+            _tidied(made)
+            self._made = made
+        return self._made
+
+    async def answer(self, _: Request) -> Response:
+        """The description as it is sent; others are answered while it is made."""
+        if not self._bytes:
+            self._bytes = await run_in_threadpool(lambda: json.dumps(self.document(), separators=(",", ":")).encode())
+        return Response(self._bytes, media_type=_JSON)
+
+
+def install(app: FastAPI) -> None:
+    """Let an application describe itself."""
+    description = Description(app)
+    app.openapi = description.document  # type: ignore[method-assign]  # the way that FastAPI has for it
+    app.router.routes.append(Route("/openapi.json", description.answer, include_in_schema=False))
+
+
+def _completed(made: dict[str, Any]) -> None:
+    """With every problem that a route may answer: described once, and referred to."""
+    parts = made["components"]
+    for name in _UNUSED:
+        parts["schemas"].pop(name, None)
+    parts["schemas"]["Problem"] = Problem.model_json_schema()
+    parts["responses"] = {f"Problem{status}": {"description": text, "content": _SAID} for status, text in WRONG.items()}
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            operation["responses"] = _answers(operation["responses"])
+
+
+def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
+    """With how a key is shown: to every route but those that are for everybody."""
+    made["components"]["securitySchemes"] = _KEYS
+    made["security"] = [{name: []} for name in _KEYS]
+    for route in routes:
+        if route.include_in_schema and not asks_who(route.dependant):
+            for method in route.methods or ():
+                made["paths"][route.path_format][method.lower()]["security"] = []
+
+
+def _bared(made: dict[str, Any]) -> None:
+    """With the bare lists that such a service answers."""
+    for verb in _BARED:
+        answer = made["paths"][f"/v1/verbs/{verb}"]["post"]["responses"]["200"]["content"][_JSON]
+        whole = made["components"]["schemas"][answer["schema"]["$ref"].removeprefix(_REF)]
+        answer["schema"] = whole["properties"]["results"]
+
+
+def _tidied(made: dict[str, Any]) -> None:
+    """Without the forms that only others were made of."""
+    schemas = made["components"]["schemas"]
+    while unused := set(schemas) - set(_referred(made)):
+        for name in unused:
+            del schemas[name]
+
+
+def _referred(value: Any) -> Iterator[str]:
+    """The names of the forms that something refers to."""
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].removeprefix(_REF)
+        for one in value.values():
+            yield from _referred(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _referred(one)
+
+
+def _answers(given: dict[str, Any]) -> dict[str, Any]:
+    own = {status: answer for status, answer in given.items() if status not in (_ANY, _NEVER)}
+    if _ANY not in given:
+        return own
+    return {
+        **own,
+        **{str(one): {"$ref": f"#/components/responses/Problem{one}"} for one in WRONG if str(one) not in own},
+    }

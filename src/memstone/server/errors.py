@@ -1,0 +1,198 @@
+"""One mapping from what went wrong to what a caller is told: problem+json, with a code, a hint and the request's id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from memstone import errors
+from memstone.server.observe import log, unsecret
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+# The first that fits decides; what no line names is ours to mend.
+STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
+    (errors.Unauthenticated, HTTPStatus.UNAUTHORIZED),
+    (errors.Forbidden, HTTPStatus.FORBIDDEN),
+    (errors.TooManyRequests, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.NotFoundError, HTTPStatus.NOT_FOUND),
+    (errors.Conflict, HTTPStatus.CONFLICT),
+    (errors.QuotaExceeded, HTTPStatus.FORBIDDEN),  # waiting does not help, so it is not 429
+    (errors.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.RateLimited, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.ModelError, HTTPStatus.BAD_GATEWAY),
+    (errors.BackendTimeout, HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.BackendError, HTTPStatus.BAD_GATEWAY),
+    (errors.StorageBusy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.StorageError, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.AccessError, HTTPStatus.FORBIDDEN),
+)
+
+# What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
+_UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
+_STORE: Final = "the store cannot do this now"
+_TELLING: Final = frozenset({"checks", "data", "degraded", "details", "error", "resolution", "result", "results"})
+"""Where an answer tells of failures that did not prevent it."""
+
+_TYPE_HINT: Final = "send it with Content-Type: application/json"
+
+
+def status_of(error: Exception) -> HTTPStatus:
+    """The HTTP status of an error."""
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def problem(
+    request: Request,
+    status: int,
+    message: str,
+    *,
+    code: str,
+    hint: str = "",
+    retryable: bool = False,
+    details: Sequence[Mapping[str, Any]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """The answer to a request that failed; ``error`` repeats it for callers who look there."""
+    message = unsecret(message)
+    body = {
+        "type": f"urn:memstone:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": int(status),
+        "detail": message,
+        "code": code,
+        "hint": hint,
+        "retryable": retryable,
+        "request_id": getattr(request.state, "request_id", ""),
+        "error": {"message": message, "code": code, "details": list(details)},
+    }
+    return JSONResponse(body, status_code=int(status), headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def shown(error: errors.MemstoneError) -> dict[str, Any]:
+    """An error as callers see it: where the store is does not concern everybody who has a key."""
+    told = error.as_dict()
+    return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told
+
+
+def _codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
+    yield kind.code
+    for narrower in kind.__subclasses__():
+        yield from _codes(narrower)
+
+
+_OF_STORES: Final = frozenset((*_codes(errors.StorageError), *_codes(errors.VectorStoreError)))
+
+
+def discreet(answer: Any) -> Any:
+    """An answer whose notes of failures name code and kind, and leave what a store said about itself to the log."""
+    if isinstance(answer, (list, tuple)):
+        return [discreet(one) for one in answer]
+    if not isinstance(answer, Mapping):
+        return answer
+    notes = {name: discreet(answer[name]) for name in _TELLING & answer.keys()}
+    if "message" in answer and isinstance(answer.get("code"), str) and answer["code"] in _OF_STORES:
+        log.warning("answer.degraded", code=answer["code"], reason=str(answer["message"]))
+        notes["message"] = _STORE
+    return {**answer, **notes} if notes else answer
+
+
+def note(error: errors.MemstoneError) -> None:
+    """Log what is not the caller's fault."""
+    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        reason = {"reason": error.message} if isinstance(error, errors.StorageError) else {}  # others may quote
+        log.warning("request.failed", code=error.code, kind=type(error).__name__, **reason)
+
+
+def _told(request: Request, error: errors.MemstoneError) -> JSONResponse:
+    """The answer for one of our own errors."""
+    headers: dict[str, str] = {}
+    if isinstance(error, errors.TooManyRequests):
+        headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    if isinstance(error, errors.Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(request, status_of(error), headers=headers, **shown(error))
+
+
+def install(app: FastAPI) -> None:
+    """Let an application answer every error in this way."""
+    app.add_exception_handler(errors.MemstoneError, failed)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    for kind in _UNHOLDABLE:
+        app.add_exception_handler(kind, _unholdable)
+    app.add_exception_handler(Exception, unforeseen)
+
+
+async def failed(request: Request, error: Exception) -> JSONResponse:
+    """The answer for one of our own errors, after it was logged."""
+    if not isinstance(error, errors.MemstoneError):
+        return await unforeseen(request, error)
+    note(error)
+    return _told(request, error)
+
+
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    if any(one["type"] == "json_invalid" for one in found):
+        return _unreadable(request)
+    # Where and what, never the value: it may be a secret.
+    details = [{"field": unsecret(".".join(map(str, one["loc"]))), "message": unsecret(one["msg"])} for one in found]
+    said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
+    hint = _TYPE_HINT if any(tuple(one["loc"]) == ("body",) for one in found) and not _is_json(request) else ""
+    message = said or "invalid request"
+    return problem(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+async def _unholdable(request: Request, error: Exception) -> JSONResponse:
+    log.info("request.unholdable", kind=type(error).__name__)
+    hint = "nest less deeply; a number has 64 bits at most, and a text whole characters only"
+    return problem(request, HTTPStatus.BAD_REQUEST, "a value cannot be held", code="invalid_input", hint=hint)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
+    if status == HTTPStatus.BAD_REQUEST:  # nothing but a body that is no text, or not to be unravelled, ends here so
+        return _unreadable(request)
+    code = HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+    return problem(request, status, HTTPStatus(status).phrase, code=code, headers=headers)
+
+
+def _unreadable(request: Request) -> JSONResponse:
+    hint = "JSON in UTF-8, not compressed, not nested too deeply"
+    return problem(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json", hint=hint)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method for which there is a route at this path; the framework knows those of the first one only."""
+    here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
+
+
+async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+    """The answer for what is ours to mend."""
+    request_id = getattr(request.state, "request_id", "")
+    log.error("request.crashed", kind=type(error).__name__, exc_info=error, request_id=request_id)
+    return problem(
+        request,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "something went wrong in here",
+        code="internal",
+        hint="the log has it under this request_id",
+    )

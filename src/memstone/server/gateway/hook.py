@@ -1,0 +1,280 @@
+"""What memory does around one chat: recall before it, form after it, and never stand in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+from memstone.core.dialects.base import Block, Body, Dialect, readable
+from memstone.core.dialects.tooling import Tool
+from memstone.core.showing.capability import SystemRole, should_inject, system_role
+from memstone.core.showing.fence import echoes
+from memstone.core.showing.inject import Position
+from memstone.engine.access.pause import not_shown
+from memstone.engine.continued import end_of, note_end
+from memstone.engine.engine import Engine
+from memstone.engine.parts import Parts
+from memstone.engine.requests import ContextRequest, Loop
+from memstone.engine.shown import hold, shown_before
+from memstone.engine.tuning import tuned
+from memstone.errors import MemstoneError
+from memstone.model.access import Verb
+from memstone.model.context import ContextPack
+from memstone.model.policy import Policy
+from memstone.model.scope import Scope
+from memstone.server.access import Caller
+from memstone.server.gateway.counts import SKIPPED
+from memstone.server.gateway.identity import Who
+from memstone.server.gateway.search import search_tool
+from memstone.server.gateway.switches import HEADER, Switches, is_understood
+from memstone.server.gateway.tasks import Tasks
+from memstone.server.gateway.upstream import Target
+from memstone.server.observe import log
+
+_OFF: Final = "memory is off for this request"
+_ALWAYS: Final = ("always", "off")
+_CONTINUES: Final = "previous_response_id"
+_ANSWER: Final = "answer"
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One chat on its way: who asks, what they said, and what memory had to say about it.
+
+    ``body`` is what the caller sent, and stays so; ``policy`` are the configured values until ``recall`` has read what
+    holds for this user, this agent and the ``session`` that was named, if one was. ``told`` is what a model was told
+    about the user besides the block.
+    """
+
+    caller: Caller
+    dialect: Dialect
+    body: Body
+    who: Who
+    policy: Policy
+    deadline_ms: float
+    headers: Mapping[str, str]
+    by_agent: bool = False
+    session: str | None = None
+    switches: Switches = field(default_factory=Switches)
+    pack: ContextPack | None = None
+    tool: Tool | None = None
+    skipped: str = ""
+    told: list[str] = field(default_factory=list)
+    recall_ms: float = 0.0
+
+    async def recall(self) -> None:
+        """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them."""
+        self._switch()
+        if not is_understood(self.headers):
+            log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
+        if not self.who.known:
+            self._skip(self.who.why or _OFF)
+            log.info("memory.injection.skipped", reason=self.skipped, model=str(self.body.get("model")))
+            return
+        began = time.perf_counter()
+        try:
+            async with asyncio.timeout(self.deadline_ms / 1000):
+                await self._recall()
+        except TimeoutError:
+            self.give_up("deadline")
+        except MemstoneError as error:
+            self.give_up(error.code)
+        except Exception as error:  # noqa: BLE001 - a chat must not fail for its memory
+            self.give_up(type(error).__name__)
+        self.recall_ms = (time.perf_counter() - began) * 1000
+
+    async def _recall(self) -> None:
+        asked = {**self.who.reach(by_agent=True), "run_id": self.session}
+        scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
+        parts = await self._engine.ask(tuned, scope)
+        if not _is_told(parts, scope):
+            self.give_up("settings")
+            return
+        self.policy = parts.policy
+        self._switch()
+        question = readable(self.dialect.question(self.body))
+        if why := not_shown(parts):
+            self.tool = None
+            self._skip(why)
+        elif not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
+            self._skip(_OFF)
+        elif not question:
+            self.pack = await self._kept()
+            if self.pack is None:
+                self._skip("the user says nothing")
+        else:
+            self.pack = await self._engine.shown(ContextRequest(question, **self._wanted()), self._loop())
+
+    async def _kept(self) -> ContextPack | None:
+        """What is shown with results of tools alone, for an answer that the service has kept: who the user is.
+
+        What belongs to the question stands in what was kept.
+        """
+        named = self.body.get(_CONTINUES)
+        if not isinstance(named, str) or not self.dialect.goes_on(self.body):
+            return None
+        held = await self._engine.ask(shown_before, self._whose(), (_ANSWER, named))
+        return None if held is None else replace(held, text=held.stable, volatile="")
+
+    def held(self, number: str) -> None:
+        """Hold what was shown, for requests that go on from an answer of this number."""
+        if number and self.pack is not None and self._loop() is not None:
+            hold(self._engine.parts, self._whose(), (_ANSWER, number), self.pack)
+
+    def _whose(self) -> Scope:
+        return self._engine.parts.scope(self.who.reach(self.by_agent))
+
+    def _loop(self) -> Loop | None:
+        """The tool loop that this may be a part of."""
+        tools = self.body.get("tools") or self.body.get("functions")
+        return Loop(self.session, self.dialect.goes_on(self.body)) if tools else None
+
+    def _switch(self) -> None:
+        self.switches = Switches.of(self.headers, self.policy, agent_route=self.by_agent)
+        if self.switches.search and self.who.known:
+            tool = search_tool()
+            self.tool = tool if self.dialect.tooling.free(self.body, tool.name) else None
+        else:
+            self.tool = None
+
+    def _wanted(self) -> dict[str, Any]:
+        """Where is looked, and how: an agent is always behind the gate."""
+        gate = {"gate": "heuristic"} if self.by_agent and self.policy.retrieval.gate in _ALWAYS else {}
+        return {**self.who.reach(self.by_agent), **gate}
+
+    def _skip(self, reason: str) -> None:
+        self.skipped = reason
+        SKIPPED.labels("off").inc()
+
+    @property
+    def adds(self) -> bool:
+        """Whether memory changes the request."""
+        return self.tool is not None or (self.pack is not None and not self.pack.empty)
+
+    def step_back(self, reason: str) -> None:
+        """Leave the chat alone: whoever is not known to want memory is not searched for either."""
+        self.skipped, self.pack, self.tool = reason, None, None
+
+    def give_up(self, reason: str) -> None:
+        """Go on without, which is counted."""
+        self.step_back(reason)
+        SKIPPED.labels(reason).inc()
+        log.warning("memory.injection.skipped", reason=reason, model=str(self.body.get("model")))
+
+    def request_for(self, target: Target, body: Body) -> dict[str, Any]:
+        """A request as an upstream is sent it: with what memory has to say, where the model takes it."""
+        if self.pack is None or self.pack.empty:
+            return dict(body)
+        known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
+        role = known or system_role(target.upstream.name, target.model, str(body.get("model") or ""))
+        place = Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
+        block = Block(self.pack.stable, self.pack.volatile, place, role)
+        try:
+            return self.dialect.with_memory(body, block)
+        except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
+            self.skipped, self.pack = self.unread(error), None
+            return dict(body)
+
+    async def continuing(self, body: Body) -> Body:
+        """A request that continues the end of an answer, where it names the beginning."""
+        named = body.get(_CONTINUES)
+        if not isinstance(named, str) or not named:
+            return body
+        ended = await self._in_time(self._engine.ask(end_of, named, self.who.user_id))
+        return {**body, _CONTINUES: ended or named}
+
+    async def ends(self, began: str, ended: str) -> None:
+        """An answer that began under one number ends under another."""
+        if began != ended:
+            await self._in_time(self._engine.ask(note_end, began, ended, self.who.user_id))
+
+    async def _in_time(self, work: Awaitable[T]) -> T | None:
+        """What comes of something, if it comes soon."""
+        try:
+            async with asyncio.timeout(self.deadline_ms / 1000):
+                return await work
+        except Exception as error:  # noqa: BLE001 - a chat must not fail for it
+            self.unread(error)
+            return None
+
+    @property
+    def _engine(self) -> Engine:
+        return self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
+
+    def unread(self, error: Exception) -> str:
+        """Something passes by that memory cannot read; the chat goes on, and it is counted."""
+        kind = type(error).__name__
+        SKIPPED.labels("unread").inc()
+        log.warning("memory.chat.unread", kind=kind, model=str(self.body.get("model")))
+        return kind
+
+    async def tell(self) -> None:
+        """The record of what was shown, for a moment in which nobody waits for it."""
+        model = str(self.body.get("model"))
+        if self.pack is not None and not self.pack.empty:
+            log.info(
+                "memory.injection.injected",
+                count=len(self.pack.citations),
+                strategy=self.policy.retrieval.strategy or self.policy.strategy,
+                model=model,
+                tokens=self.pack.tokens,
+            )
+        elif not self.skipped:
+            SKIPPED.labels("no_memories").inc()
+            log.info("memory.injection.skipped", reason="no_memories", model=model)
+
+    async def form(self, answer: str) -> None:
+        """Keep what was said, for learning; a failure is logged and reaches nobody."""
+        if not (self.switches.form and self.who.known and Verb.WRITE in self.caller.key.verbs):
+            return
+        try:
+            if said := self._said(answer):
+                await self.caller.memory.add(said, **self.who.scope())
+        except Exception as error:  # noqa: BLE001 - the chat is over; what failed is for the log
+            code = error.code if isinstance(error, MemstoneError) else type(error).__name__
+            log.warning("memory.extraction.background.failed", code=code)
+
+    def _said(self, answer: str) -> list[dict[str, Any]]:
+        """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
+        words: list[dict[str, Any]] = readable(self.dialect.messages(self.body))
+        if not words:
+            return []
+        heard = self._without_echoes(answer).strip()
+        answered = [{"role": "assistant", "content": heard}] if heard else []
+        return answered if self.dialect.goes_on(self.body) else [*words, *answered]
+
+    def _without_echoes(self, answer: str) -> str:
+        """The answer without what only repeats what the model was told: that is known, and no news."""
+        shown = [*(one["memory"] for one in self.memories()), *self.told]
+        kept, at = list[str](), 0
+        for start, end in echoes(answer, shown) if shown else []:
+            kept.append(answer[at:start])
+            at = end
+        return "".join(kept) + answer[at:]
+
+    async def formed(self, answer: str, tasks: Tasks) -> None:
+        """Keep what was said before the answer ends, where that is a quick note; learning itself comes later.
+
+        Whoever has seen the end of an answer can rely on it. But a store that does not answer holds nobody up for
+        longer than recalling may.
+        """
+        forming = tasks.start(self.form(answer))
+        if self.policy.formation.mode != "inline":
+            await asyncio.wait({forming}, timeout=self.deadline_ms / 1000)
+
+    def memories(self) -> list[dict[str, Any]]:
+        """What was shown, as an answer carries it."""
+        cited = self.pack.citations if self.pack is not None else ()
+        return [{"id": one.memory_id, "memory": one.line.removeprefix("- "), "date": one.date} for one in cited]
+
+
+def _is_told(parts: Parts, scope: Scope) -> bool:
+    """Whether it is known what holds for somebody; while it cannot be read they may have switched memory off."""
+    version, known = parts.tunings.versions.get(parts.tenant_id), parts.tunings.policies
+    who = (parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
+    return version is not None and (not version[0] or who in known)

@@ -1,0 +1,167 @@
+"""The chat routes: any application remembers by changing one address."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import JSONResponse, Response
+
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.base import Body, Dialect
+from memstone.core.dialects.chat import Chat
+from memstone.core.dialects.responses import Responses
+from memstone.engine.work.running import runs_with
+from memstone.errors import InvalidInput, MemstoneError
+from memstone.server.access import Caller, Reader
+from memstone.server.errors import failed
+from memstone.server.gateway import relay
+from memstone.server.gateway.hook import Exchange
+from memstone.server.gateway.identity import said, who
+from memstone.server.gateway.models import listed
+from memstone.server.gateway.presence import while_there
+from memstone.server.gateway.rounds import Rounds, is_stream
+from memstone.server.gateway.upstream import returned
+from memstone.server.schemas import gateway as forms
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.state import State
+
+router = APIRouter(tags=["gateway"], responses=PROBLEMS)
+
+_CHAT: Final = Chat()
+_MESSAGES: Final = Messages()
+_RESPONSES: Final = Responses()
+
+
+@router.post("/v1/chat/completions", **forms.CHAT)
+@router.post("/chat/completions", include_in_schema=False)
+async def chat(request: Request, caller: Reader) -> Response:
+    """Chat completions, with memory."""
+    return await passed_on(request, caller, _CHAT, await _object(request))
+
+
+@router.post("/v1/messages", **forms.MESSAGES)
+async def messages(request: Request, caller: Reader) -> Response:
+    """The messages API, with memory."""
+    return await passed_on(request, caller, _MESSAGES, await _object(request))
+
+
+@router.post("/v1/responses", **forms.RESPONSES)
+async def responses(request: Request, caller: Reader) -> Response:
+    """The responses API, with memory."""
+    return await passed_on(request, caller, _RESPONSES, await _object(request))
+
+
+@router.post("/agents/{agent_id:path}/run", **forms.RUN)
+async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
+    """Chat completions with the model, the instructions and the memory of an agent."""
+    agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
+    body = _as_agent(await _object(request), agent)
+    return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
+
+
+@router.post("/v1/embeddings", **forms.EMBEDDINGS)
+async def embeddings(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+    """Passed on as it is."""
+    return await _as_it_is(request, "/embeddings")
+
+
+@router.post("/v1/messages/count_tokens", **forms.COUNT)
+async def count_tokens(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+    """Passed on as it is: what memory adds is not counted."""
+    return await _as_it_is(request, "/messages/count_tokens")
+
+
+async def _as_it_is(request: Request, path: str) -> Response:
+    body, state = await _object(request), _state(request)
+    targets = state.upstreams.targets(str(body.get("model") or ""))
+
+    async def answered() -> Response:
+        async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
+            return Response(await response.aread(), response.status_code, returned(response))
+
+    return await while_there(request, answered())
+
+
+@router.get("/v1/models", response_model=forms.Models)
+async def models(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+    """The models of every upstream that answers, under the names by which they are asked for here."""
+    return JSONResponse({"object": "list", "data": await listed(_state(request).upstreams, request.headers)})
+
+
+async def passed_on(
+    request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None = None
+) -> Response:
+    """Recall, ask the upstream, give its answer back, and form what was said."""
+    exchange = _exchange(request, caller, dialect, body, agent_id)
+    try:
+        return await while_there(request, _passed_on(request, exchange, agent_id))
+    except MemstoneError as error:
+        answer = await failed(request, error)
+        answer.headers.update(_about(exchange))
+        return answer
+
+
+async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None) -> Response:
+    state, dialect, body = _state(request), exchange.dialect, exchange.body
+    targets = state.upstreams.targets(str(body.get("model") or ""))
+    await exchange.recall()
+
+    async def ask(wanted: Body) -> Any:
+        return await state.upstreams.first(
+            targets, dialect.path, lambda target: exchange.request_for(target, wanted), request.headers
+        )
+
+    sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
+    most, outage = state.settings.gateway.tool_rounds, state.upstreams.outage(targets)
+    rounds = Rounds(exchange, ask, most, await exchange.continuing(sent), outage)
+    state.tasks.start(exchange.tell())
+    response = await rounds.next()
+    back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole
+    return await back(exchange, rounds, response, state.tasks, _about)
+
+
+def _exchange(
+    request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
+) -> Exchange:
+    headers, state = said(request.headers), _state(request)
+    if agent_id is not None:
+        headers["x-agent-id"] = agent_id
+    policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
+    about = who(caller, headers, body, policy.identity, request.state.request_id)
+    deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
+    session = None if about.run_id == request.state.request_id else about.run_id
+    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
+
+
+def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
+    """A request as the agent makes it: its model, and its instructions in front."""
+    model = agent["model"] or body.get("model")
+    if not model:
+        raise InvalidInput(f"agent {agent['id']!r} has no model", hint="give the agent one, or name one in the request")
+    given = body.get("messages")
+    if not isinstance(given, list) or not given:
+        raise InvalidInput("messages must be a list that is not empty")
+    lead = [{"role": "system", "content": agent["system_prompt"]}] if agent["system_prompt"] else []
+    return {**body, "model": model, "messages": [*lead, *given]}
+
+
+def _about(exchange: Exchange) -> dict[str, str]:
+    receipt = exchange.pack.receipt_id if exchange.pack is not None else ""
+    return {"X-Memstone-Receipt": receipt or "none"}
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("Invalid JSON body") from error
+    if not isinstance(found, dict):
+        raise InvalidInput("the body must be an object")
+    return found
+
+
+def _state(request: Request) -> State:
+    state: State = request.app.state.memstone
+    return state

@@ -1,0 +1,260 @@
+"""The services that run models: which one is asked, how, and what of a request ever leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+import httpx2
+
+from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, InvalidInput
+from memstone.sections_service import GatewaySettings, UpstreamSettings
+from memstone.server.gateway.counts import UPSTREAM
+from memstone.server.gateway.outages import Outage, Outages
+from memstone.server.observe import log
+
+# Whatever else a caller sends stays here: above all its own key.
+_OUTGOING: Final = frozenset(
+    {"accept", "anthropic-beta", "anthropic-version", "openai-beta", "openai-organization", "openai-project"}
+)
+_RETURNED: Final = frozenset(
+    {
+        "content-type",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-should-retry",
+    }
+)
+_LIMITS: Final = ("x-ratelimit-", "anthropic-ratelimit-")
+BROUGHT: Final = "x-upstream-authorization"
+_SCHEME: Final = re.compile(r"^bearer(\s+|$)", re.IGNORECASE)
+_OK: Final = 200
+_TOO_MANY: Final = 429
+_STILL_AT_WORK: Final = frozenset({504, 524})
+_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 520, 521, 522, 523, 529}) | _STILL_AT_WORK
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An upstream, and the name under which it knows the model."""
+
+    upstream: UpstreamSettings
+    model: str
+
+
+Written: TypeAlias = Callable[[Target], Mapping[str, Any] | None]
+"""What an upstream is sent: each as it takes it."""
+
+
+class Upstreams:
+    """Asks them in order; whatever goes wrong before the first byte is tried again, or elsewhere."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self._upstreams = settings.upstreams
+        self._outages = Outages()
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0)
+        self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits, trust_env=False)
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._client.aclose()
+
+    @property
+    def all(self) -> tuple[UpstreamSettings, ...]:
+        """Every one that is configured."""
+        return self._upstreams
+
+    def targets(self, model: str) -> list[Target]:
+        """Who runs a model: those of whose names the longest beginning fits, in the order of the settings."""
+        fits = [(beginning, one) for one in self._upstreams for beginning in one.models if model.startswith(beginning)]
+        if not fits:
+            known = ", ".join(sorted({name for one in self._upstreams for name in one.models})) or "none"
+            raise InvalidInput(f"no upstream runs the model {model!r}", hint=f"gateway.upstreams knows: {known}")
+        longest = max(len(beginning) for beginning, _ in fits)
+        best = [(beginning, one) for beginning, one in fits if len(beginning) == longest]
+        return [Target(one, model[len(beginning) :] if one.strip else model) for beginning, one in best]
+
+    def outage(self, targets: list[Target]) -> Outage:
+        """Whether these fail at whatever they are asked."""
+        return self._outages.of(tuple((one.upstream.name, one.model) for one in targets))
+
+    @asynccontextmanager
+    async def asked(
+        self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
+    ) -> AsyncIterator[httpx2.Response]:
+        """The answer of the first that gives one; its body is still to be read."""
+        response = await self.first(targets, path, written, headers)
+        try:
+            yield response
+        except httpx2.HTTPError as error:
+            raise _no_answer(targets, error, begun=True) from error
+        finally:
+            await response.aclose()
+
+    async def first(
+        self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
+    ) -> httpx2.Response:
+        """The same, for somebody who closes it; where nobody does better, what the last one refused with."""
+        failure: httpx2.HTTPError | None = None
+        refusal: httpx2.Response | None = None
+        response: httpx2.Response | None = None
+        attempts = [target for target in targets for _ in range(target.upstream.retries + 1)]
+        try:
+            while attempts:
+                target = attempts.pop(0)
+                theirs = headers if origin(target.upstream) == origin(targets[0].upstream) else without_key(headers)
+                try:
+                    response = await self._begun(target, path, written(target), theirs)
+                except httpx2.HTTPError as error:
+                    failure = error
+                    attempts = _left_after(error, target, attempts)
+                    _failed(target, kind=type(error).__name__)
+                    continue
+                if refusal is not None:
+                    await refusal.aclose()
+                    refusal = None
+                if response.status_code not in _TRY_NEXT:
+                    return response
+                refusal, attempts = response, _left_after(response, target, attempts)
+                _failed(target, status=response.status_code)
+        except BaseException:  # the caller has gone: nothing stays open for them
+            for one in (refusal, response):
+                if one is not None:
+                    await one.aclose()
+            raise
+        if refusal is not None:
+            return refusal
+        raise _no_answer(targets, failure) from failure
+
+    async def _begun(
+        self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> httpx2.Response:
+        """The answer of one, whose first piece is there: a head that nothing follows is no answer."""
+        response = await self._send(target, path, body, headers)
+        if response.status_code == _OK:
+            try:
+                response.stream = await _Begun.of(response)
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
+
+    async def _send(
+        self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
+    ) -> httpx2.Response:
+        one = target.upstream
+        sent = outgoing(one, headers)
+        if body is not None:
+            body = {**body, **({"model": target.model} if "model" in body else {})}
+            sent["content-type"] = "application/json"
+        request = self._client.build_request(
+            "GET" if body is None else "POST",
+            one.base_url + path,
+            # in ASCII, and not by the client: half a character and NaN, which it refuses, go on as they came
+            content=None if body is None else json.dumps(body, separators=(",", ":")).encode(),
+            headers=sent,
+            timeout=httpx2.Timeout(one.timeout, connect=one.connect_timeout),
+        )
+        return await self._client.send(request, stream=True)
+
+
+class _Begun(httpx2.AsyncByteStream):
+    """A body of which the first piece was taken out, and comes first again."""
+
+    def __init__(self, piece: bytes, rest: AsyncIterator[bytes], whole: httpx2.AsyncByteStream) -> None:
+        self._piece, self._rest, self._whole = piece, rest, whole
+
+    @classmethod
+    async def of(cls, response: httpx2.Response) -> _Begun:
+        """Wait for the first piece."""
+        whole = response.stream
+        assert isinstance(whole, httpx2.AsyncByteStream)  # noqa: S101 - it is asked for in this way
+        rest = aiter(whole)
+        async for piece in rest:
+            if piece:
+                return cls(piece, rest, whole)
+        raise httpx2.RemoteProtocolError("the answer is empty", request=response.request)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._piece
+        async for piece in self._rest:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        if isinstance(self._rest, AsyncGenerator):
+            await self._rest.aclose()
+        await self._whole.aclose()
+
+
+def _left_after(what: httpx2.HTTPError | httpx2.Response, target: Target, attempts: list[Target]) -> list[Target]:
+    """Who may still be asked, after an upstream has failed or refused.
+
+    Whoever asks too often does not ask the same one at once again. A request that was not answered in time, here or
+    behind a proxy of the service, may still be worked on, and be paid for: it is not sent to the same service twice.
+    """
+    late = isinstance(what, httpx2.Response) and what.status_code in _STILL_AT_WORK
+    if late or isinstance(what, httpx2.ReadTimeout):
+        return [one for one in attempts if origin(one.upstream) != origin(target.upstream)]
+    if isinstance(what, httpx2.Response) and what.status_code == _TOO_MANY:
+        return [one for one in attempts if one is not target]
+    return attempts
+
+
+def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun: bool = False) -> BackendError:
+    """What a caller is told when there is no answer, or not all of it."""
+    names = ", ".join(target.upstream.name for target in targets)
+    if isinstance(failure, httpx2.TimeoutException):
+        return BackendTimeout(f"{names} did not answer in time", kind="upstream", name=names)
+    how = "ended its answer early" if begun else "cannot be reached"
+    return BackendUnavailable(f"{names} {how}", kind="upstream", name=names)
+
+
+def origin(upstream: UpstreamSettings) -> tuple[str, str]:
+    """The service behind an address: nobody else gets what is meant for it."""
+    parts = urlsplit(upstream.base_url)
+    return parts.scheme, parts.netloc
+
+
+def without_key(headers: Mapping[str, str]) -> dict[str, str]:
+    """A key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
+    return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
+
+
+def _failed(target: Target, **how: Any) -> None:
+    UPSTREAM.labels(target.upstream.name).inc()
+    log.warning("gateway.upstream.failed", upstream=target.upstream.name, **how)
+
+
+def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
+    sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
+    sent |= {"user-agent": "memstone", "accept-encoding": "identity"}  # pieces are to come as they are made
+    brought = _SCHEME.sub("", headers.get(BROUGHT, "").strip(), count=1)
+    key = brought or (upstream.api_key.get_secret_value() if upstream.api_key else "")
+    if key and upstream.dialect == "anthropic":
+        sent["x-api-key"] = key
+        sent.setdefault("anthropic-version", "2023-06-01")
+    elif key:
+        sent["authorization"] = f"Bearer {key}"
+    return sent
+
+
+def returned(response: httpx2.Response) -> dict[str, str]:
+    """The headers of an answer that a caller gets to see."""
+    shown = {
+        name: value
+        for name, value in response.headers.items()
+        if name.lower() in _RETURNED or name.lower().startswith(_LIMITS)
+    }
+    if upstream_id := response.headers.get("x-request-id"):
+        shown["x-upstream-request-id"] = upstream_id
+    return shown

@@ -1,0 +1,23 @@
+"""``memstone mcp``: the protocol over standard input and output, for assistants on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp.server.stdio import stdio_server
+
+from memstone.async_memory import AsyncMemory
+from memstone.config import Settings
+from memstone.model.ids import clean_id
+from memstone.server.mcp.server import local_server
+
+
+def serve_stdio(settings: Settings, user_id: str) -> None:
+    """Answer until the other side closes."""
+    asyncio.run(_serve(settings, clean_id(user_id, "--for-user")))
+
+
+async def _serve(settings: Settings, user_id: str) -> None:
+    async with AsyncMemory(settings) as memory, stdio_server() as (incoming, outgoing):
+        server = local_server(memory, user_id, settings.server.tool_prefix)
+        await server.run(incoming, outgoing, server.create_initialization_options())

@@ -1,0 +1,83 @@
+"""What a service counts and times, for whoever scrapes it. No figure carries a name, an id or a word of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.registry import REGISTRY
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+REQUESTS: Final = Histogram(
+    "memstone_request_seconds",
+    "How long requests took, by route and status.",
+    labelnames=("method", "route", "status"),
+    buckets=_SECONDS,
+)
+RUNNING: Final = Gauge("memstone_requests_running", "Requests that are being answered.")
+STEPS: Final = Histogram(
+    "memstone_step_seconds", "How long the steps of the engine took.", labelnames=("step",), buckets=_SECONDS
+)
+GATE: Final = Counter("memstone_gate_decisions", "Where the gate sent a message.", labelnames=("route",))
+REFUSED: Final = Counter("memstone_rate_limit_refusals", "Requests that came too often.")
+FAILED_LOGINS: Final = Counter("memstone_failed_logins", "Keys and passwords that were wrong.")
+LLM_CALLS: Final = Counter(
+    "memstone_llm_calls", "Questions to the language model, by outcome.", labelnames=("outcome",)
+)
+LLM_TOKENS: Final = Counter("memstone_llm_tokens", "Tokens to and from the language model.", labelnames=("direction",))
+
+
+class Observed:
+    """See ``memstone.ports.observer.Observer``: what an engine tells becomes figures of this process."""
+
+    def took(self, step: str, seconds: float) -> None:
+        """A step is over."""
+        STEPS.labels(step).observe(seconds)
+
+    def gated(self, route: str) -> None:
+        """The gate has decided."""
+        GATE.labels(route).inc()
+
+
+OBSERVED: Final = Observed()
+
+_RATES: Final = {
+    "memory_total_count": "Facts that hold now.",
+    "memory_replacement_rate": "Replacements among what was added or replaced.",
+    "memory_dedup_rate": "Facts that were known already, among all that were extracted.",
+    "retrieval_hit_rate": "Memories that were used, among those shown of which it is known.",
+}
+_COUNTS: Final = {
+    "pending": ("memstone_signals_pending", "What was said and waits to be learned from."),
+    "dead": ("memstone_signals_dead", "What could not be learned from after every attempt."),
+    "events": ("memstone_events", "Changes that were ever made."),
+}
+
+
+def exposed(figures: Mapping[str, Any], *, process: bool) -> bytes:
+    """The figures of a tenant, and those of this process where ``process``, as Prometheus reads them.
+
+    What a share cannot be taken of yet is left out rather than called 0.
+    """
+    registry = CollectorRegistry()
+    for name, about in _RATES.items():
+        if figures["rates"].get(name) is not None:
+            Gauge(name, about, registry=registry).set(figures["rates"][name])
+    for name, (full, about) in _COUNTS.items():
+        if name in figures["counts"]:
+            Gauge(full, about, registry=registry).set(figures["counts"][name])
+    lag = Gauge("memstone_index_lag", "Memories that wait for a vector.", registry=registry)
+    lag.set(figures["lag"])
+    if figures["llm_tokens_today"] is not None:
+        spent = Gauge("memstone_llm_tokens_today", "Tokens of the day's budget that are spent.", registry=registry)
+        spent.set(figures["llm_tokens_today"])
+    if process:
+        lost = Counter(
+            "memstone_receipts_lost", "Receipts that the store did not take and that were given up.", registry=registry
+        )
+        lost.inc(figures["receipts_lost"])
+    return generate_latest(registry) + (generate_latest(REGISTRY) if process else b"")

@@ -1,0 +1,256 @@
+"""What every request passes: its id, its size, where it comes from, and the headers of its answer.
+
+Written against ASGI itself, so that streams pass through untouched and a request costs microseconds here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memstone.server.errors import problem, unforeseen
+
+_MODELS: Final = re.compile(
+    r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/.+/run"
+)
+_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
+_FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_PATIENCE: Final = 60.0
+"""So many seconds the next piece of a body may take."""
+
+_SLOW: Final = "too_slow"
+_SAFE: Final = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "content-security-policy": "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+}
+
+
+class Envelope:
+    """Gives every request an id and every answer its safety headers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if len(scope["path"]) > 1 and scope["path"].endswith("/"):  # the same thing with and without a slash
+            scope["path"] = scope["path"].rstrip("/") or "/"
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _FORM.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def answered(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in _SAFE.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self._app(scope, receive, answered)
+
+
+class Net:
+    """Answers for what nobody foresaw, within the others: it has its id, its headers and its line in the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; what breaks in an answer that has begun can only break it off."""
+        begun = False
+
+        async def answered(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answered)
+        except _Refused:
+            raise
+        except Exception as error:
+            if begun or scope["type"] != "http":
+                raise
+            await (await unforeseen(Request(scope), error))(scope, receive, send)
+
+
+class Wall:
+    """Refuses names we do not answer to (rebinding), pages that may not ask (forgery), and bodies too large.
+
+    What goes on to a model may be larger than what is ours: it holds pictures.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], body_bytes: int, model_bytes: int
+    ) -> None:
+        self._app = app
+        self._hosts = _LOCAL | {host.lower() for host in hosts}
+        self._any_host = "*" in hosts
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
+        self._ours = _Size(body_bytes, "server.body_bytes")
+        self._models = _Size(model_bytes, "gateway.body_bytes")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, unless something is wrong with it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        size = self._size(scope)
+        refused = self._refused(Headers(scope=scope), size)
+        if refused is None:
+            refused = await self._passed(scope, _Counted(receive, size), send)
+        if refused is not None:
+            await self._told(scope, refused)(scope, receive, send)
+
+    async def _passed(self, scope: Scope, counted: _Counted, send: Send) -> _Refused | None:
+        """What was found to be wrong with a body as it came in, while there is still time to answer so."""
+        begun = False
+
+        async def answered(message: Message) -> None:
+            nonlocal begun
+            if counted.wrong is not None and not begun:  # whatever the route makes of it, this is what was wrong
+                raise counted.wrong
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, counted, answered)
+        except _Refused as refused:
+            return None if begun else refused
+        return None
+
+    def _told(self, scope: Scope, refused: _Refused) -> Response:
+        """The answer; a page that may ask may also read it."""
+        origin = Headers(scope=scope).get("origin", "").rstrip("/").lower()
+        headers = {"access-control-allow-origin": origin, "vary": "Origin"} if origin in self._origins else {}
+        if refused.code == _SLOW:
+            headers["connection"] = "close"  # what still comes would be read as the next request
+        return problem(
+            Request(scope), refused.status, refused.message, code=refused.code, hint=refused.hint, headers=headers
+        )
+
+    def _size(self, scope: Scope) -> _Size:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        return self._models if _MODELS.fullmatch(path) else self._ours
+
+    def _refused(self, headers: Headers, size: _Size) -> _Refused | None:
+        host = _name(headers.get("host", ""))
+        if host is None or (not self._any_host and host not in self._hosts):
+            return _Refused(400, "this service does not answer to that name", "unknown_host", "add it to server.hosts")
+        origin = headers.get("origin", "").rstrip("/").lower()
+        if origin and origin not in self._origins and not _same(origin, headers.get("host", "")):
+            return _Refused(403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins")
+        length = headers.get("content-length", "")
+        if length and not _is_within(length, size.most):
+            return size.exceeded()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How large a request may be, and what says so."""
+
+    most: int
+    setting: str
+
+    def exceeded(self) -> _Refused:
+        hint = f"at most {self.most:,} bytes; {self.setting} changes that"
+        return _Refused(413, "the request is too large", "too_large", hint)
+
+
+def sharing(origins: Sequence[str]) -> dict[str, Any]:
+    """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie.
+
+    Any header may come along, for clients in a page send some of their own.
+    """
+    return {
+        "allow_origins": [origin.rstrip("/").lower() for origin in origins],
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": ["*"],
+        "expose_headers": [
+            "request-id",
+            "retry-after",
+            "retry-after-ms",
+            "x-request-id",
+            "x-memstone-receipt",
+            "x-should-retry",
+            "x-upstream-request-id",
+        ],
+    }
+
+
+@dataclass(eq=False)
+class _Refused(Exception):
+    """A request that goes no further, and what is answered."""
+
+    status: int
+    message: str
+    code: str
+    hint: str = ""
+
+
+class _Counted:
+    """The body as it comes in, up to a limit, and without long pauses."""
+
+    def __init__(self, receive: Receive, size: _Size) -> None:
+        self._receive, self._size, self._left = receive, size, size.most
+        self._is_whole = False
+        self.wrong: _Refused | None = None
+
+    async def __call__(self) -> Message:
+        message: dict[str, Any] = dict(await (self._receive() if self._is_whole else self._next()))
+        self._is_whole = not message.get("more_body", False)
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.wrong = self._size.exceeded()
+            raise self.wrong
+        return message
+
+    async def _next(self) -> Message:
+        """The next piece; who only waits for the caller to leave, after the last, may wait for long."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._receive()
+        except TimeoutError:
+            self.wrong = _Refused(408, "the rest of the request did not come", _SLOW)
+            raise self.wrong from None
+
+
+def _name(host: str) -> str | None:
+    """The name in a Host header, without its port; None when it can be none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "") if host else ""
+    except ValueError:
+        return None
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc == host.lower()
+    except ValueError:
+        return False
+
+
+def _is_within(length: str, most: int) -> bool:
+    """Whether a declared length is one, and small enough; no number that fits has more digits than the limit."""
+    return length.isascii() and length.isdigit() and len(length.lstrip("0")) <= len(str(most)) and int(length) <= most

@@ -1,0 +1,211 @@
+"""What a service says about itself: a log of named events with the request's id, and never what people said."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import time
+import traceback
+from collections.abc import Mapping, MutableMapping
+from types import TracebackType
+from typing import Any, Final, NoReturn
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memstone.core.privacy.redact import redact, redact_preview
+from memstone.errors import MemstoneError
+from memstone.server import metrics
+from memstone.server.journal import Journal, Line
+
+log: Final[Any] = structlog.get_logger("memstone.server")
+
+# What `logging` puts on every record; the rest of a record is what was said about the event.
+_USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "event"}
+_OUR_KEYS: Final = re.compile(r"\b(?:rt_[0-9a-f]{4,}_[A-Za-z0-9_-]+|rr_[A-Za-z0-9_-]+\.[A-Za-z0-9._-]+)")
+_MASKED: Final = "[redacted:api_key]"
+# Names of events and routes, and ids, of which every line has several: no rule finds a secret in a few small letters.
+_NAME: Final = re.compile(r"[a-z][a-z_./{}]{0,39}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_FORMAL: Final = frozenset({"timestamp", "level", "trace"})
+_LOGGER: Final = logging.getLogger("memstone.server")
+_FORWARDED: Final = ("memstone", "uvicorn", "uvicorn.error", "asyncio", "mcp", "psycopg")
+_FAILED: Final = 500
+_UNMATCHED: Final = "unmatched"
+
+
+class _Stderr:
+    """Standard error as it is when a line is written: somebody may have put another in its place."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+_STDERR: Final[Any] = _Stderr()
+
+
+def configure(style: str, level: int = logging.INFO) -> None:
+    """Write log lines for people (``console``) or for machines (``json``), one a line, to standard error."""
+    last: Any = structlog.processors.JSONRenderer() if style == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _traced,
+            _without_secrets,
+            last,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(_STDERR),
+        cache_logger_on_first_use=False,
+    )
+    for name in _FORWARDED:
+        _forward(logging.getLogger(name), level)
+
+
+def speak_softly() -> None:
+    """Leave it to the logging of the application what is written, where nobody has configured this log."""
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[
+                structlog.processors.add_log_level,
+                _heard,
+                structlog.contextvars.merge_contextvars,
+                _traced,
+                _without_secrets,
+                _handed_over,
+            ],
+            cache_logger_on_first_use=False,
+        )
+
+
+def _heard(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Make nothing of a line that nobody listens to."""
+    if not _LOGGER.isEnabledFor(_level_of(line)):
+        raise structlog.DropEvent
+    return line
+
+
+def _level_of(line: Mapping[str, Any]) -> int:
+    level: int = getattr(logging, line["level"].upper(), logging.ERROR)
+    return level
+
+
+def _handed_over(_: Any, __: str, line: MutableMapping[str, Any]) -> NoReturn:
+    event = str(line.get("event"))
+    fields = {name: value for name, value in line.items() if name not in _USUAL}
+    _LOGGER.log(_level_of(line), event, extra={**fields, "event": event})
+    raise structlog.DropEvent
+
+
+def _forward(logger: logging.Logger, level: int) -> None:
+    """Let a logger speak through this log only: what bypassed it would not be looked through for secrets."""
+    logger.setLevel(level if logger.name == "memstone" else max(level, logging.WARNING))
+    logger.handlers = [one for one in logger.handlers if not isinstance(one, _Forward)] + [_Forward()]
+    logger.propagate = False
+
+
+class _Forward(logging.Handler):
+    """Takes what others log along, with its details as fields."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it again, in this log's way."""
+        fields = {name: value for name, value in record.__dict__.items() if name not in _USUAL}
+        if record.exc_info:
+            fields["exc_info"] = record.exc_info
+        log.log(record.levelno, record.getMessage(), **fields)
+
+
+def _traced(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Where something went wrong and of what kind it is; its message may hold what somebody said, and is left out."""
+    error = _error_of(line.pop("exc_info", None))
+    if error is not None:
+        line["error"] = error.code if isinstance(error, MemstoneError) else type(error).__name__
+        line["trace"] = _frames(error.__traceback__)
+    return line
+
+
+def _error_of(given: Any) -> BaseException | None:
+    if isinstance(given, tuple):
+        given = given[1]
+    elif given is True:
+        given = sys.exc_info()[1]
+    return given if isinstance(given, BaseException) else None
+
+
+def _frames(trace: TracebackType | None) -> list[str]:
+    return [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(trace)]
+
+
+def _without_secrets(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The last thing that happens to every line."""
+    for name, value in line.items():
+        if name not in _FORMAL:
+            line[name] = clean(value)
+    return line
+
+
+def clean(value: Any) -> Any:
+    """A value without secrets, addresses and numbers of people, however deep they stand in it."""
+    if isinstance(value, str):
+        return value if _NAME.fullmatch(value) else redact_preview(_OUR_KEYS.sub(_MASKED, value))
+    if isinstance(value, Mapping):
+        return {clean(str(name)): clean(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [clean(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else clean(str(value))
+
+
+def unsecret(text: str) -> str:
+    """A text for the caller it is about: their keys and numbers of cards are not repeated, all else stays."""
+    return redact(_OUR_KEYS.sub(_MASKED, text)).text
+
+
+class Watcher:
+    """Logs, counts and notes every request: its route as it is declared, never its path, its query or its body."""
+
+    def __init__(self, app: ASGIApp, journal: Journal) -> None:
+        self._app, self._journal = app, journal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and tell how it was answered."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), _FAILED
+
+        async def answered(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        with metrics.RUNNING.track_inprogress():
+            try:
+                await self._app(scope, receive, answered)
+            finally:
+                self._tell(scope, status, time.perf_counter() - began)
+
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        route, ms = route_of(scope), round(seconds * 1_000, 3)
+        method = scope["method"] if scope["method"] in metrics.METHODS else "OTHER"
+        metrics.REQUESTS.labels(method, route, str(status)).observe(seconds)
+        state = scope.get("state", {})
+        key = state["caller"].key if "caller" in state else None
+        log.info("request", method=method, route=route, status=status, ms=ms, key=key.id if key is not None else None)
+        if key is not None:  # what is nobody's, nobody's administrator is shown
+            told = (method, route, status, ms, state.get("request_id", ""))
+            self._journal.note(Line(time.time(), key.tenant_id, key.id, *told))
+
+
+def route_of(scope: Scope) -> str:
+    """The route of a request as it is declared; what is asked for besides is one thing, however it is spelled."""
+    route = scope.get("route")
+    path = getattr(route, "path_format", getattr(route, "path", None))
+    if isinstance(path, str):
+        return path
+    return "/mcp" if scope["path"] == "/mcp" else _UNMATCHED

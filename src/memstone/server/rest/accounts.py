@@ -1,0 +1,53 @@
+"""Accounts: made, listed, changed and removed by administrators of the whole tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from pydantic import SecretStr
+
+from memstone.server.access import Admin, Keyed
+from memstone.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
+from memstone.server.schemas.base import PROBLEMS, Given, told
+
+router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
+
+AccountId = Annotated[str, Path(max_length=256, description="the id of an account, or its login")]
+
+
+@router.get("", response_model=AccountList)
+async def listed(caller: Admin) -> Any:
+    """The accounts of this tenant."""
+    caller.needs_tenant()
+    return {"results": await caller.memory.accounts()}
+
+
+@router.post("", status_code=201, response_model=AccountShown)
+async def create(caller: Admin, wanted: NewAccount) -> Any:
+    """A new account; its login must be free in the tenant."""
+    caller.needs_tenant()
+    return await caller.memory.create_account(**_plain(wanted))
+
+
+@router.patch("/{account_id}", response_model=AccountShown)
+async def change(request: Request, caller: Admin, account_id: AccountId, wanted: AccountChanges) -> Any:
+    """Change an account; with another password, or when it is disabled, all its sessions end at once."""
+    caller.needs_tenant()
+    answer = await caller.memory.set_account(account_id, **_plain(wanted))
+    request.app.state.memstone.doorkeeper.forget()
+    return answer
+
+
+@router.delete("/{account_id}", response_model=told("answers.console.AccountRemoved"))
+async def remove(request: Request, caller: Admin, account_id: AccountId) -> Any:
+    """Remove an account; its sessions end at once."""
+    caller.needs_tenant()
+    answer = await caller.memory.remove_account(account_id)
+    request.app.state.memstone.doorkeeper.forget()
+    return answer
+
+
+def _plain(given: Given) -> dict[str, Any]:
+    values = {name: getattr(given, name) for name in given.model_fields_set}
+    return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in values.items()}

@@ -1,0 +1,57 @@
+"""``/agents``: agents as rows, each with its settings and how many memories it has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from memstone.errors import NotFoundError
+from memstone.model.ids import new_id
+from memstone.server.access import Admin, Keyed, Reader, Writer
+from memstone.server.reach import setting
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
+
+router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
+
+
+@router.get("", response_model=Agents)
+async def listed(
+    caller: Reader,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
+) -> Any:
+    """The agents of this tenant, with their memory counts."""
+    return await caller.memory.agents(limit=limit, offset=offset)
+
+
+@router.post("", status_code=201, response_model=Agent)
+async def create(caller: Writer, wanted: NewAgent) -> Any:
+    """Make an agent; one that is known under this id is changed."""
+    given = wanted.model_dump()
+    setting(caller, given["settings"])
+    return await caller.memory.save_agent(given.pop("id") or new_id(), **given)
+
+
+@router.get("/{agent_id:path}", response_model=Agent)
+async def get(caller: Reader, agent_id: str) -> Any:
+    """One agent."""
+    found = await caller.memory.agent(agent_id)
+    if found is None:
+        raise NotFoundError(f"no agent {agent_id}")
+    return found
+
+
+@router.put("/{agent_id:path}", response_model=Agent)
+async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
+    """Change an agent, or make one; settings that are given take the place of all that were."""
+    given = changes.model_dump()
+    setting(caller, given["settings"])
+    return await caller.memory.save_agent(agent_id, **given)
+
+
+@router.delete("/{agent_id:path}", response_model=AgentDeleted)
+async def delete(caller: Admin, agent_id: str) -> Any:
+    """Remove an agent with its memories, vectors, signals and settings."""
+    return await caller.memory.delete_agent(agent_id)

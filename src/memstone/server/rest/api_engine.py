@@ -1,0 +1,166 @@
+"""``/api/memory/…``: whether memory works, what it is made of, a try of a search, and long work."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from pydantic.alias_generators import to_camel
+
+from memstone.async_memory import AsyncMemory
+from memstone.errors import MemstoneError
+from memstone.registry import names
+from memstone.server.access import Admin, Keyed, Reader
+from memstone.server.observe import log
+from memstone.server.rest.api_memory import owner_of
+from memstone.server.schemas.api import (
+    EmbeddingProviders,
+    EngineStatus,
+    Preview,
+    PreviewQuestion,
+    Reindex,
+    Reindexing,
+    Summarized,
+    SummarizeOld,
+    Working,
+    entry,
+)
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.state import State
+from memstone.server.stored import LOCAL_EMBEDDERS
+
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
+
+_HIDDEN: Final = frozenset({"hash", "callable"})
+_MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
+    "openai": (("text-embedding-3-small", 1_536), ("text-embedding-3-large", 3_072), ("text-embedding-ada-002", 1_536)),
+    "ollama": (("nomic-embed-text", 768), ("mxbai-embed-large", 1_024), ("all-minilm", 384)),
+}
+
+
+@router.get("/health", response_model=Working, response_model_exclude_none=True)
+async def health(caller: Reader) -> Any:
+    """Create, list and delete an entry in one transaction that is taken back."""
+    log.info("memory.verify.start")
+    answer = await caller.memory.verify()
+    log.info("memory.verify.complete", working=answer["working"], latency_ms=answer["latency_ms"])
+    return answer
+
+
+@router.post("/retrieve-preview", response_model=Preview)
+async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
+    """What a search would find and what would fit; nothing counts as used."""
+    found = await caller.memory.retrieve_preview(
+        question.query,
+        user_id=await owner_of(caller, question.api_key_id, question.user_id),
+        strategy=question.strategy,
+        limit=question.limit,
+        max_tokens=question.max_tokens,
+    )
+    return {**found, "items": [{**entry(one), **_why(one)} for one in found["items"]]}
+
+
+def _why(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score")}
+
+
+@router.get("/engine-status", response_model=EngineStatus)
+async def engine_status(request: Request, caller: Reader) -> Any:
+    """What the engine is made of, each part with whether it is there and why not."""
+    state: State = request.app.state.memstone
+    return camelled({**await caller.memory.engine_status(), "qdrant": qdrant_part(state)})
+
+
+def qdrant_part(state: State) -> dict[str, Any]:
+    """Whether Qdrant is the store that is used."""
+    if state.settings.vector_store.provider == "qdrant":
+        return {"available": True, "reason": None}
+    return {"available": False, "reason": "not_configured"}
+
+
+@router.get("/embedding-providers", response_model=EmbeddingProviders)
+async def embedding_providers(request: Request, caller: Reader) -> Any:
+    """Who could turn text into vectors, and who does."""
+    state: State = request.app.state.memstone
+    active = (await caller.memory.engine_status())["embedding"].get("provider")
+    return {"providers": [_provider(state, name, active) for name in names("embedder") if name not in _HIDDEN]}
+
+
+def _provider(state: State, name: str, active: str | None) -> dict[str, Any]:
+    local = name in LOCAL_EMBEDDERS
+    embedder = state.settings.embedder
+    configured = [one for one in (embedder, embedder.remote, state.settings.llm) if one is not None]
+    # Ollama needs no key; who asks for one is there when the configuration has it.
+    ready = local or name in (active, "ollama") or any(one.provider == name and one.config for one in configured)
+    reason = None if ready else "no_key"
+    return {
+        "id": name,
+        "available": ready,
+        "active": name == active,
+        "local": local,
+        "reason": reason,
+        "models": models(name),
+    }
+
+
+def models(provider: str | None = None) -> list[dict[str, Any]]:
+    """Models of a provider that are known by name, or of all."""
+    chosen = _MODELS if provider is None else {provider: _MODELS.get(provider, ())}
+    return [
+        {"id": f"{name}/{model}", "provider": name, "model": model, "dimension": dimension}
+        for name, known in chosen.items()
+        for model, dimension in known
+    ]
+
+
+@router.post("/summarize", response_model=Summarized)
+async def summarize(caller: Admin, wanted: SummarizeOld) -> Any:
+    """Shorten what is old to its first sentences; the originals stay in the history."""
+    user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
+    done = await caller.memory.summarize_old(wanted.older_than_days, user_id=user, dry_run=wanted.dry_run)
+    counts = {"original_count": "originalCount", "summarized_count": "summarizedCount", "tokens_saved": "tokensSaved"}
+    return {
+        **{name: done[told] for name, told in counts.items()},
+        "dry_run": done["dry_run"],
+        "jobIds": done["job_ids"],
+    }
+
+
+@router.post("/reindex", response_model=Reindexing)
+async def reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
+    """Give every memory that waits for one its vector, in the background."""
+    caller.needs_tenant()
+    state: State = request.app.state.memstone
+    pending = await caller.memory.pending_vectors()
+    busy: set[str] = _busy(request)
+    if caller.key.tenant_id in busy or not (pending or wanted.force):
+        return {"started": False, "pending": pending}
+    busy.add(caller.key.tenant_id)
+    state.tasks.start(_reindexed(caller.memory, caller.key.tenant_id, busy, force=wanted.force))
+    return {"started": True, "pending": pending}
+
+
+def _busy(request: Request) -> set[str]:
+    """The tenants whose vectors are being made."""
+    if not hasattr(request.app.state, "reindexing"):
+        request.app.state.reindexing = set()
+    found: set[str] = request.app.state.reindexing
+    return found
+
+
+async def _reindexed(memory: AsyncMemory, tenant_id: str, busy: set[str], *, force: bool) -> None:
+    try:
+        await (memory.refresh_vectors() if force else memory.reindex())
+    except MemstoneError as error:
+        log.warning("memory.reindex.failed", code=error.code)
+    else:
+        log.info("memory.reindex.complete")
+    finally:
+        busy.discard(tenant_id)
+
+
+def camelled(value: Any) -> Any:
+    """Names in camelCase, at every depth."""
+    if isinstance(value, dict):
+        return {to_camel(name): camelled(one) for name, one in value.items()}
+    return value

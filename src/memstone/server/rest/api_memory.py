@@ -1,0 +1,143 @@
+"""``/api/memory``: the same memories under keys, types and owners, in the shapes the gateway's clients know."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse
+
+from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.server.access import Caller, Keyed, Reader, Writer
+from memstone.server.errors import problem
+from memstone.server.reach import reaching
+from memstone.server.schemas.api import (
+    EntryChanged,
+    EntryChanges,
+    EntryCreated,
+    EntryFound,
+    EntryPage,
+    NewEntry,
+    NotThere,
+    Success,
+    Type,
+    entry,
+)
+from memstone.server.schemas.base import PROBLEMS
+
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
+_ABSENT: dict[int | str, dict[str, Any]] = {
+    404: {"model": NotThere, "description": "there is no such entry", "content": {"application/problem+json": {}}}
+}
+
+Named = Annotated[str | None, Query(max_length=256)]
+
+
+@router.get("", response_model=EntryPage)
+async def listed(
+    caller: Reader,
+    api_key_id: Annotated[str | None, Query(alias="apiKeyId", max_length=256)] = None,
+    session_id: Annotated[str | None, Query(alias="sessionId", max_length=256)] = None,
+    type: Annotated[Type | None, Query()] = None,  # noqa: A002 - the name on the wire
+    q: Annotated[str | None, Query(max_length=1_000)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    page: Annotated[int, Query(ge=1)] = 1,
+    offset: Annotated[int | None, Query(ge=0)] = None,
+) -> Any:
+    """Entries, newest first, with figures about all that match; of everybody for administrators.
+
+    ``offset`` wins over ``page``.
+    """
+    reaching(caller, {"user_id": api_key_id, "run_id": session_id})
+    found = await caller.memory.memory_page(
+        user_id=await caller.memory.owner(api_key_id, own_key=caller.key.id) if api_key_id else None,
+        run_id=session_id or None,
+        kind=type,
+        q=q if q and q.strip() else None,
+        limit=limit,
+        page=page,
+        offset=offset,
+    )
+    return {
+        **found,
+        "data": [entry(one) for one in found["results"]],
+        "total_pages": found["pages"],
+        "stats": _figures(found),
+    }
+
+
+@router.post("", response_model=EntryCreated)
+async def create(caller: Writer, new: NewEntry) -> Any:
+    """Keep something under a key; the same key of the same owner and session again is the same entry."""
+    answer = await caller.memory.add(
+        new.content,
+        user_id=await owner_of(caller, new.api_key_id, new.user_id),
+        run_id=new.session_id or None,
+        infer=False,
+        key=new.key,
+        kind=new.type,
+        metadata=new.metadata,
+        expires_at=None if new.expires_at is None else new.expires_at.isoformat(),
+    )
+    results = answer if isinstance(answer, list) else answer["results"]
+    if not results or results[0]["id"] is None:
+        status = "dropped" if isinstance(answer, list) else answer["status"]
+        raise Conflict(f"nothing was stored: {status}", hint="memory may be paused or off for this owner")
+    kept = await caller.memory.get(results[0]["id"])
+    if kept is None:
+        raise Conflict("it was stored, and was gone a moment later", hint="its expiry may lie in the past")
+    return {"id": entry(kept), "memory_id": kept["id"]}
+
+
+@router.get("/{memory_id}", response_model=EntryFound, responses=_ABSENT)
+async def get(request: Request, caller: Reader, memory_id: str) -> Any:
+    """One entry."""
+    found = await caller.memory.get(memory_id)
+    return absent(request) if found is None else {"memory": entry(found)}
+
+
+@router.put("/{memory_id}", response_model=EntryChanged, responses=_ABSENT)
+async def update(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
+    """Change the words, the key, the type or the metadata; the version before stays in the history."""
+    given = changes.model_dump(exclude_unset=True)
+    if not given:
+        raise InvalidInput("nothing to change", hint="give content, key, type or metadata")
+    named = {**given, "kind": given["type"]} if "type" in given else given
+    try:
+        changed = await caller.memory.update(
+            memory_id, named.pop("content", None), **{name: named[name] for name in named if name != "type"}
+        )
+    except NotFoundError:
+        return absent(request)
+    return {"memory": entry(changed)}
+
+
+@router.delete("/{memory_id}", response_model=Success, responses=_ABSENT)
+async def delete(request: Request, caller: Writer, memory_id: str) -> Any:
+    """Delete an entry; its history stays."""
+    try:
+        await caller.memory.delete(memory_id)
+    except NotFoundError:
+        return absent(request)
+    return {"success": True}
+
+
+async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) -> str:
+    """Whose entries a body is about, as far as the key may say so."""
+    if user_id and api_key_id and user_id != api_key_id:
+        raise InvalidInput("apiKeyId and userId name two owners", hint="give one of them")
+    return user_id or await caller.memory.owner(api_key_id, own_key=caller.key.id)
+
+
+def absent(request: Request) -> JSONResponse:
+    """What clients of this interface expect of an entry that is not there, and what every problem says besides."""
+    answer = problem(request, 404, "Not found", code="not_found")
+    body = {**json.loads(bytes(answer.body)), "error": "Not found"}
+    return JSONResponse(body, status_code=404, media_type=answer.media_type)
+
+
+def _figures(found: dict[str, Any]) -> dict[str, Any]:
+    stats = found["stats"]
+    named = {"by_type": stats["by_kind"], "tokens_used": stats["tokens"], "cache_stats": stats["cache"]}
+    return {"total": stats["total"], "hit_rate": stats["hit_rate"], **named}

@@ -1,0 +1,138 @@
+"""``/api/settings/qdrant``: where Qdrant is, whether it answers, and a try of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+
+from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
+from memstone.errors import MemstoneError
+from memstone.registry import BUILT_IN
+from memstone.server.access import Admin, Caller, Keyed
+from memstone.server.rest.api_engine import models
+from memstone.server.rest.api_settings import Guarded, checked, connections, runs_it
+from memstone.server.schemas.api import entry
+from memstone.server.schemas.api_settings import (
+    EmbeddingModels,
+    QdrantChange,
+    QdrantCleaned,
+    QdrantHealth,
+    QdrantHits,
+    QdrantQuestion,
+    QdrantSettings,
+)
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.state import State
+from memstone.server.urls import fetched
+
+router = APIRouter(prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
+
+_NAMES: Final = {
+    "enabled": "qdrantEnabled",
+    "host": "qdrantHost",
+    "port": "qdrantPort",
+    "api_key": QDRANT_KEY,
+    "collection": "qdrantCollection",
+    "embedding_model": "qdrantEmbeddingModel",
+}
+_OK: Final = 200
+_ABSENT: Final = 404
+
+
+@router.get("", response_model=QdrantSettings)
+async def qdrant(request: Request, caller: Admin) -> Any:
+    """Where Qdrant is, and whether it is used."""
+    state = runs_it(request, caller)
+    return _shown(state, (await caller.memory.backends())["settings"])
+
+
+@router.put("", response_model=QdrantSettings)
+async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantChange) -> Any:
+    """Say where it is; enabling it also selects it as the vector store, from the next start."""
+    state = runs_it(request, caller)
+    given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
+    if "qdrantEnabled" in given:
+        given["vectorStore"] = "qdrant" if given["qdrantEnabled"] else "auto"
+    await checked(request, caller, guard, given)
+    answer = await caller.memory.set_backends(given)
+    return {**_shown(state, answer["settings"]), "cleared": answer["cleared"]}
+
+
+def _shown(state: State, values: dict[str, Any]) -> dict[str, Any]:
+    reason = _missing(values)
+    active = state.settings.vector_store.provider == "qdrant"
+    status = "active" if active else "not_configured" if reason else "restart_required"
+    shown = {name: values[stored] for name, stored in _NAMES.items()}
+    return {**shown, "has_api_key": bool(values[QDRANT_KEY]), "status": status, "reason": None if active else reason}
+
+
+def _missing(values: dict[str, Any]) -> str | None:
+    """What keeps Qdrant from being used."""
+    if not values.get("qdrantHost"):
+        return "no host is set"
+    if not values.get("qdrantEnabled"):
+        return "it is not enabled"
+    return None if ("vectors", "qdrant") in BUILT_IN else "this installation has no adapter for it"
+
+
+@router.get("/health", response_model=QdrantHealth, response_model_exclude_none=True)
+async def health(request: Request, caller: Admin, guard: Guarded) -> Any:
+    """Ask it, within five seconds; the answer names the host and nothing else."""
+    runs_it(request, caller)
+    values, secrets = await connections(caller)
+    if not values.get("qdrantHost"):
+        return {"ok": False, "status": "not_configured", "error": "no host is set"}
+    began = time.perf_counter()
+    try:
+        error = await _asked(guard, values, secrets.get(QDRANT_KEY, ""))
+    except MemstoneError as failed:
+        error = failed.message
+    took = round((time.perf_counter() - began) * 1_000, 3)
+    return {"ok": error is None, "status": "error" if error else "ok", "latency_ms": took, "error": error}
+
+
+async def _asked(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
+    """What is wrong with the collection's answer; one that is not there yet is made when it is needed."""
+    collection = values.get("qdrantCollection", "omniroute_memory")
+    url = await guard.check(qdrant_url(values))
+    answer = await fetched(url, path=f"/collections/{collection}", headers={"api-key": key} if key else {})
+    return None if answer.status_code in (_OK, _ABSENT) else f"{url.host} answered {answer.status_code}"
+
+
+@router.post("/search", response_model=QdrantHits)
+async def search(request: Request, caller: Admin, question: QdrantQuestion) -> Any:
+    """What it finds by meaning alone, among the memories of this key."""
+    if (missing := await _unused(request, caller)) is not None:
+        return {**missing, "results": []}
+    owner = await caller.memory.owner(own_key=caller.key.id)
+    found = await caller.memory.retrieve_preview(
+        question.query, user_id=owner, strategy="vector", limit=question.top_k, max_tokens=16_000
+    )
+    results = [{**entry(one), "score": one["score"]} for one in found["items"]]
+    return {"ok": True, "status": "ok", "results": results}
+
+
+@router.post("/cleanup", response_model=QdrantCleaned)
+async def cleanup(request: Request, caller: Admin) -> Any:
+    """Bring it in step with the ledger: what is no longer known leaves it."""
+    missing = await _unused(request, caller)
+    if missing is None:
+        await caller.memory.reindex()
+    return missing or {"ok": True, "status": "ok"}
+
+
+async def _unused(request: Request, caller: Caller) -> dict[str, Any] | None:
+    state = runs_it(request, caller)
+    if state.settings.vector_store.provider == "qdrant":
+        return None
+    reason = _missing((await caller.memory.backends())["settings"])
+    return {"ok": False, "status": "not_configured", "reason": reason or "it is used from the next start"}
+
+
+@router.get("/embedding-models", response_model=EmbeddingModels)
+async def embedding_models(request: Request, caller: Admin) -> Any:
+    """Models whose vectors it could hold."""
+    runs_it(request, caller)
+    return {"models": models()}

@@ -1,0 +1,124 @@
+"""``/memory``: what a companion's host asks for. Whole conversations, identity, episodes, and tidying up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from memstone.errors import InvalidInput, ScopeError
+from memstone.server.access import Admin, Keyed, Reader, Writer
+from memstone.server.reach import reaching
+from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.schemas.companion import (
+    Consolidated,
+    Conversation,
+    Identity,
+    Ingested,
+    Override,
+    Overrides,
+    Synced,
+)
+from memstone.server.schemas.console import Tidying
+from memstone.server.schemas.memories import Confirmed
+from memstone.server.scoping import NamedScope, ScopeId
+
+router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
+
+Limit = Annotated[int, Query(ge=1, le=10_000)]
+Offset = Annotated[int, Query(ge=0, lt=2**53)]
+Position = Annotated[int, Query(ge=0, le=1_000)]
+
+
+@router.post("/ingest", response_model=Ingested)
+async def ingest(caller: Writer, said: Conversation) -> Any:
+    """Take in a whole conversation and form memory of it now; one that is known under its id is replaced."""
+    return await caller.memory.ingest_session(
+        [turn.model_dump(exclude_none=True) for turn in said.turns],
+        user_id=said.user_id,
+        agent_id=said.agent_id,
+        run_id=said.conversation_id,
+        occurred_at=said.session_date,
+        skip_extraction=said.skip_extraction,
+    )
+
+
+@router.post("/consolidate", response_model=Consolidated)
+async def consolidate(caller: Writer, wanted: Tidying | None = None) -> Any:
+    """Tidy up now, for everybody where nobody is named, which is an administrator's.
+
+    ``/v1/console/consolidate`` does the same as a job.
+    """
+    asked = (wanted or Tidying()).model_dump()
+    reaching(caller, asked)
+    return await caller.memory.consolidate(**asked)
+
+
+@router.post("/sync", response_model=Synced)
+async def sync(caller: Writer, named: NamedScope) -> Any:
+    """Form memory now of everything that waits; of everybody for administrators."""
+    return await caller.memory.flush(**reaching(caller, named.as_dict()))
+
+
+@router.get("/identity", response_model=Identity)
+async def identity(caller: Reader, user_id: ScopeId = None) -> Any:
+    """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
+    return await caller.memory.identity(user_id=_user(caller, user_id))
+
+
+@router.post("/identity/overrides", response_model=Identity)
+async def add_override(caller: Writer, said: Override) -> Any:
+    """Keep something in mind for good."""
+    return await caller.memory.add_override(said.text, user_id=_user(caller, said.user_id))
+
+
+@router.put("/identity/overrides", response_model=Identity)
+async def set_overrides(caller: Writer, said: Overrides) -> Any:
+    """Put these in the place of all overrides."""
+    return await caller.memory.set_overrides(said.texts, user_id=_user(caller, said.user_id))
+
+
+@router.delete("/identity/overrides/{position}", response_model=Identity)
+async def remove_override(caller: Writer, position: int, user_id: ScopeId = None) -> Any:
+    """Delete the override at a position, counted from 0."""
+    return await caller.memory.remove_override(position, user_id=_user(caller, user_id))
+
+
+@router.get("/episodes", response_model=told("answers.layers.Episodes"))
+async def episodes(
+    caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
+) -> Any:
+    """What sessions were about, newest first."""
+    return await caller.memory.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
+
+
+@router.get("/transcript", response_model=told("answers.layers.TranscriptPage"))
+async def transcript(
+    caller: Reader,
+    user_id: ScopeId = None,
+    agent_id: ScopeId = None,
+    conversation_id: ScopeId = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Any:
+    """What was said, in order, as it was said."""
+    named = {"user_id": user_id, "agent_id": agent_id, "run_id": conversation_id}
+    return await caller.memory.transcript(**named, limit=limit, offset=offset)
+
+
+@router.post("/clear", response_model=told("answers.console.Emptied"))
+async def clear(caller: Admin, confirmed: Confirmed) -> Any:
+    """Remove all layers of this tenant's memory, for good."""
+    caller.needs_tenant()
+    if confirmed.confirm != caller.key.tenant_id:
+        raise InvalidInput("this cannot be taken back", hint="confirm it with the name of the tenant")
+    await caller.memory.reset()
+    return {"status": "cleared"}
+
+
+def _user(caller: Reader, user_id: str | None) -> str:
+    """Whom an identity is about: who is named, or whom the key stands for."""
+    named = user_id or caller.subjects.user_id
+    if not named:
+        raise ScopeError("an identity belongs to a user", hint="give user_id")
+    return named

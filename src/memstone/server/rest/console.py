@@ -1,0 +1,214 @@
+"""``/v1/console``: what a person needs to look after a memory. Texts are previews; every act can be taken back."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Body, Query, Request
+
+from memstone.server.access import Admin, Keyed, Reader, Writer
+from memstone.server.reach import needs_operator, reaching
+from memstone.server.schemas.base import PROBLEMS, Json, told
+from memstone.server.schemas.console import (
+    AnswerGiven,
+    Because,
+    Configuration,
+    ConsoleQuestion,
+    ContextPreview,
+    Dashboard,
+    Judged,
+    Judgement,
+    Metrics,
+    Moved,
+    Previewed,
+    Reassignment,
+    Rollback,
+    Scopes,
+    SharedWith,
+    Undone,
+    UseFound,
+    Version,
+)
+from memstone.server.schemas.memories import Deleted, History
+from memstone.server.scoping import NamedScope, ScopeId
+from memstone.server.shown_settings import shown
+
+_REPORT: Final = {
+    "format": "memstone-erasure",
+    "version": 1,
+    "created_at": "2026-05-07T09:30:00Z",
+    "subject": {"user_id": "alice"},
+    "complete": True,
+    "sha256": "0" * 64,
+    "hmac": "0" * 64,
+}
+_PREVIEWS: Final = told("answers.console.Previews")
+_SHARED: Final = told("answers.memories.Shared")
+_STATUS: Final = told("answers.memories.StatusSet")
+router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
+
+Limit = Annotated[int, Query(ge=1, le=250)]
+Offset = Annotated[int, Query(ge=0, lt=2**53)]
+
+
+@router.get("/dashboard", response_model=Dashboard)
+async def dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any:
+    """What a management view begins with: layers, counts, agents, and how background work goes."""
+    return await caller.memory.dashboard(**reaching(caller, named.as_dict()), limit=limit)
+
+
+@router.post("/search", response_model=_PREVIEWS)
+async def search(caller: Reader, question: ConsoleQuestion) -> Any:
+    """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
+    asked = question.model_dump()
+    return await caller.memory.inspect(asked.pop("q"), **asked | reaching(caller, asked))
+
+
+@router.get("/quarantine", response_model=_PREVIEWS)
+async def quarantined(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
+    """What waits for somebody's approval."""
+    scope = reaching(caller, named.as_dict())
+    return await caller.memory.inspect(None, **scope, statuses=["quarantined"], limit=limit)
+
+
+@router.get("/memories/{memory_id}/history", response_model=History)
+async def history(caller: Reader, memory_id: str) -> Any:
+    """Everything that happened to a memory, oldest first."""
+    return {"results": await caller.memory.history(memory_id)}
+
+
+@router.post("/memories/{memory_id}/forget", response_model=Deleted)
+async def forget(caller: Writer, memory_id: str) -> Any:
+    """Delete a memory; its history stays, and it can be restored."""
+    return await caller.memory.delete(memory_id)
+
+
+@router.post("/memories/{memory_id}/restore", response_model=told("answers.memories.RestoredMemory"))
+async def restore(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
+    """Bring back a memory, or what an earlier version said."""
+    return await caller.memory.restore(memory_id, (wanted or Version()).version)
+
+
+@router.post("/memories/{memory_id}/approve", response_model=_STATUS)
+async def approve(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
+    """Let a memory out of quarantine."""
+    return await caller.memory.approve(memory_id, (why or Because()).reason)
+
+
+@router.post("/memories/{memory_id}/reject", response_model=_STATUS)
+async def reject(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
+    """Delete a memory that is in quarantine."""
+    return await caller.memory.reject(memory_id, (why or Because()).reason)
+
+
+@router.post("/memories/{memory_id}/share", response_model=_SHARED)
+async def share(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
+    """Let somebody else hold a memory, too."""
+    return await caller.memory.share(memory_id, **whom.model_dump())
+
+
+@router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
+async def unshare(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
+    """Take a memory from somebody; the others keep it."""
+    return await caller.memory.unshare(memory_id, **whom.model_dump())
+
+
+@router.post("/memories/{memory_id}/{act}", response_model=_STATUS)
+async def put_aside(
+    caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: Because | None = None
+) -> Any:
+    """Keep a memory and recall it no more (``disable``), again (``enable``), or only once approved (``quarantine``)."""
+    verbs = {"disable": caller.memory.disable, "enable": caller.memory.enable, "quarantine": caller.memory.quarantine}
+    return await verbs[act](memory_id, (why or Because()).reason)
+
+
+@router.post("/undo", response_model=told("answers.memories.TakenBack"))
+async def undo(caller: Writer, wanted: Undone) -> Any:
+    """Take back one change, or everything a job did; all of it or nothing."""
+    return await caller.memory.undo(wanted.event_id, job_id=wanted.job_id)
+
+
+@router.post("/rollback", response_model=told("answers.memories.RolledBack"))
+async def rollback(caller: Admin, wanted: Rollback) -> Any:
+    """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
+    return await caller.memory.rollback(**wanted.model_dump())
+
+
+@router.post("/reassign", response_model=Moved)
+async def reassign(caller: Admin, wanted: Reassignment) -> Any:
+    """Hand everything one scope holds over to another; ``undo`` with the job takes it back."""
+    caller.needs_tenant()
+    return await caller.memory.reassign(wanted.from_scope, wanted.to_scope)
+
+
+@router.post("/context", response_model=Previewed)
+async def context(caller: Reader, question: ContextPreview) -> Any:
+    """What a model would be shown for a message, now or ``as_of`` a time; redacted, and not counted as used."""
+    asked = question.model_dump()
+    return await caller.memory.preview_context(asked.pop("query"), **asked)
+
+
+@router.post("/feedback", response_model=Judged)
+async def feedback(caller: Writer, judgement: Judgement) -> Any:
+    """Say whether a memory, or all that a receipt names, was useful."""
+    return await caller.memory.feedback(**judgement.model_dump())
+
+
+@router.post("/answers", response_model=UseFound)
+async def answers(caller: Writer, given: AnswerGiven) -> Any:
+    """Tell what a model answered: which memories it used is worked out from that."""
+    return await caller.memory.record_answer(given.receipt_id, given.answer)
+
+
+@router.get("/metrics", response_model=Metrics)
+async def metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
+    """How many memories, and the rates at which they are replaced, told again and used."""
+    scope = reaching(caller, {"user_id": user_id})
+    return await caller.memory.metrics(user_id=scope["user_id"], since=since)
+
+
+@router.get("/scopes", response_model=Scopes)
+async def scopes(
+    caller: Admin, kind: Literal["user", "agent", "run"] = "user", limit: Limit = 100, offset: Offset = 0
+) -> Any:
+    """The users, agents or runs there are, with how many memories each has."""
+    caller.needs_tenant()
+    return await caller.memory.scopes(kind, limit=limit, offset=offset)
+
+
+@router.get("/requests", response_model=told("answers.console.RequestLog"))
+async def requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
+    """The last requests by this tenant's keys; never what was said in them."""
+    caller.needs_tenant()
+    lines = request.app.state.journal.of(caller.key.tenant_id, time.time())
+    return {"results": [line.as_dict() for line in islice(lines, limit)]}
+
+
+@router.get("/configuration", response_model=Configuration)
+async def configuration(request: Request, caller: Admin) -> Any:
+    """How the service is configured, without secrets; what may change at run time is ``/v1/settings``."""
+    needs_operator(request, caller)
+    return {"configuration": shown(request.app.state.memstone.settings)}
+
+
+@router.get("/database", response_model=told("answers.store.StoreState"))
+async def database(request: Request, caller: Admin) -> Any:
+    """The state of the whole store: its size, schema and integrity. It reads all of it."""
+    needs_operator(request, caller)
+    return await caller.memory.check()
+
+
+@router.get("/health", response_model=told("answers.store.Health"))
+async def health(caller: Admin) -> Any:
+    """Whether memory works, and if not, where it fails."""
+    caller.needs_tenant()
+    return await caller.memory.health()
+
+
+@router.post("/erasures/verify", response_model=told("answers.moving.ErasureVerified"))
+async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
+    """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
+    caller.needs_tenant()
+    return await caller.memory.verify_erasure(report)

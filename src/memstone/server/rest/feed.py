@@ -1,0 +1,100 @@
+"""The change feed: by cursor, and as a stream of events that goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
+from memstone.server.access import Caller, Keyed, Reader
+from memstone.server.errors import note
+from memstone.server.reach import reaching
+from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.scoping import Named, NamedScope
+
+router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
+
+After = Annotated[int, Query(ge=0, lt=2**53)]
+EVERY: Final = 0.5
+"""How often a stream looks for news, in seconds."""
+
+HEARTBEAT: Final = 15.0
+LONGEST: Final = 3_600.0
+_PAGE: Final = 100
+_STREAM: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "server-sent events: `id` is the cursor, `event` what was done, `data` one line of the feed",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("", response_model=told("answers.memories.Events"))
+async def events(
+    caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+) -> Any:
+    """What happened after a cursor, oldest first; of everybody the key reaches when nobody is named."""
+    return await caller.memory.events(after, limit=limit, **reaching(caller, named.as_dict()))
+
+
+@router.get("/stream", responses=_STREAM, response_class=StreamingResponse)
+async def stream(
+    request: Request,
+    caller: Reader,
+    named: NamedScope,
+    after: After = 0,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
+) -> StreamingResponse:
+    """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
+    cursor = after if last_event_id is None else _cursor(last_event_id)
+    first = await caller.memory.events(cursor, limit=_PAGE, **reaching(caller, named.as_dict()))
+    headers = {"x-accel-buffering": "no"}
+    lines = _lines(request, caller, named, first)
+    return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
+
+
+def _cursor(given: str) -> int:
+    if not given.isascii() or not given.isdigit():
+        raise InvalidInput("Last-Event-ID must be an id that this stream gave")
+    return int(given)
+
+
+async def _lines(request: Request, caller: Caller, named: Named, page: dict[str, Any]) -> AsyncIterator[str]:
+    """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
+    yield "retry: 1000\n\n"
+    began = spoken = checked = time.monotonic()
+    try:
+        while request.app.state.memstone.ready and time.monotonic() - began < LONGEST:
+            for one in page["results"]:
+                yield f"id: {one['seq']}\nevent: {one['event']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
+                spoken = time.monotonic()
+            now = time.monotonic()
+            if now - checked >= HEARTBEAT:
+                checked = now
+                await _check(request, caller)
+            if now - spoken >= HEARTBEAT:
+                spoken = now
+                yield ": still here\n\n"
+            if not page["results"]:
+                await asyncio.sleep(EVERY)
+            page = await caller.memory.events(page["cursor"], limit=_PAGE, **named.as_dict())
+    except MemstoneError as error:  # whoever listens comes back, and goes on where it stopped
+        note(error)
+        yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'
+
+
+async def _check(request: Request, caller: Caller) -> None:
+    """``Unauthenticated`` when the key that opened a stream is no longer good for it."""
+    try:
+        now = await request.app.state.memstone.doorkeeper.admit(request)
+    except AccessError as error:
+        raise Unauthenticated(error.message) from error
+    then = caller.key
+    if now.key.id != then.id or now.key.subjects != then.subjects or not set(then.verbs) <= set(now.key.verbs):
+        raise Unauthenticated("the key is not what it was")

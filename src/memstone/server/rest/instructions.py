@@ -1,0 +1,22 @@
+"""Instructions and settings for a use case, as a suggestion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from memstone.server.access import Keyed, Reader
+from memstone.server.schemas.accounts import Suggestion, UseCase
+from memstone.server.schemas.base import PROBLEMS
+
+router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
+
+
+@router.post("", response_model=Suggestion)
+async def suggest(caller: Reader, given: UseCase) -> Any:
+    """What a team with this use case would set: instructions, what to keep and to leave out, categories.
+
+    A language model is asked, where one is configured, else rules answer. Nothing is changed.
+    """
+    return await caller.memory.suggest_instructions(given.use_case)

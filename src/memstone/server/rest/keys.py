@@ -1,0 +1,47 @@
+"""Keys: made, listed, rotated, revoked; for administrators of the whole tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+
+from memstone.server.access import Admin, Keyed
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.keys import KeyList, KeyMade, KeyShown, NewKey, Rotation
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
+
+
+@router.get("", response_model=KeyList)
+async def listed(caller: Admin) -> Any:
+    """The keys of this tenant."""
+    caller.needs_tenant()
+    return {"results": await caller.memory.keys()}
+
+
+@router.post("", status_code=201, response_model=KeyMade)
+async def create(caller: Admin, wanted: NewKey) -> Any:
+    """A new key; it is shown in this answer and nowhere else."""
+    caller.needs_tenant()
+    return await caller.memory.create_key(**wanted.model_dump())
+
+
+@router.post("/{key_id}/rotate", response_model=KeyMade)
+async def rotate(
+    request: Request, caller: Admin, key_id: str, wanted: Annotated[Rotation | None, Body()] = None
+) -> Any:
+    """A new secret under the same id."""
+    caller.needs_tenant()
+    answer = await caller.memory.rotate_key(key_id, grace_seconds=(wanted or Rotation()).grace_seconds)
+    request.app.state.memstone.doorkeeper.forget()
+    return answer
+
+
+@router.delete("/{key_id}", response_model=KeyShown)
+async def revoke(request: Request, caller: Admin, key_id: str) -> Any:
+    """End a key at once."""
+    caller.needs_tenant()
+    answer = await caller.memory.revoke_key(key_id)
+    request.app.state.memstone.doorkeeper.forget()
+    return answer

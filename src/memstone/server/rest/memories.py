@@ -1,0 +1,207 @@
+"""``/v1/memories``: the verbs of ``Memory`` over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+
+from memstone.errors import InvalidInput, NotFoundError
+from memstone.server.access import Admin, Keyed, Reader, Writer
+from memstone.server.reach import reaching
+from memstone.server.schemas.base import PROBLEMS, Told, told
+from memstone.server.schemas.companion import Synced
+from memstone.server.schemas.memories import (
+    Added,
+    Changes,
+    ChangesBatch,
+    Confirmed,
+    ContextQuestion,
+    Deleted,
+    DeletedMany,
+    FoundMemories,
+    History,
+    Ids,
+    MemoryItem,
+    NewMemories,
+    NewMemoriesBatch,
+    Pack,
+    Question,
+    Transcript,
+)
+from memstone.server.scoping import NamedScope
+
+router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
+
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
+Limit = Annotated[int, Query(ge=1)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
+
+
+@router.post("/memories", response_model=Added)
+async def add(caller: Writer, said: NewMemories) -> Any:
+    """Learn from what was said."""
+    return _listed(await caller.memory.add(**said.model_dump()))
+
+
+@router.post("/memories/batch", response_model=told("answers.memories.AddedMany"))
+async def add_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
+    """Learn from up to 1,000 calls at once; each has its own result."""
+    return await caller.memory.add_many(batch.items, idempotency_key=idempotency_key)
+
+
+@router.put("/memories/batch", response_model=told("answers.memories.ChangedMany"))
+async def update_many(caller: Writer, batch: ChangesBatch, idempotency_key: IdempotencyKey = None) -> Any:
+    """Change up to 1,000 memories at once."""
+    return await caller.memory.update_many(batch.items, idempotency_key=idempotency_key)
+
+
+@router.delete("/memories/batch", response_model=told("answers.memories.DeletedByIds"))
+async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyKey = None) -> Any:
+    """Delete up to 1,000 memories at once."""
+    return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key)
+
+
+@router.get("/memories/search", response_model=FoundMemories)
+async def search_by_query(caller: Reader, named: NamedScope, q: str, limit: Limit = 100) -> Any:
+    """Find memories by words and by meaning."""
+    return _listed(await caller.memory.search(q, limit=limit, **named.as_dict()))
+
+
+@router.post("/memories/search", response_model=FoundMemories)
+async def search(caller: Reader, question: Question) -> Any:
+    """Find memories, with filters and everything else that a search takes."""
+    asked = question.model_dump()
+    return _listed(await caller.memory.search(asked.pop("query"), **asked))
+
+
+@router.get("/memories", response_model=FoundMemories)
+async def get_all(
+    caller: Reader,
+    named: NamedScope,
+    limit: Limit = 100,
+    offset: Offset | None = None,
+    page: Annotated[int | None, Query(ge=1)] = None,
+    kind: str | None = None,
+    q: str | None = None,
+    status: str | None = None,
+    as_of: str | None = None,
+    layers: Annotated[list[str] | None, Query()] = None,
+    *,
+    show_expired: bool = False,
+    counts: bool = False,
+) -> Any:
+    """List what a scope sees, newest first."""
+    found = await caller.memory.get_all(
+        **named.as_dict(),
+        limit=limit,
+        offset=offset,
+        page=page,
+        kind=kind,
+        q=q,
+        status=status,
+        as_of=as_of,
+        layers=layers,
+        show_expired=show_expired,
+        counts=counts,
+    )
+    return _listed(found)
+
+
+@router.delete("/memories", response_model=DeletedMany)
+async def delete_all(caller: Writer, named: NamedScope) -> Any:
+    """Delete everything a scope sees."""
+    return await caller.memory.delete_all(**named.as_dict())
+
+
+@router.get("/memories/{memory_id}", response_model=MemoryItem)
+async def get(caller: Reader, memory_id: str) -> Any:
+    """One memory."""
+    found = await caller.memory.get(memory_id)
+    if found is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    return found
+
+
+@router.put("/memories/{memory_id}", response_model=Annotated[MemoryItem, Told("answers.memories.ChangedMemory")])
+async def update(caller: Writer, memory_id: str, changes: Changes) -> Any:
+    """Change a memory; the old version stays in the history."""
+    given = changes.model_dump(exclude_unset=True)
+    return await caller.memory.update(memory_id, given.pop("text", None), **given)
+
+
+@router.delete("/memories/{memory_id}", response_model=Deleted)
+async def delete(caller: Writer, memory_id: str) -> Any:
+    """Delete a memory; its history stays."""
+    return await caller.memory.delete(memory_id)
+
+
+@router.get("/memories/{memory_id}/history", response_model=History)
+async def history(caller: Reader, memory_id: str) -> Any:
+    """Everything that happened to a memory, oldest first."""
+    return {"results": await caller.memory.history(memory_id)}
+
+
+@router.post("/context", response_model=Pack, tags=["context"])
+async def context(caller: Reader, question: ContextQuestion) -> Any:
+    """What to put into a prompt for this message; empty when memory does not help."""
+    asked = question.model_dump()
+    return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
+
+
+@router.get("/receipts/{receipt_id}", response_model=told("answers.context.Receipt"), tags=["context"])
+async def receipt(caller: Reader, receipt_id: str) -> Any:
+    """The account of a context: what was considered, chosen and dropped, and why."""
+    found = await caller.memory.receipt(receipt_id)
+    if found is None:
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while only")
+    return found
+
+
+@router.post("/ingest", response_model=told("answers.layers.TranscriptKept"))
+async def ingest(caller: Writer, transcript: Transcript) -> Any:
+    """Keep a transcript as it is, turn by turn."""
+    given = transcript.model_dump()
+    return await caller.memory.ingest(given.pop("turns"), **given)
+
+
+@router.post("/flush", response_model=told(Synced))
+async def flush(caller: Writer, named: NamedScope) -> Any:
+    """Try again what could not be stored when it was said; of everybody for administrators."""
+    return await caller.memory.flush(**reaching(caller, named.as_dict()))
+
+
+@router.post("/entities", response_model=told("answers.layers.Entities"))
+async def entities(caller: Reader, named: NamedScope, limit: Limit = 100, offset: Offset = 0) -> Any:
+    """People, places and things that memories of a scope speak of."""
+    return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
+
+
+@router.get("/entities/{name:path}/relations", response_model=told("answers.layers.Relations"))
+async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
+    """How somebody or something is related to others."""
+    found = await caller.memory.relations(**named.as_dict(), limit=10_000)
+    wanted = name.casefold()
+    about = [one for one in found["results"] if wanted in (one["source"].casefold(), one["target"].casefold())]
+    return {"results": about[:limit]}
+
+
+@router.get("/stats", response_model=told("answers.store.Stats"))
+async def stats(caller: Admin) -> Any:
+    """Counts of everything."""
+    return await caller.memory.stats()
+
+
+@router.post("/reset", response_model=told("answers.console.Emptied"))
+async def reset(caller: Admin, confirmed: Confirmed) -> Any:
+    """Remove everything of this tenant, for good."""
+    caller.needs_tenant()
+    if confirmed.confirm != caller.key.tenant_id:
+        raise InvalidInput("this cannot be taken back", hint="confirm it with the name of the tenant")
+    await caller.memory.reset()
+    return {"status": "reset"}
+
+
+def _listed(answer: Any) -> Any:
+    """The answer as an object, also where the library is asked for bare lists."""
+    return {"results": answer} if isinstance(answer, list) else answer

@@ -1,0 +1,38 @@
+"""``/metrics``: the figures of this process, and of the tenant whose administrator asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
+
+from memstone.server import metrics
+from memstone.server.access import Admin, Keyed
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.state import State
+
+router = APIRouter(tags=["health"], responses=PROBLEMS, route_class=Keyed)
+_TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "figures in the text format of Prometheus", "content": {"text/plain": {}}}
+}
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=_TEXT)
+async def scrape(request: Request, caller: Admin) -> PlainTextResponse:
+    """Latencies, counts and rates.
+
+    What this process as a whole does is told to administrators of the tenant that runs it; others see their own store.
+    """
+    caller.needs_tenant()
+    state: State = request.app.state.memstone
+    status = await caller.memory.engine_status()
+    figures = {
+        "rates": await caller.memory.metrics(),
+        "counts": await caller.memory.stats(),
+        "lag": status["vector_store"]["pending"],
+        "llm_tokens_today": await state.spent_today(caller.key.tenant_id),
+        "receipts_lost": state.receipts_lost,
+    }
+    whole = caller.key.tenant_id == state.settings.tenant
+    return PlainTextResponse(metrics.exposed(figures, process=whole), media_type=metrics.CONTENT_TYPE)

@@ -1,0 +1,71 @@
+"""``/v1/settings`` and ``/v1/pause``: what holds for a tenant, a user or an agent, and for whom memory stands still."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from memstone.model.access import Verb
+from memstone.server.access import Caller, Keyed, Reader, Writer
+from memstone.server.reach import reaching, setting
+from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
+from memstone.server.scoping import NamedScope, ScopeId
+
+router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
+
+Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
+
+
+@router.get("/settings", response_model=Settled)
+async def settings(
+    caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
+) -> Any:
+    """Every setting as it holds for somebody, and where each value comes from."""
+    return await caller.memory.settings(user_id=user_id or None, agent_id=agent_id or None, names=names)
+
+
+@router.put("/settings", response_model=SettingsSet)
+async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
+    """Store settings, all or none. Those of the whole tenant are an administrator's, and so are quotas and masking."""
+    _tenants(caller, user_id, agent_id)
+    setting(caller, wanted.values)
+    return await caller.memory.set_settings(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
+
+
+@router.delete("/settings", response_model=SettingsUnset)
+async def unset_settings(
+    caller: Writer,
+    user_id: ScopeId = None,
+    agent_id: ScopeId = None,
+    names: Annotated[list[str] | None, Query(max_length=1_000)] = None,
+) -> Any:
+    """Remove stored settings; when none are named all of them, but for quotas and masking of a user or an agent."""
+    _tenants(caller, user_id, agent_id)
+    setting(caller, names)
+    return await caller.memory.unset_settings(names, user_id=user_id or None, agent_id=agent_id or None)
+
+
+@router.get("/pause", response_model=told("answers.console.Pauses"))
+async def paused(caller: Reader, named: NamedScope) -> Any:
+    """Who is paused, and until when."""
+    return await caller.memory.paused(**reaching(caller, named.as_dict()))
+
+
+@router.post("/pause", response_model=told("answers.console.Paused"))
+async def pause(caller: Writer, wanted: Pause) -> Any:
+    """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
+    return await caller.memory.pause(**wanted.model_dump())
+
+
+@router.delete("/pause", response_model=told("answers.console.Resumed"))
+async def resume(caller: Writer, named: NamedScope) -> Any:
+    """End a pause of exactly those that are named."""
+    return await caller.memory.resume(**named.as_dict())
+
+
+def _tenants(caller: Caller, user_id: str | None, agent_id: str | None) -> None:
+    bound = caller.subjects.user_id or caller.subjects.agent_id
+    if not (user_id or agent_id or bound):
+        caller.needs(Verb.ADMIN)

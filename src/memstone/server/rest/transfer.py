@@ -1,0 +1,60 @@
+"""Everything out and in again: an export as a stream of JSON lines, and what puts it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from memstone.errors import InvalidInput
+from memstone.server.access import Admin, Keyed, Reader
+from memstone.server.reach import reaching
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.console import Loaded
+from memstone.server.scoping import NamedScope
+
+router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
+
+MEDIA: Final = "application/x-ndjson"
+_HEAD: Final = '{"type": "header", "format": "memstone-export", "version": 1}\n'
+_CONTENT: Final = {MEDIA: {"schema": {"type": "string", "examples": [_HEAD]}}}
+_LINES: Final[dict[int | str, dict[str, Any]]] = {200: {"description": "one JSON object a line", "content": _CONTENT}}
+_BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
+
+
+@router.get("/export", responses=_LINES, response_class=StreamingResponse)
+async def export(caller: Reader, named: NamedScope) -> StreamingResponse:
+    """Every version, link and event of a scope; of everybody for administrators."""
+    lines = caller.memory.export(**reaching(caller, named.as_dict()))
+    first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so
+    headers = {"content-disposition": 'attachment; filename="memstone-export.jsonl"'}
+    return StreamingResponse(_written(first, lines), media_type=MEDIA, headers=headers)
+
+
+async def _written(first: dict[str, Any], lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+    yield _line(first)
+    async for one in lines:
+        yield _line(one)
+
+
+def _line(one: dict[str, Any]) -> str:
+    return json.dumps(one, ensure_ascii=False) + "\n"
+
+
+@router.post("/import", response_model=Loaded, openapi_extra=_BODY)
+async def load(request: Request, caller: Admin) -> Any:
+    """Put an export back, ids and history included; what is there already is left alone."""
+    caller.needs_tenant()
+    return await caller.memory.load(_read(await request.body()))
+
+
+def _read(body: bytes) -> Iterator[dict[str, Any]]:
+    for at, line in enumerate(body.splitlines(), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                raise InvalidInput(f"line {at} is not JSON", hint="send an export as it was written") from None

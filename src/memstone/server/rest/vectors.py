@@ -1,0 +1,81 @@
+"""The vector service: memories whose vectors a caller brings, at the root and under ``/vectors``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter
+
+from memstone.model.access import Verb
+from memstone.server.access import Keyed, Reader, Writer
+from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.vectors import (
+    Counted,
+    HeldVectors,
+    Matches,
+    NewVectors,
+    Unlinked,
+    VectorIds,
+    VectorQuestion,
+    VectorUnlinked,
+)
+
+router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=Keyed)
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+def _at(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], Endpoint]:
+    """A route in both places."""
+
+    def add(endpoint: Endpoint) -> Endpoint:
+        for place in (path, f"/vectors{path}"):
+            router.add_api_route(place, endpoint, methods=["POST"], response_model=answer, **more)
+        return endpoint
+
+    return add
+
+
+@_at("/insert", Counted)
+async def insert(caller: Writer, brought: NewVectors) -> Any:
+    """Store vectors; an id that is there is left as it is, and the user holds it from then on."""
+    vectors = [one.model_dump() for one in brought.vectors]
+    return await caller.memory.insert_vectors(vectors, user_id=brought.userId)
+
+
+@_at("/upsert", Counted)
+async def upsert(caller: Writer, brought: NewVectors) -> Any:
+    """Store vectors; an id that is there gets its next version."""
+    vectors = [one.model_dump() for one in brought.vectors]
+    return await caller.memory.upsert_vectors(vectors, user_id=brought.userId)
+
+
+@_at("/query", Matches, response_model_exclude_none=True)
+async def query(caller: Reader, asked: VectorQuestion) -> Any:
+    """The nearest vectors of a user, best first; without a user for administrators only."""
+    return await caller.memory.query_vectors(
+        asked.vector,
+        user_id=asked.userId,
+        top_k=asked.topK,
+        everybody=Verb.ADMIN in caller.key.verbs,
+        values=asked.returnValues,
+        metadata=asked.returnMetadata,
+    )
+
+
+@_at("/delete-memory", Unlinked)
+async def unlink(caller: Writer, wanted: VectorUnlinked) -> Any:
+    """Take a vector from a user; the others keep it."""
+    return await caller.memory.unlink_vector(wanted.vectorId, user_id=wanted.userId, reason=wanted.reason)
+
+
+@_at("/deleteByIds", Counted)
+async def delete(caller: Writer, wanted: VectorIds) -> Any:
+    """Delete vectors for everybody whom the key reaches."""
+    return await caller.memory.delete_vectors(wanted.ids)
+
+
+@_at("/getByIds", HeldVectors)
+async def get(caller: Reader, wanted: VectorIds) -> Any:
+    """Vectors by their ids; those that are not there are left out."""
+    return await caller.memory.get_vectors(wanted.ids)

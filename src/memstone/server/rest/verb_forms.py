@@ -1,0 +1,117 @@
+"""The form of a call, read off the signature of the method: what it takes, of what type, and what it answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from memstone.remote.verbs import LEFT_OUT
+from memstone.server.schemas.base import Given, Json
+from memstone.server.schemas.memories import Messages
+
+_Items = list[Json]
+_Turns = str | Json | list[str | Json]
+_Filters = Json | list[Any]
+_Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
+
+TYPES: Final[dict[str, Any]] = {
+    "ExportLines": _Items,
+    "Filters": _Filters,
+    "Iterable[Mapping[str, Any]]": _Items,
+    "Mapping[str, Any]": Json,
+    "MessagesInput": Messages,
+    "Sequence[Mapping[str, Any]]": _Items,
+    "Sequence[float]": list[float],
+    "Sequence[str]": list[str],
+    "TranscriptInput": _Turns,
+    "TranscriptInput | Iterable[Mapping[str, Any]]": _Turns,
+    "When": str,
+    "bool": bool,
+    "float": float,
+    "int": _Whole,
+    "str": str,
+    "str | int": str | int,
+}
+"""What an annotation of a method means in JSON; a date is text there."""
+
+_ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
+_SAMPLES: Final[dict[str, Any]] = {
+    "account": "ada@example.org",
+    "agent_id": "planner",
+    "answer": "You live in Oslo.",
+    "conversations": [{"id": "chat-1", "messages": [{"role": "user", "content": "I live in Oslo"}]}],
+    "from_scope": {"user_id": "alice"},
+    "ids": [_ID],
+    "items": [{"messages": "I live in Oslo", "user_id": "alice"}],
+    "key_id": "0123456789abcdef",
+    "login": "ada@example.org",
+    "memory_id": _ID,
+    "messages": "I live in Oslo",
+    "password": "a long sentence of mine",
+    "position": 0,
+    "query": "Where does she live?",
+    "receipt_id": _ID,
+    "records": [{"type": "header", "format": "memstone", "version": 1}],
+    "report": {"sha256": "0" * 64},
+    "text": "I live in Oslo",
+    "texts": ["Answer in metric units"],
+    "to_scope": {"user_id": "alice.smith"},
+    "turns": [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}],
+    "use_case": "a cooking coach for families",
+    "useful": True,
+    "user_id": "alice",
+    "values": {"context.budget": 800},
+    "vector": [0.1, 0.2, 0.3],
+    "vector_id": "v1",
+    "vectors": [{"id": "v1", "values": [0.1, 0.2, 0.3], "metadata": {"text": "I live in Oslo"}}],
+}
+
+
+def parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
+    """What can be sent."""
+    every = list(inspect.signature(method).parameters.values())[1:]
+    return [one for one in every if one.name not in LEFT_OUT]
+
+
+def form_of(name: str, method: Callable[..., Any]) -> type[BaseModel]:
+    """The body of a call; what the method does not know is an error."""
+    fields: dict[str, Any] = {
+        one.name: (_type(one), ... if one.default is one.empty else _default(one)) for one in parameters(method)
+    }
+    base = type("Strict", (Given,), {"model_config": _config(name, method), "__doc__": f"What ``{name}`` takes."})
+    return create_model(f"{_camel(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
+
+
+def _config(name: str, method: Callable[..., Any]) -> ConfigDict:
+    # Strict: "5" is not 5 for the library either.
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_example(name, method)]})
+
+
+def _example(name: str, method: Callable[..., Any]) -> Json:
+    known = parameters(method)
+    shown = [one.name for one in known if one.default is one.empty or one.name == "user_id"]
+    sample = {one: _SAMPLES[one] for one in shown}
+    if name == "update_many":
+        sample["items"] = [{"memory_id": _ID, "text": "I live in Bergen"}]
+    return sample
+
+
+def _type(parameter: inspect.Parameter) -> Any:
+    text = str(parameter.annotation)
+    found = TYPES[text.removesuffix(" | None")]
+    return found | None if text.endswith(" | None") else found
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    """The default where JSON can hold it; what means "not given" in Python is not given here."""
+    default = parameter.default
+    if isinstance(default, tuple):
+        return list(default)
+    return default if default is None or isinstance(default, (str, int, float, bool)) else None
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))

@@ -1,0 +1,149 @@
+"""What the answers of ``/api`` and of the vector service hold besides."""
+
+from __future__ import annotations
+
+from memstone.server.schemas.answers.parts import Degraded, means, sometimes
+from memstone.server.schemas.api import ApiAnswer, Part
+from memstone.server.schemas.base import Answer, Json
+from memstone.server.schemas.memories import MemoryItem
+
+
+class CacheSizes(ApiAnswer):
+    """How often the vector of a text was at hand."""
+
+    size: int
+    max_size: int
+    hits: int
+    misses: int
+
+
+class KeywordShown(Part):
+    """The search by words."""
+
+    backend: str
+
+
+class ModelShown(Part):
+    """A model, if there is one."""
+
+    model: str | None
+
+
+class EmbeddingShown(ModelShown):
+    """What turns text into vectors."""
+
+    provider: str | None
+    dim: int | None
+    destination: str | None = sometimes("where texts are sent")
+    cache: CacheSizes = sometimes()
+    error: str = sometimes("in a word, what is wrong with it")
+
+
+class VectorsShown(Part):
+    """Where the vectors are."""
+
+    backend: str = means("`local` or `external`")
+    pending: int = means("how many memories wait for a vector")
+    signature: str = sometimes("the vectors of the embedder that is configured")
+    active_signature: str | None = sometimes("the vectors that are searched; null before there are any")
+    needs_reindex: bool = sometimes()
+
+
+class EngineBesides(ApiAnswer):
+    """What the parts of the engine tell of themselves."""
+
+    keyword: KeywordShown
+    embedding: EmbeddingShown
+    vector_store: VectorsShown
+    rerank: ModelShown
+    llm: ModelShown
+
+
+class EmbeddingModel(Answer):
+    """A model that is known by name."""
+
+    id: str
+    provider: str
+    model: str
+    dimension: int
+
+
+class ModelsBesides(ApiAnswer):
+    """The models there are."""
+
+    models: list[EmbeddingModel]
+
+
+class EntryPageBesides(ApiAnswer):
+    """The same page as the other interface has it."""
+
+    results: list[MemoryItem]
+    offset: int
+    pages: int
+
+
+class SummarizedBesides(ApiAnswer):
+    """By what it can be taken back."""
+
+    job_ids: list[str]
+
+
+class ResolutionBesides(ApiAnswer):
+    """What could not be used."""
+
+    degraded: list[Degraded]
+
+
+class EntryHit(Answer):
+    """An entry that was found, in the names of the library."""
+
+    id: str
+    api_key_id: str
+    session_id: str
+    type: str
+    key: str
+    content: str
+    metadata: Json
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+    score: float
+
+
+class QdrantHitsBesides(ApiAnswer):
+    """What it finds."""
+
+    results: list[EntryHit]
+
+
+class ModelListed(Answer):
+    """A model of an upstream, in the upstream's own words."""
+
+    id: str = means("the name by which it is asked for here")
+
+
+class ModelsListed(Answer):
+    """The models of every upstream."""
+
+    data: list[ModelListed]
+
+
+class MatchBesides(Answer):
+    """What was asked for besides."""
+
+    values: list[float] = sometimes()
+    metadata: Json = sometimes()
+
+
+class CountedBesides(Answer):
+    """What the answer about several vectors has at times."""
+
+    warnings: list[str] = sometimes()
+    status: str = sometimes("`paused` or `disabled`, where nothing was stored")
+    reason: str = sometimes()
+
+
+class UnlinkedBesides(Answer):
+    """From whom it was taken."""
+
+    user_id: str | None

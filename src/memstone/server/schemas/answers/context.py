@@ -1,0 +1,139 @@
+"""What a model is shown, the account of it, and what a search would find."""
+
+from __future__ import annotations
+
+from memstone.server.schemas.answers.memories import ScoreParts
+from memstone.server.schemas.answers.parts import Degraded, Gate, GateDecision, Whose, means
+from memstone.server.schemas.base import Answer
+from memstone.server.schemas.memories import MemoryItem
+
+
+class Section(Answer):
+    """One part of a block."""
+
+    name: str
+    heading: str
+    lines: list[str]
+
+
+class Citation(Answer):
+    """Where one line of a block comes from."""
+
+    memory_id: str
+    turn_id: str | None = means("what was said, when that is known")
+    date: str
+    line: str
+
+
+class PackBesides(Answer):
+    """What a block is made of."""
+
+    stable: str = means("the part that stays the same, byte for byte, until what it is made of changes")
+    volatile: str = means("the part that belongs to this message and this day")
+    receipt_id: str = means("where the account of it is; '' when none could be kept")
+    sections: list[Section]
+    citations: list[Citation]
+    gate: GateDecision
+    degraded: list[Degraded]
+    warnings: list[str]
+
+
+class Chosen(Answer):
+    """A memory that was shown, and what it cost."""
+
+    id: str
+    layer: str
+    tokens: int
+    score: float | None
+
+
+class Dropped(Answer):
+    """A memory that was considered and is not shown, and why."""
+
+    id: str
+    reason: str
+
+
+class Receipt(Whose):
+    """The account of one block. It names memories by their ids and never holds their text."""
+
+    id: str
+    created_at: str
+    query: str = means("what was asked, with secrets masked; the beginning of it where it is long")
+    gate: GateDecision
+    budget: int
+    tokens: int
+    considered: int
+    chosen: list[Chosen]
+    dropped: list[Dropped]
+    ms: dict[str, float] = means("how long each step took")
+    degraded: list[Degraded]
+    used: list[str] | None = means("the memories that the answer took something from; null until one is known")
+
+
+class PreviewedBesides(Answer):
+    """What a preview of a block is made of."""
+
+    gate: Gate
+    chosen: list[str] = means("the ids of what would be shown")
+    dropped: list[Dropped]
+
+
+class Candidate(MemoryItem):
+    """A memory that a search would find, with what speaks for it."""
+
+    score: float
+    score_parts: ScoreParts
+    tier: str = means("which channel it comes from: `hybrid`, `vector`, `keyword` or `recent`")
+    tokens: int
+    vec_score: float | None
+    fts_score: float | None
+
+
+class HowSearched(Answer):
+    """How it was looked for in the end."""
+
+    strategy: str
+    embedding: str | None
+    vectors: bool
+    rerank: bool
+    degraded: list[Degraded]
+    fallback_reason: str | None = means("why not as it was asked for")
+
+
+class Fitting(Answer):
+    """How much was found, and how much of it fits."""
+
+    found: int
+    shown: int
+    tokens: int
+    max_tokens: int
+
+
+class Candidates(Answer):
+    """What a search would find, best first, as far as it fits. Nothing of it counts as used."""
+
+    items: list[Candidate]
+    resolution: HowSearched
+    totals: Fitting
+
+
+class UseOfMemory(Answer):
+    """How much of a memory an answer told."""
+
+    id: str
+    used: bool
+    share: float = means("the share of it, from 0 to 1, that the answer told")
+
+
+class UseBesides(Answer):
+    """What was found out about an answer."""
+
+    receipt_id: str
+    results: list[UseOfMemory]
+
+
+class JudgedBesides(Answer):
+    """How that stands in the history."""
+
+    event: str

@@ -1,0 +1,301 @@
+"""Memories, what became of them, and their history."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from memstone.server.schemas.answers.parts import Attachment, Degraded, Evidence, Failure, Whose, means, sometimes
+from memstone.server.schemas.base import Answer, Json
+from memstone.server.schemas.memories import Added, Change, HistoryLine, MemoryItem
+
+
+class ScoreParts(Answer):
+    """What a score is made of; a channel that had nothing to say is not there."""
+
+    semantic: float = sometimes()
+    keyword: float = sometimes()
+    words: float = sometimes("word by word")
+    speaker: float = sometimes()
+    asking: float = sometimes()
+    entity: float = sometimes("that it speaks of whom or what is asked about")
+    time: float = sometimes()
+    rrf: float = sometimes("by its ranks in the channels")
+    salience: float = sometimes()
+    decay: float = sometimes("by its age")
+    rerank: float = sometimes()
+
+
+class Overtaking(Answer):
+    """The fact that holds in the place of what was said once."""
+
+    id: str
+    memory: str | None
+
+
+class MemoryBesides(Whose):
+    """Whose a memory is, and what it has at times."""
+
+    layer: str = means("`fact`, `turn` (what was said, word for word), `episode` or `identity`")
+    kind: str = means("`factual`, `episodic`, `procedural`, `semantic`, or in the layer of identity what it is there")
+    key: str | None = means("under which it is kept, where a caller gave one: the same key again is its next version")
+    status: str = means("`active`, `disabled`, `quarantined`, `evicted`, `superseded` or `deleted`")
+    occurred_at: str = means("when it was said, or happened")
+    expires_at: str | None = means("from when on it is not shown any more")
+    role: str = sometimes("who said it: `user` or `assistant`")
+    actor: str = sometimes("the name of who said it, else the role")
+    order: int = sometimes("of what was said word for word: its place in time")
+    evidence: Evidence = sometimes()
+    category: str = sometimes()
+    attachments: list[Attachment] = sometimes()
+    score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
+    source: str = sometimes("the id of what was said, where that was found as well and left out")
+    superseded_by: list[Overtaking] = sometimes("of what was said: all that holds since then in its place")
+
+
+class ChangedMemory(MemoryItem):
+    """A memory as it is now.
+
+    Where others hold what it was, the caller has a memory of their own from now on: ``event`` is ``REPLACE`` then.
+    """
+
+    event: str = sometimes("`UPDATE` or `REPLACE`")
+    old_id: str = sometimes("the id of what the others hold")
+    warnings: list[str] = sometimes()
+
+
+class ChangeBesides(Answer):
+    """What a change has at times."""
+
+    old_id: str = sometimes("the memory whose place was taken")
+    new_id: str = sometimes("of one that ended: the memory that took its place")
+    evidence: Evidence = sometimes()
+    status: str = sometimes("of a new memory that is not active, such as `quarantined`")
+    error: Failure = sometimes("why it waits")
+    erased: bool = sometimes("what stood here was erased since")
+
+
+class AddedBesides(Answer):
+    """What the answer to something that was said has at times."""
+
+    status: str = means(
+        "`ok`, `queued` (it is learned from in a while), `partial` or `deferred` (some or all of it waits), `paused`, "
+        "`disabled`, or, in a batch, `error`"
+    )
+    deferred: list[Change] = sometimes("what waits, and why")
+    error: Failure = sometimes()
+    warnings: list[str] = sometimes()
+    queued: int = sometimes("how much is learned from in a while")
+    left_out: int = sometimes("how much was left as it is: deleted by the user, or changed since it was said")
+    degraded: list[Degraded] = sometimes()
+    reason: str = sometimes("why nothing was stored")
+    hint: str = sometimes()
+
+
+class AddedMany(Answer):
+    """What became of each item, in their order."""
+
+    results: list[Added]
+    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+
+
+class FailedItem(Answer):
+    """An item of a batch that could not be carried out, and why."""
+
+    event: Literal["ERROR"]
+    error: Failure
+
+
+class ErasedItem(Answer):
+    """What is left of an answer to a batch after what it spoke of was erased."""
+
+    id: str = sometimes()
+    memory_id: str = sometimes()
+    event: str = sometimes()
+    erased: Literal[True]
+
+
+class ChangedMany(Answer):
+    """What became of each item, in their order."""
+
+    results: list[ChangedMemory | FailedItem | ErasedItem]
+    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+
+
+class DeletedItem(Answer):
+    """What became of one that was to be deleted."""
+
+    id: str
+    event: Literal["DELETE", "ERROR"]
+    error: Failure = sometimes()
+
+
+class DeletedByIds(Answer):
+    """What became of each, in their order."""
+
+    results: list[DeletedItem]
+    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+
+
+class FoundBesides(Answer):
+    """What a list of memories has at times."""
+
+    degraded: list[Degraded] = sometimes()
+    total: int = sometimes("how many match on all pages, where counts were asked for")
+    by_kind: dict[str, int] = sometimes()
+    limit: int = sometimes()
+    offset: int = sometimes()
+    page: int = sometimes()
+
+
+class CacheCounts(Answer):
+    """How often the vector of a text was at hand, and how often it had to be made."""
+
+    hits: int
+    misses: int
+
+
+class PageFigures(Answer):
+    """About all that match, on whichever page."""
+
+    total: int
+    by_kind: dict[str, int]
+    tokens: int
+    hit_rate: float | None = means("the share of shown memories that answers used; null until one was recorded")
+    cache: CacheCounts
+
+
+class MemoryPage(Answer):
+    """A page of memories, newest first, and figures about all that match."""
+
+    results: list[MemoryItem]
+    stats: PageFigures
+    total: int
+    limit: int
+    offset: int
+    page: int = means("counted from 1")
+    pages: int
+
+
+class State(Answer):
+    """A version without its words; of its fields those that are not as usual."""
+
+    kind: str = sometimes()
+    layer: str = sometimes()
+    key: str = sometimes()
+    status: str = sometimes()
+    version: int = sometimes()
+    metadata: Json = sometimes()
+    occurred_at: str = sometimes()
+    expires_at: str = sometimes()
+
+
+class HistoryBesides(Whose):
+    """What a line of history tells besides, and in whose name it happened."""
+
+    old_value: str | None = means("what it said before")
+    new_value: str | None = means("what it says since then; null when it was deleted")
+    reason: str | None
+    before: State | None
+    after: State | None
+    old_id: str | None = means("the memory whose place was taken")
+    new_id: str | None = means("the memory that took the place of another")
+
+
+class Happened(HistoryLine):
+    """One line of the feed."""
+
+    seq: int = means("the cursor of this line")
+    job_id: str | None = means("the job that did it")
+    undoes: str | None = means("the event that it takes back")
+
+
+class Events(Answer):
+    """What happened, oldest first."""
+
+    results: list[Happened]
+    cursor: int = means("where the next call goes on, as `after`")
+
+
+class Replacement(Whose):
+    """What took the place of what for somebody."""
+
+    id: str = means("the id of the event")
+    event: str
+    old_id: str
+    new_id: str | None
+    old_memory: str | None
+    new_memory: str | None
+    reason: str | None
+    created_at: str
+
+
+class Replacements(Answer):
+    """What took the place of what, newest first."""
+
+    results: list[Replacement]
+
+
+class StatusSet(Answer):
+    """What became of a memory that was put aside, brought back or let out of quarantine."""
+
+    id: str
+    event: str = means("`NONE` where it was so already")
+    status: str
+    version: int = sometimes("the version that says so")
+
+
+class Shared(Whose):
+    """Who holds a memory now, or no longer."""
+
+    id: str
+    event: str = means("`LINK`, `UNLINK`, `DELETE` with the last who held it, or `NONE` where it was so already")
+    reason: str = sometimes()
+
+
+class Restored(Answer):
+    """What became of a memory that was brought back, or whose change was taken back."""
+
+    id: str
+    event: str
+    memory: str | None
+    status: str
+    event_id: str
+    undoes: str | None = means("the event that was taken back")
+
+
+class RestoredMemory(Restored):
+    """A memory that was brought back."""
+
+    degraded: list[Degraded] = sometimes()
+
+
+class TakenBack(Answer):
+    """What was taken back."""
+
+    undone: int
+    results: list[Restored]
+    job_id: str = sometimes("where several were taken back together: by this they can be done again")
+    degraded: list[Degraded] = sometimes()
+
+
+class Kept(Answer):
+    """A change that was not taken back, and why."""
+
+    event_id: str
+    event: str
+    memory_id: str
+    message: str
+    hint: str
+
+
+class RolledBack(Answer):
+    """What was taken back, or would be."""
+
+    dry_run: bool
+    undone: int
+    memories: int = means("how many memories that are")
+    by_event: dict[str, int]
+    conflicts: list[Kept] = means("the first of those that were left, because somebody has changed them since")
+    skipped: int = means("how many were left")
+    job_id: str = sometimes("by this it can be taken back again")
+    degraded: list[Degraded] = sometimes()

@@ -1,0 +1,286 @@
+"""Requests and answers of ``/api/memory``, in the names of the gateway's own clients."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic.alias_generators import to_camel
+
+from memstone.engine.access.owners import key_of
+from memstone.server.schemas.base import Answer, Given, Id, Json
+
+Type = Literal["factual", "episodic", "procedural", "semantic"]
+
+
+def camel(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "forbid") -> ConfigDict:
+    """The form of a model in camelCase, with an example."""
+    more: Any = {"examples": [example]} if example else None
+    return ConfigDict(extra=extra, alias_generator=to_camel, validate_by_name=True, json_schema_extra=more)
+
+
+class ApiGiven(Given):
+    """A body in camelCase; what it does not know is an error."""
+
+    model_config = camel()
+
+
+class ApiAnswer(Answer):
+    """An answer in camelCase."""
+
+    model_config = camel(extra="allow")
+
+
+class NewEntry(ApiGiven):
+    """An entry under a key; the same key again is the same entry with other words."""
+
+    model_config = camel({"key": "user:city", "content": "Lives in Oslo", "type": "factual", "sessionId": "chat-7"})
+
+    content: str = Field(min_length=1)
+    key: str = Field(min_length=1)
+    type: Type = "factual"
+    session_id: Id = ""
+    api_key_id: Id = ""
+    user_id: Id | None = None
+    metadata: Json = Field(default_factory=dict)
+    expires_at: datetime | date | None = None
+
+
+class EntryChanges(ApiGiven):
+    """What is different from now on; at least one of them."""
+
+    model_config = camel({"content": "Lives in Bergen"})
+
+    content: str = Field(default="", min_length=1)
+    key: str = Field(default="", min_length=1)
+    type: Type = "factual"
+    metadata: Json = Field(default_factory=dict)
+
+
+class Entry(ApiAnswer):
+    """One entry. ``apiKeyId`` is its owner: the id of a key, or of the user that a key stands for."""
+
+    id: str
+    api_key_id: str
+    session_id: str
+    type: str
+    key: str
+    content: str
+    metadata: Json
+    created_at: str
+    updated_at: str
+    expires_at: str | None = None
+
+
+class CacheFigures(ApiAnswer):
+    """How often the vector of a text was at hand, and how often it had to be made."""
+
+    hits: int
+    misses: int
+
+
+class Figures(ApiAnswer):
+    """About all that match, on whichever page; ``hitRate`` is null until an answer was recorded."""
+
+    total: int
+    by_type: dict[str, int]
+    tokens_used: int
+    hit_rate: float | None
+    cache_stats: CacheFigures
+
+
+class EntryPage(ApiAnswer):
+    """A page, newest first."""
+
+    besides = "answers.api.EntryPageBesides"
+
+    data: list[Entry]
+    total: int
+    page: int
+    limit: int
+    total_pages: int
+    stats: Figures
+
+
+class EntryCreated(ApiAnswer):
+    """``id`` is the whole entry, as this interface has always had it; ``memoryId`` is its id alone."""
+
+    success: Literal[True] = True
+    id: Entry
+    memory_id: str
+
+
+class EntryFound(ApiAnswer):
+    """One entry."""
+
+    memory: Entry
+
+
+class EntryChanged(ApiAnswer):
+    """The entry as it is now."""
+
+    success: Literal[True] = True
+    memory: Entry
+
+
+class Success(ApiAnswer):
+    """It was done."""
+
+    success: Literal[True] = True
+
+
+class NotThere(BaseModel):
+    """There is no such entry."""
+
+    error: Literal["Not found"] = "Not found"
+
+
+class Working(ApiAnswer):
+    """Whether an entry can be created, listed and deleted; it was, and nothing of it is left."""
+
+    working: bool
+    latency_ms: float
+    error: str | None = None
+
+
+class PreviewQuestion(ApiGiven):
+    """What to look for, and how much of it would be shown."""
+
+    model_config = camel({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
+
+    query: str = Field(min_length=1)
+    strategy: Literal["recent", "exact", "semantic", "hybrid"] = "hybrid"
+    max_tokens: int = Field(default=2_000, ge=0, le=16_000)
+    limit: int = Field(default=20, ge=1, le=100)
+    api_key_id: Id | None = None
+    user_id: Id | None = None
+
+
+class PreviewItem(Entry):
+    """A hit, with what speaks for it."""
+
+    score: float
+    tier: str
+    tokens: int
+    vec_score: float | None
+    fts_score: float | None
+
+
+class Resolution(ApiAnswer):
+    """How it was looked for in the end."""
+
+    besides = "answers.api.ResolutionBesides"
+
+    strategy: str
+    embedding: str | None
+    vectors: bool
+    rerank: bool
+    fallback_reason: str | None
+
+
+class PreviewTotals(ApiAnswer):
+    """How much was found, and how much of it fits."""
+
+    found: int
+    shown: int
+    tokens: int
+    max_tokens: int
+
+
+class Preview(ApiAnswer):
+    """What would be shown, best first. Nothing of it counts as used."""
+
+    items: list[PreviewItem]
+    resolution: Resolution
+    totals: PreviewTotals
+
+
+class Part(ApiAnswer):
+    """One part of the engine."""
+
+    available: bool
+    reason: str | None
+
+
+class EngineStatus(ApiAnswer):
+    """What the engine is made of."""
+
+    besides = "answers.api.EngineBesides"
+
+    keyword: Part
+    embedding: Part
+    vector_store: Part
+    qdrant: Part
+    rerank: Part
+
+
+class EmbeddingProvider(ApiAnswer):
+    """Somebody who turns text into vectors."""
+
+    besides = "answers.api.ModelsBesides"
+
+    id: str
+    available: bool
+    active: bool
+    local: bool
+    reason: str | None
+    models: list[Json]
+
+
+class EmbeddingProviders(ApiAnswer):
+    """Everybody who does."""
+
+    providers: list[EmbeddingProvider]
+
+
+class SummarizeOld(ApiGiven):
+    """What is older is shortened; of one owner, or of everybody."""
+
+    model_config = camel({"olderThanDays": 60, "dryRun": True})
+
+    older_than_days: int = Field(default=30, ge=1, le=365)
+    api_key_id: Id | None = None
+    dry_run: StrictBool = False
+
+
+class Summarized(ApiAnswer):
+    """What was shortened, or would be."""
+
+    besides = "answers.api.SummarizedBesides"
+
+    original_count: int
+    summarized_count: int
+    tokens_saved: int
+    dry_run: bool
+
+
+class Reindex(ApiGiven):
+    """With ``force`` vectors that are there are made anew as well."""
+
+    model_config = camel({"force": False})
+
+    force: StrictBool = False
+
+
+class Reindexing(ApiAnswer):
+    """Whether it goes on in the background now, and how many memories wait for a vector."""
+
+    started: bool
+    pending: int
+
+
+def entry(item: Json) -> Json:
+    """A memory in the names of this interface."""
+    return {
+        "id": item["id"],
+        "api_key_id": key_of(item["user_id"]),
+        "session_id": item["run_id"] or "",
+        "type": item["kind"],
+        "key": item["key"] or "",
+        "content": item["memory"],
+        "metadata": item["metadata"],
+        "created_at": item["created_at"],
+        "updated_at": item["updated_at"],
+        "expires_at": item["expires_at"],
+    }

@@ -1,0 +1,126 @@
+"""Requests and answers of ``/api/settings``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt
+
+from memstone.server.schemas.api import ApiAnswer, ApiGiven, camel
+from memstone.server.schemas.base import Json
+
+
+class MemorySettings(ApiAnswer):
+    """What holds, in normal form. ``retentionDays`` is null where nothing is hidden by its age."""
+
+    enabled: bool
+    max_tokens: int
+    retention_days: int | None
+    strategy: str
+    skills_enabled: bool
+    embedding_source: str
+    embedding_provider_model: str | None
+    transformers_enabled: bool
+    static_enabled: bool
+    rerank_enabled: bool
+    rerank_provider_model: str | None
+    vector_store: str
+    primary_backend: str
+    fallback_backends: list[str]
+    backend_configs: dict[str, Json]
+    restart_required: bool
+
+
+class MemorySettingsChange(ApiGiven):
+    """Any of them. Numbers are rounded and moved into their range; the backends hold from the next start."""
+
+    model_config = camel({"maxTokens": 1_500, "strategy": "hybrid"})
+
+    enabled: StrictBool = True
+    max_tokens: StrictInt | StrictFloat = 2_000
+    retention_days: StrictInt | StrictFloat = 30
+    strategy: Literal["recent", "semantic", "hybrid"] = "hybrid"
+    skills_enabled: StrictBool = False
+    embedding_source: Literal["auto", "remote", "static", "transformers"] = "auto"
+    embedding_provider_model: str | None = None
+    transformers_enabled: StrictBool = True
+    static_enabled: StrictBool = False
+    rerank_enabled: StrictBool = False
+    rerank_provider_model: str | None = None
+    vector_store: Literal["auto", "sqlite-vec", "qdrant"] = "auto"
+    primary_backend: str = "ledger"
+    fallback_backends: list[str] = Field(default_factory=list)
+    backend_configs: dict[str, Json] = Field(default_factory=dict)
+
+
+class QdrantSettings(ApiAnswer):
+    """Where Qdrant is; of its key the last four characters."""
+
+    enabled: bool
+    host: str
+    port: int
+    api_key: str
+    has_api_key: bool
+    collection: str
+    embedding_model: str
+    status: Literal["active", "restart_required", "not_configured"]
+    reason: str | None
+    cleared: list[str] = Field(default_factory=list)
+
+
+class QdrantChange(ApiGiven):
+    """Any of them. An empty ``apiKey`` removes it; another host or port removes it too, unless one is given with it."""
+
+    model_config = camel({"enabled": True, "host": "https://xyz.cloud.qdrant.io", "apiKey": "secret"})
+
+    enabled: StrictBool = False
+    host: str = Field(default="", max_length=500)
+    port: StrictInt = Field(default=6_333, ge=1, le=65_535)
+    api_key: str = Field(default="", max_length=4_096)
+    collection: str = "omniroute_memory"
+    embedding_model: str = "openai/text-embedding-3-small"
+
+
+class QdrantHealth(ApiAnswer):
+    """Whether Qdrant answers, and how fast."""
+
+    ok: bool
+    status: Literal["ok", "error", "not_configured"]
+    latency_ms: float | None = None
+    error: str | None = None
+
+
+class QdrantQuestion(ApiGiven):
+    """A try of the store."""
+
+    model_config = camel({"query": "green tea", "topK": 5})
+
+    query: str = Field(min_length=1, max_length=10_000)
+    top_k: int = Field(default=5, ge=1, le=50)
+
+
+class QdrantHits(ApiAnswer):
+    """What it finds."""
+
+    besides = "answers.api.QdrantHitsBesides"
+
+    ok: bool
+    status: Literal["ok", "not_configured"]
+    reason: str | None = None
+    results: list[Json]
+
+
+class QdrantCleaned(ApiAnswer):
+    """The store after it was brought in step with the ledger."""
+
+    ok: bool
+    status: Literal["ok", "not_configured"]
+    reason: str | None = None
+
+
+class EmbeddingModels(ApiAnswer):
+    """Models whose vectors Qdrant could hold."""
+
+    besides = "answers.api.ModelsBesides"
+
+    models: list[Json]

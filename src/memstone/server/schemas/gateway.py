@@ -1,0 +1,76 @@
+"""The forms of the chat routes. They belong to others: what we need is named, everything else is passed on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstone.server.schemas.base import Answer, Json
+
+
+class Models(Answer):
+    """The models of every upstream."""
+
+    besides = "answers.api.ModelsListed"
+
+    object: str = "list"
+    data: list[Json]
+
+
+def _described(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:
+    """What the description of the service says about a route whose body is passed on."""
+    schema = {"type": "object", "required": required, "properties": properties, "examples": [example]}
+    answer = {"description": about, "content": {"application/json": {}, "text/event-stream": {}}}
+    return {
+        "responses": {200: answer},
+        "openapi_extra": {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}},
+    }
+
+
+_TEXT: Json = {"type": "string"}
+_STREAM: Json = {"type": "boolean"}
+_LIST: Json = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+_HELLO: list[Json] = [{"role": "user", "content": "Where do I live?"}]
+
+CHAT = _described(
+    "what the model says",
+    {"model": "gpt-5-mini", "messages": _HELLO},
+    ["model", "messages"],
+    model=_TEXT,
+    messages=_LIST,
+    stream=_STREAM,
+    user=_TEXT,
+)
+MESSAGES = _described(
+    "what the model says",
+    {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "messages": _HELLO},
+    ["model", "messages"],
+    model=_TEXT,
+    messages=_LIST,
+    stream=_STREAM,
+)
+RESPONSES = _described(
+    "what the model says",
+    {"model": "gpt-5-mini", "input": "Where do I live?"},
+    ["model", "input"],
+    model=_TEXT,
+    input={},
+    stream=_STREAM,
+)
+RUN = _described(
+    "what the agent says",
+    {"messages": _HELLO, "session_id": "monday"},
+    ["messages"],
+    messages=_LIST,
+    session_id=_TEXT,
+    stream=_STREAM,
+)
+EMBEDDINGS = _described(
+    "the vectors", {"model": "text-embedding-3-small", "input": "some text"}, ["model", "input"], model=_TEXT, input={}
+)
+COUNT = _described(
+    "how many tokens a request has",
+    {"model": "claude-sonnet-4-5", "messages": _HELLO},
+    ["model", "messages"],
+    model=_TEXT,
+    messages=_LIST,
+)

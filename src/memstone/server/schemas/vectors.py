@@ -1,0 +1,122 @@
+"""Requests and answers of the vector service."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from memstone.server.schemas.base import Answer, Given, Id, Json
+
+Numbers = Annotated[list[float], Field(min_length=1, max_length=8_192)]
+Ids = Annotated[list[Id], Field(max_length=1_000)]
+
+
+class BroughtVector(Given):
+    """A vector under an id of the caller's choice."""
+
+    id: Id
+    values: Numbers
+    metadata: Json | None = None
+
+
+class NewVectors(Given):
+    """Vectors of one dimension, for a user."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "vectors": [{"id": "fact-1", "values": [0.1, 0.7, 0.2], "metadata": {"content": "likes tea"}}],
+                    "userId": "alice",
+                }
+            ]
+        },
+    )
+
+    vectors: list[BroughtVector] = Field(min_length=1, max_length=1_000)
+    userId: Id | None = None  # noqa: N815 - the name on the wire
+
+
+class VectorQuestion(Given):
+    """A vector, whose nearest are wanted."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"vector": [0.1, 0.7, 0.2], "topK": 5, "userId": "alice"}]},
+    )
+
+    vector: Numbers
+    topK: int = Field(default=10, ge=1, le=1_000)  # noqa: N815 - the name on the wire
+    returnValues: bool = False  # noqa: N815 - the name on the wire
+    returnMetadata: bool = True  # noqa: N815 - the name on the wire
+    userId: Id | None = None  # noqa: N815 - the name on the wire
+
+
+class VectorUnlinked(Given):
+    """Whom a vector is taken from, and why."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"userId": "alice", "vectorId": "fact-1"}]}
+    )
+
+    userId: Id  # noqa: N815 - the name on the wire
+    vectorId: Id  # noqa: N815 - the name on the wire
+    reason: str | None = Field(default=None, max_length=1_000)
+
+
+class VectorIds(Given):
+    """Which ones."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"]}]})
+
+    ids: Ids
+
+
+class Counted(Answer):
+    """How many, and which."""
+
+    besides = "answers.api.CountedBesides"
+
+    count: int
+    ids: list[str]
+
+
+class Match(Answer):
+    """A vector that was found; ``score`` is 1 minus the cosine distance."""
+
+    besides = "answers.api.MatchBesides"
+
+    id: str
+    score: float
+
+
+class Matches(Answer):
+    """The nearest, best first."""
+
+    matches: list[Match]
+
+
+class Unlinked(Answer):
+    """What became of it: ``UNLINK``, or ``DELETE`` with the last who held it."""
+
+    besides = "answers.api.UnlinkedBesides"
+
+    id: str
+    event: str
+    reason: str
+
+
+class HeldVector(Answer):
+    """A vector as it was brought."""
+
+    id: str
+    values: list[float] | None
+    metadata: Json
+
+
+class HeldVectors(Answer):
+    """Those that are there."""
+
+    vectors: list[HeldVector]

@@ -1,0 +1,68 @@
+"""What the routes of one running service share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from memstone.async_memory import AsyncMemory
+from memstone.config import Settings
+from memstone.errors import TokenExpired, Unauthenticated
+from memstone.server.access import Caller, Doorkeeper, token_of
+from memstone.server.gateway.tasks import Tasks
+from memstone.server.gateway.upstream import Upstreams
+from memstone.server.governor import Governor
+from memstone.server.limits import Failures, Rate
+from memstone.server.urls import Guard
+
+
+@dataclass(slots=True)
+class State:
+    """Held by the application as ``app.state.memstone``."""
+
+    settings: Settings
+    memory: AsyncMemory
+    doorkeeper: Doorkeeper
+    rate: Rate
+    failures: Failures
+    upstreams: Upstreams
+    governor: Governor
+    guard: Guard
+    tasks: Tasks = field(default_factory=Tasks)
+    ready: bool = False
+
+    async def admit(self, request: Request) -> Caller:
+        """The caller of a request, within their rate; one request counts once, however often it is asked for here."""
+        known: Caller | None = getattr(request.state, "caller", None)
+        if known is not None:
+            return known
+        caller = await self._recognised(request)
+        self.rate.take(caller.key.id)
+        request.state.caller = caller
+        return caller
+
+    async def _recognised(self, request: Request) -> Caller:
+        token = token_of(request)
+        if token and not self.doorkeeper.knows(token):  # who has been here is let in wherever others guess
+            self.failures.check(request)
+        try:
+            return await self.doorkeeper.admit(request)
+        except Unauthenticated as error:
+            if token and not isinstance(error, TokenExpired):  # that one was right, and will be again
+                self.failures.note(request)
+            raise
+
+    async def ask_store(self) -> None:
+        """Ask the store something it can always answer; nothing is written."""
+        parts = self.memory._engine.parts  # noqa: SLF001 - the store itself is not a verb of the face
+        await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+
+    @property
+    def receipts_lost(self) -> int:
+        """How many receipts this process could not store and gave up."""
+        return self.memory._engine.parts.late.lost  # noqa: SLF001 - receipts behind an answer are not a verb of the face
+
+    async def spent_today(self, tenant_id: str) -> int | None:
+        """What a tenant has spent of its tokens today; None where there is no budget."""
+        return await self.governor.spent(tenant_id) if self.settings.server.llm_tokens_per_day else None

@@ -1,0 +1,217 @@
+"""From the backends that are stored to the settings a service runs with, at its next start.
+
+The configuration file says what there is; what is stored says which of it is used. A choice that cannot be followed
+(the adapter is not installed, an address is not safe) is left out and said aloud: a service starts in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from memstone.compose import ledger_of
+from memstone.config import Settings, store_path
+from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
+from memstone.drive import drive
+from memstone.engine.backends import PLAIN, SECRETS
+from memstone.engine.tuning import decoded
+from memstone.errors import ConfigError, InvalidInput, MemstoneError
+from memstone.registry import BUILT_IN, adapter, names
+from memstone.sections import EmbedderSettings, Provider, VectorStoreSettings
+from memstone.server.observe import log
+from memstone.server.urls import Guard
+
+LOCAL_EMBEDDERS: Final = frozenset({"local", "hash", "callable"})
+_CARRIED: Final = ("api_key", "base_url")
+
+
+@dataclass(slots=True)
+class Applied:
+    """Settings with the stored choices in their place, and what could not be followed, by the name of the choice."""
+
+    settings: Settings
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+def with_stored(settings: Settings, guard: Guard | None = None) -> Settings:
+    """Settings for ``create_app``: what the store of these settings says about backends is followed."""
+    if (
+        settings.store.url is not None
+        and store_path(settings) is None
+        and not settings.store.url.startswith("postgres")
+    ):
+        return settings  # a store in memory is empty when a service starts
+    values, secrets = _read(settings)
+    if not values:
+        return settings
+    applied = over(settings, values, secrets, guard or Guard(settings.server.private_urls))
+    for name, problem in applied.problems.items():
+        log.warning("backends.not_applied", setting=name, reason=problem)
+    return applied.settings
+
+
+def _read(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    io = adapter("io", "blocking")()
+    ledger = ledger_of(settings, io)
+    try:
+        drive(ledger.open())
+        tenant = settings.tenant
+        found = drive(ledger.of(tenant).peek(lambda tx: tx.preferences.of(tenant, [PLAIN, SECRETS])))
+        return decoded(found.get(PLAIN, {})), decoded(found.get(SECRETS, {}))
+    finally:
+        drive(ledger.close())
+        drive(io.close())
+
+
+def over(settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: Guard) -> Applied:
+    """Settings with stored choices in the place of what is configured. May resolve names, which blocks."""
+    applied = Applied(settings)
+    choices = _Choices(settings, values, secrets, guard)
+    for name, choose in (
+        ("embeddingSource", choices.embedder),
+        ("staticEnabled", choices.static),
+        ("rerankEnabled", choices.reranker),
+        ("vectorStore", choices.vector_store),
+        ("primaryBackend", choices.primary),
+        ("fallbackBackends", choices.fallbacks),
+    ):
+        try:
+            update = choose()
+        except MemstoneError as error:
+            applied.problems[name] = error.message
+        else:
+            applied.settings = applied.settings.model_copy(update=update)
+    return applied
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """Each choice as a change of the settings; ``MemstoneError`` where it cannot be followed."""
+
+    settings: Settings
+    values: Mapping[str, Any]
+    secrets: Mapping[str, str]
+    guard: Guard
+
+    def embedder(self) -> dict[str, Any]:
+        source = self.values.get("embeddingSource", "auto")
+        if source == "remote":
+            return {"embedder": self._remote()}
+        if source == "static":
+            raise ConfigError("there is no static model here; transformers is the one that is built in")
+        if source == "transformers":
+            if not self._transformers:
+                raise ConfigError("transformersEnabled is off")
+            kept = self.settings.embedder
+            return {"embedder": kept if kept.provider == "local" else EmbedderSettings()}
+        return self._auto()
+
+    def _auto(self) -> dict[str, Any]:
+        """The remote model that is named, if it has its key; else what the file says; no local one where it is off."""
+        remote = self._remote() if self.values.get("embeddingProviderModel") else None
+        if remote is not None and not _lacks_key(remote):
+            return {"embedder": remote}
+        local = self.settings.embedder.provider in ("local", "transformers")
+        return {"embedder": EmbedderSettings(provider="none")} if local and not self._transformers else {}
+
+    @property
+    def _transformers(self) -> bool:
+        return bool(self.values.get("transformersEnabled", True))
+
+    def static(self) -> dict[str, Any]:
+        if self.values.get("staticEnabled"):
+            raise ConfigError("there is no static model here; transformers is the one that is built in")
+        return {}
+
+    def _remote(self) -> EmbedderSettings:
+        provider, _, model = str(self.values.get("embeddingProviderModel") or "").partition("/")
+        if not provider:
+            raise ConfigError("embeddingProviderModel says which model it is, and is not set")
+        if provider in LOCAL_EMBEDDERS or provider not in names("embedder"):
+            raise ConfigError(f"there is no remote embedder {provider!r} here")
+        config = {**self._configured(provider), **self._connection(provider), "model": model}
+        return EmbedderSettings(provider=provider, config=_checked("embedder", provider, config))
+
+    def reranker(self) -> dict[str, Any]:
+        if "rerankEnabled" not in self.values:
+            return {}
+        if not self.values["rerankEnabled"]:
+            return {"reranker": None}
+        provider, _, model = str(self.values.get("rerankProviderModel") or "").partition("/")
+        config = {**(self.settings.reranker.config if self.settings.reranker else {}), **self._connection(provider)}
+        if "base_url" not in config:
+            raise ConfigError("no reranker is configured", hint="reranker in the configuration file says where one is")
+        made = {**config, **({"model": model} if model else {})}
+        name = self.settings.reranker.provider if self.settings.reranker else "http"
+        return {"reranker": Provider(provider=name, config=_checked("reranker", name, made))}
+
+    def vector_store(self) -> dict[str, Any]:
+        chosen = self.values.get("vectorStore", "auto")
+        if chosen == "sqlite-vec":
+            kept = self.settings.vector_store
+            return {"vector_store": kept if kept.provider == "local" else VectorStoreSettings()}
+        if chosen != "qdrant":
+            return {}
+        if ("vectors", "qdrant") not in BUILT_IN:
+            raise ConfigError("this installation cannot speak to Qdrant")
+        if not self.values.get("qdrantHost"):
+            raise ConfigError("qdrantHost is not set")
+        config = {"url": self._safe(qdrant_url(self.values)), "api_key": self.secrets.get(QDRANT_KEY)}
+        plain = _checked("vectors", "qdrant", {name: value for name, value in config.items() if value})
+        name = self.values.get("qdrantCollection", "omniroute_memory")
+        return {"vector_store": VectorStoreSettings(provider="qdrant", config=plain, collection_name=name)}
+
+    def primary(self) -> dict[str, Any]:
+        _known_backends([self.values.get("primaryBackend", "ledger")])
+        return {}
+
+    def fallbacks(self) -> dict[str, Any]:
+        _known_backends(self.values.get("fallbackBackends", ()))
+        return {}
+
+    def _configured(self, provider: str) -> dict[str, Any]:
+        """How the configuration file reaches a provider, for whatever purpose."""
+        for one in (self.settings.embedder, self.settings.embedder.remote, self.settings.llm):
+            if one is not None and one.provider == provider:
+                return {name: one.config[name] for name in _CARRIED if name in one.config}
+        return {}
+
+    def _connection(self, provider: str) -> dict[str, Any]:
+        """How what is stored reaches it; a key from the file is never sent to an address from the store."""
+        options = self.values.get("backendConfigs", {}).get(provider)
+        if not options or not options.get("baseUrl"):
+            return {}
+        secret = self.secrets.get(f"backendConfigs.{provider}")
+        return {"base_url": self._safe(str(options["baseUrl"])), "api_key": secret}
+
+    def _safe(self, url: str) -> str:
+        """An address as a client gets it. Without TLS the machine is pinned; with it, its certificate must fit."""
+        safe = self.guard.checked(url)
+        return safe.pinned if safe.scheme == "http" else safe.text
+
+
+def _lacks_key(chosen: EmbedderSettings) -> bool:
+    options = adapter("embedder", chosen.provider).Config.model_validate(chosen.config)
+    return bool(getattr(options, "lacks_key", False))
+
+
+def _known_backends(wanted: Any) -> None:
+    known = ("ledger", *names("backend"))
+    unknown = [one for one in wanted if one not in known]
+    if unknown:
+        raise ConfigError(f"there is no backend {unknown[0]!r} here: " + ", ".join(known))
+
+
+def _checked(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that the adapter accepts; what it complains about names no value."""
+    given = {option: value for option, value in config.items() if value is not None}
+    model: type[BaseModel] = adapter(kind, name).Config
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        field_name = ".".join(map(str, error.errors()[0]["loc"]))
+        raise InvalidInput(f"{kind} {name} cannot be used like this: {field_name}") from None
+    return given

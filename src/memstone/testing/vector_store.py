@@ -1,0 +1,300 @@
+"""What every vector store must do, as tests that anybody's store can be put to.
+
+Subclass it in a test module and say how a fresh, empty store is made; pytest does the rest, under both ways of
+waiting::
+
+    class TestMyStore(VectorStoreSuite):
+        unsupported = frozenset({Op.ICONTAINS})     # what it refuses with Unsupported
+
+        async def fresh(self, io: Io) -> VectorStore:
+            return MyStore(MyStore.Config(...), io)
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar, TypeAlias
+
+from memstone.errors import DimensionMismatch, Unsupported, VectorStoreError
+from memstone.model.match import matches
+from memstone.model.query import Condition, Op
+from memstone.ports.io import Io
+from memstone.ports.vectors import CollectionInfo, Point, VectorStore
+from memstone.testing.modes import MODES, run
+from memstone.testing.vector_cases import (
+    FILTERS,
+    NAME,
+    PAYLOADS,
+    close,
+    cosine,
+    filled,
+    ids,
+    known,
+    listed,
+    operators,
+    refused,
+    same,
+    unit,
+)
+
+Scenario: TypeAlias = Callable[[VectorStore], Coroutine[Any, Any, None]]
+
+
+class VectorStoreSuite:
+    """The contract of ``memstone.ports.vectors.VectorStore``, one test a sentence."""
+
+    unsupported: ClassVar[frozenset[Op]] = frozenset()
+    """Operators the store refuses with ``Unsupported``. It may refuse an operator, but never ignore one."""
+
+    async def fresh(self, io: Io) -> VectorStore:
+        """A store without collections."""
+        raise NotImplementedError
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """Run every test under both ways of waiting."""
+        if "mode" in metafunc.fixturenames:
+            metafunc.parametrize("mode", MODES)
+
+    def play(self, mode: str, scenario: Scenario) -> None:
+        """Run a scenario on a fresh store."""
+
+        async def on_fresh(io: Io) -> None:
+            await scenario(await self.fresh(io))
+
+        run(mode, on_fresh)
+
+    def test_collections_are_made_listed_and_dropped(self, mode: str) -> None:
+        """Making one again is no error, nor is dropping what is not there; another dimension is one."""
+
+        async def scenario(store: VectorStore) -> None:
+            await store.create("one", 3)
+            await store.create("one", 3)
+            await store.create("two", 2)
+            await store.upsert("one", [Point("a", [1, 0, 0])])
+            await refused(DimensionMismatch, store.create("one", 4))
+            same(await listed(store), [CollectionInfo("one", 1, 3), CollectionInfo("two", 0, 2)])
+            await store.drop("one")
+            await store.drop("one")
+            same(await listed(store), [CollectionInfo("two", 0, 2)])
+
+        self.play(mode, scenario)
+
+    def test_a_collection_made_again_is_empty(self, mode: str) -> None:
+        """Nothing of the old one comes back."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0])])
+            await store.drop(NAME)
+            await store.create(NAME, 3)
+            same((await store.get(NAME, "a"), await store.scan(NAME)), (None, []))
+
+        self.play(mode, scenario)
+
+    def test_a_collection_that_is_not_there_is_an_error_with_a_hint(self, mode: str) -> None:
+        """Whatever it is asked for."""
+
+        async def scenario(store: VectorStore) -> None:
+            for call in (
+                store.search("none", [1, 0], 5),
+                store.scan("none"),
+                store.get("none", "a"),
+                store.upsert("none", [Point("a", [1, 0])]),
+                store.patch("none", "a", {}),
+                store.delete("none", ["a"]),
+            ):
+                error = await refused(VectorStoreError, call)
+                same(bool(error.hint), expected=True)
+
+        self.play(mode, scenario)
+
+    def test_a_point_is_read_back_with_length_one(self, mode: str) -> None:
+        """Id and payload as they were given."""
+
+        async def scenario(store: VectorStore) -> None:
+            payload = {"user_id": "å/:ß", "seq": 2**53, "metadata.n": -0.5, "metadata.tags": ["a", 1, None]}
+            await filled(store, [Point("é:/ 1", [3, 4], payload)])
+            point = await known(store, "é:/ 1")
+            close(point.vector, [0.6, 0.8])
+            same((point.id, point.payload), ("é:/ 1", payload))
+
+        self.play(mode, scenario)
+
+    def test_upsert_replaces_vector_and_payload(self, mode: str) -> None:
+        """Also within one call, where the last one counts."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
+            await store.upsert(NAME, [Point("a", [1, 0]), Point("a", [0, 1], {"seq": 2})])
+            point = await known(store, "a")
+            close(point.vector, [0, 1])
+            same(point.payload, {"seq": 2})
+            same(await listed(store), [CollectionInfo(NAME, 1, 2)])
+
+        self.play(mode, scenario)
+
+    def test_patch_replaces_the_payload_only(self, mode: str) -> None:
+        """It says whether there was anything to replace; filters see the new payload."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
+            same(await store.patch(NAME, "a", {"seq": 9}), expected=True)
+            same(await store.patch(NAME, "b", {"seq": 9}), expected=False)
+            point = await known(store, "a")
+            close(point.vector, [1, 0])
+            same(point.payload, {"seq": 9})
+            same(await ids(store, Condition("seq", Op.EQ, 1)), [])
+            same(await ids(store, Condition("seq", Op.EQ, 9)), ["a"])
+
+        self.play(mode, scenario)
+
+    def test_deleted_points_are_gone_and_unknown_ids_are_no_error(self, mode: str) -> None:
+        """The others stay as they are."""
+
+        async def scenario(store: VectorStore) -> None:
+            points = [Point(str(n), [1, n], {"seq": n}) for n in range(6)]
+            await filled(store, points)
+            await store.delete(NAME, ["0", "3", "nobody"])
+            await store.delete(NAME, [])
+            same([point.payload["seq"] for point in await store.scan(NAME)], [1, 2, 4, 5])
+            same(sorted(hit.id for hit in await store.search(NAME, [1, 1], 10)), ["1", "2", "4", "5"])
+            same(await store.get(NAME, "3"), None)
+            close((await known(store, "5")).vector, unit([1, 5]))
+
+        self.play(mode, scenario)
+
+    def test_the_same_id_in_two_collections_is_two_points(self, mode: str) -> None:
+        """Collections know nothing of each other."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0], {"seq": 1})])
+            await store.create("other", 2)
+            await store.upsert("other", [Point("a", [0, 1], {"seq": 2})])
+            await store.delete("other", ["a"])
+            same((await known(store, "a")).payload, {"seq": 1})
+
+        self.play(mode, scenario)
+
+    def test_scores_are_cosines_cut_off_at_zero_best_first(self, mode: str) -> None:
+        """Whatever the length of the vectors: the same, a half, at right angles, opposite."""
+
+        async def scenario(store: VectorStore) -> None:
+            wanted = {"same": 1.0, "half": 0.5, "right": 0.0, "opposite": 0.0}
+            away = [Point("right", [0, 7]), Point("opposite", [-5, 0])]
+            await filled(store, [*away, Point("half", [2, 2 * math.sqrt(3)]), Point("same", [0.001, 0])])
+            hits = await store.search(NAME, [10, 0], 10)
+            same([hit.id for hit in hits[:2]], ["same", "half"])
+            same({hit.id for hit in hits}, set(wanted))
+            close([hit.score for hit in hits], [wanted[hit.id] for hit in hits])
+            same(all(0 <= hit.score <= 1 for hit in hits), expected=True)
+
+        self.play(mode, scenario)
+
+    def test_a_zero_vector_scores_zero(self, mode: str) -> None:
+        """Stored or asked for, it is like nothing."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("zero", [0, 0]), Point("one", [1, 0])])
+            same({hit.id: hit.score for hit in await store.search(NAME, [1, 0], 5)}.get("zero", 0.0), 0.0)
+            same({hit.score for hit in await store.search(NAME, [0, 0], 5)} - {0.0}, set())
+
+        self.play(mode, scenario)
+
+    def test_a_wrong_vector_is_refused_before_anything_is_written(self, mode: str) -> None:
+        """Too short, too long, not finite; the good points beside it are not written either."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0], {"seq": 1})])
+            for wrong in ([1], [1, 2, 3], [], [math.nan, 1], [math.inf, 1]):
+                await refused(
+                    DimensionMismatch,
+                    store.upsert(NAME, [Point("b", [1, 0]), Point("a", wrong, {"seq": 2}), Point("c", [0, 1])]),
+                )
+                await refused(DimensionMismatch, store.search(NAME, wrong, 5))
+            same([(point.id, point.payload) for point in await store.scan(NAME)], [("a", {"seq": 1})])
+            close((await known(store, "a")).vector, [1, 0])
+
+        self.play(mode, scenario)
+
+    def test_the_nearest_are_those_of_an_exhaustive_search(self, mode: str) -> None:
+        """Compared with the plain definition in Python."""
+
+        async def scenario(store: VectorStore) -> None:
+            chance = random.Random(7)  # noqa: S311 - test data
+            vectors = {f"{n:03}": [chance.gauss(0, 1) for _ in range(8)] for n in range(300)}
+            await filled(store, [Point(name, vector) for name, vector in vectors.items()])
+            asked = [chance.gauss(0, 1) for _ in range(8)]
+            cosines = {name: cosine(vector, asked) for name, vector in vectors.items()}
+            hits = await store.search(NAME, asked, 25)
+            same([hit.id for hit in hits], sorted(cosines, key=lambda name: -cosines[name])[:25])
+            close([hit.score for hit in hits], [cosines[hit.id] for hit in hits])
+
+        self.play(mode, scenario)
+
+    def test_a_few_own_points_are_found_behind_thousands_of_others(self, mode: str) -> None:
+        """The filter is part of the search: better points of somebody else take no place."""
+
+        async def scenario(store: VectorStore) -> None:
+            foreign = [Point(f"f{n}", [1, n / 1e6], {"user_id": "bob"}) for n in range(2000)]
+            own = [Point(f"o{n}", [n, 10], {"user_id": "alice"}) for n in range(3)]
+            await filled(store, foreign[:1000] + own + foreign[1000:])
+            hits = await store.search(NAME, [1, 0], 3, Condition("user_id", Op.EQ, "alice"))
+            same([(hit.id, hit.payload) for hit in hits], [(f"o{n}", {"user_id": "alice"}) for n in (2, 1, 0)])
+
+        self.play(mode, scenario)
+
+    def test_filters_choose_what_the_reference_evaluator_chooses(self, mode: str) -> None:
+        """In search and in scan; an operator the store cannot do is refused, never ignored."""
+
+        async def scenario(store: VectorStore) -> None:
+            points = [Point(str(n), [1, n], payload) for n, payload in enumerate(PAYLOADS)]
+            await filled(store, points)
+            for where in FILTERS:
+                if operators(where) & self.unsupported:
+                    await refused(Unsupported, store.search(NAME, [1, 0], 100, where))
+                    await refused(Unsupported, store.scan(NAME, where))
+                    continue
+                chosen = [point.id for point in points if matches(where, point.payload)]
+                same(await ids(store, where), chosen, where)
+                same(sorted(hit.id for hit in await store.search(NAME, [1, 0], 100, where)), chosen, where)
+
+        self.play(mode, scenario)
+
+    def test_limits_cut_after_the_filter(self, mode: str) -> None:
+        """A scan goes in the order of ids, a search in that of scores."""
+
+        async def scenario(store: VectorStore) -> None:
+            points = [Point(f"{n:02}", [1, n], {"seq": n}) for n in range(30)]
+            await filled(store, points[::-1])
+            large = Condition("seq", Op.GTE, 10)
+            same([point.id for point in await store.scan(NAME, large, 3)], ["10", "11", "12"])
+            same([hit.id for hit in await store.search(NAME, [1, 0], 3, large)], ["10", "11", "12"])
+            same(len(await store.search(NAME, [1, 0], 100)), 30)
+
+        self.play(mode, scenario)
+
+    def test_a_payload_belongs_to_the_store(self, mode: str) -> None:
+        """Changing what was given, or what was returned, changes nothing that is stored."""
+
+        async def scenario(store: VectorStore) -> None:
+            payload: dict[str, Any] = {"seq": 1, "metadata.tags": ["a"]}
+            await filled(store, [Point("a", [1, 0], payload)])
+            payload["metadata.tags"].append("b")
+            (await known(store, "a")).payload["metadata.tags"].append("c")
+            (await store.search(NAME, [1, 0], 1))[0].payload.clear()
+            same((await known(store, "a")).payload, {"seq": 1, "metadata.tags": ["a"]})
+
+        self.play(mode, scenario)
+
+    def test_reset_removes_everything(self, mode: str) -> None:
+        """And the store can be used again."""
+
+        async def scenario(store: VectorStore) -> None:
+            await filled(store, [Point("a", [1, 0])])
+            await store.reset()
+            same(await store.collections(), [])
+            await filled(store, [Point("b", [1, 0])])
+            same(await ids(store, None), ["b"])
+
+        self.play(mode, scenario)

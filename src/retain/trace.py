@@ -1,9 +1,0 @@
-"""Logging of the library: quiet unless the application asks, and never the content of a memory at INFO or above."""
-
-from __future__ import annotations
-
-import logging
-from typing import Final
-
-log: Final = logging.getLogger("retain")
-log.addHandler(logging.NullHandler())
