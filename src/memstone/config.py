@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from memstone.environment import from_gateway, named_settings, parsed
+from memstone.environment import from_gateway, named_settings, parsed, refuse_former_variables
 from memstone.errors import ConfigError
 from memstone.model.own import OwnRules
 from memstone.model.policy import Curation, Limits, Policy
@@ -44,6 +44,9 @@ from memstone.sections_policy import IdentitySettings, InjectSettings, PolicySet
 from memstone.sections_service import GatewaySettings, ServerSettings
 
 DEFAULT_PATH: Final = Path("~/.memstone/memstone.db")
+FORMER_PATH: Final = Path("~/.retain/retain.db")
+"""Where the store was by default before the product got its name."""
+
 _FORMS: Final = (
     'Settings.load("memstone.toml") reads a file; {"store": {"url": "sqlite:///notes.db"}} says where the store is'
 )
@@ -114,6 +117,7 @@ class Settings(Section):
         """
         values = os.environ if env is None else env
         given = from_gateway(values, _from_file(Path(path)) if path is not None else {})
+        refuse_former_variables(values, cls.model_fields)
         variables = named_settings(values, cls.model_fields)
         for name, setting in variables.items():
             _put(given, setting, parsed(values[name]))
@@ -207,7 +211,7 @@ def store_path(settings: Settings) -> Path | None:
     if postgres_url(settings) is not None:
         return None
     if url is None:
-        return (settings.history.db_path or DEFAULT_PATH).expanduser()
+        return settings.history.db_path.expanduser() if settings.history.db_path else _default_path()
     if url in ("memory:", ":memory:", "sqlite://", "sqlite:///:memory:"):
         return None
     if url.startswith("sqlite:///"):
@@ -216,6 +220,17 @@ def store_path(settings: Settings) -> Path | None:
         f"store.url cannot be used: {_without_secrets(url)}",
         hint="sqlite:///path/to/file.db (four slashes: absolute), memory:, or postgresql://user@host/database",
     )
+
+
+def _default_path() -> Path:
+    """Return the default place; raise where only a store of the former name is, which would look empty here."""
+    path, former = DEFAULT_PATH.expanduser(), FORMER_PATH.expanduser()
+    if former.exists() and not path.exists():
+        raise ConfigError(
+            f"there is no store at {path}, but there is one of the former name at {former}",
+            hint="`memstone adopt` moves it; to use it where it is, name it with --db or store.url",
+        )
+    return path
 
 
 def readable(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:

@@ -15,6 +15,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from memstone.errors import ConfigError
+from memstone.model.former_name import FORMER_NAME
 
 PREFIX: Final = "MEMSTONE_"
 OTHERS: Final = frozenset({"MEMSTONE_CONFIG", "MEMSTONE_KEY", "MEMSTONE_MODELS"})
@@ -62,6 +63,16 @@ def named_settings(env: Mapping[str, str], known: Container[str]) -> dict[str, l
     """The variables that name a setting, and the setting's path; what merely begins alike is somebody else's."""
     paths = {name: name[len(PREFIX) :].lower().split("__") for name in _ours(env)}
     return {name: path for name, path in paths.items() if len(path) > 1 or path[0] in known}
+
+
+def refuse_former_variables(env: Mapping[str, str], known: Container[str]) -> None:
+    """Raise if a setting is given by a variable of the former name: without it another, empty store might be opened."""
+    former = f"{FORMER_NAME.upper()}_"
+    renamed = {f"{PREFIX}{name.removeprefix(former)}": name for name in env if name.startswith(former)}
+    meant = {*named_settings(renamed, known), *(renamed.keys() & {"MEMSTONE_CONFIG"})} - env.keys()
+    if meant:
+        name = min(meant)
+        raise ConfigError(f"{renamed[name]} is no longer read", hint=f"rename it to {name}")
 
 
 def parsed(value: str) -> Any:

@@ -13,6 +13,7 @@ from memstone.errors import ConfigError, MissingExtra
 
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("ledger", "sqlite"): ("memstone.adapters.ledger.sqlite:SqliteLedger", ""),
+    ("move", "sqlite"): ("memstone.adapters.ledger.sqlite_move:move_store", ""),
     ("ledger", "postgres"): ("memstone.adapters.ledger.postgres:PostgresLedger", "postgres"),
     ("index", "local"): ("memstone.adapters.vectors.local:LocalVectors", ""),
     ("index", "postgres"): ("memstone.adapters.vectors.pg:PgVectors", "postgres"),

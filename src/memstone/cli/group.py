@@ -7,6 +7,7 @@ import click
 from memstone import __version__
 from memstone.cli import (
     accounts,
+    adopt,
     backup,
     consolidate,
     copy,
@@ -91,6 +92,7 @@ for command in (
     *transcripts.COMMANDS,
     *upkeep.COMMANDS,
     *migrate.COMMANDS,
+    *adopt.COMMANDS,
     *worker.COMMANDS,
     *consolidate.COMMANDS,
     *settings.COMMANDS,

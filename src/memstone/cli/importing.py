@@ -18,6 +18,7 @@ from memstone.cli.lines import ARRAY_HINT, Item, Line, Tally, exported_items, it
 from memstone.cli.output import Progress, note, say
 from memstone.core.importers import AUTO, FORMATS
 from memstone.errors import UsageError
+from memstone.model.former_name import formats_of
 
 if TYPE_CHECKING:
     from memstone.memory import Memory
@@ -145,7 +146,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 def _is_export(first: Line | None, *, wanted: bool) -> bool:
     """Whether it is an export of Memstone, and that is what the caller says it is."""
-    exported = first is not None and first.value.get("format") == "memstone-export"
+    exported = first is not None and first.value.get("format") in formats_of("export")
     if exported and not wanted:
         raise UsageError("this file is an export of Memstone", hint=_RESTORE_HINT)
     if wanted and not exported:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from memstone.errors import Unsupported
+from memstone.model.former_name import formats_of
 from memstone.model.instant import Instant
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Ledger, Work
@@ -20,6 +21,7 @@ T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]
 
 FORMAT: Final = "memstone-backup"
+FORMATS: Final = formats_of("backup")
 VERSION: Final = 1
 
 

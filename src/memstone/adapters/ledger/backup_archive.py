@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from memstone.errors import Corrupted, InvalidInput, SchemaTooNew, StorageError
-from memstone.ports.backups import FORMAT, VERSION
+from memstone.ports.backups import FORMAT, FORMATS, VERSION
 
 _MANIFEST: Final = "manifest.json"
 _BLOCK: Final = 1 << 20
@@ -154,7 +154,7 @@ def _manifest(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
         manifest = json.loads(archive.read(_MANIFEST))
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise Corrupted(f"{path} has no manifest that can be read", hint="was it made by Memstone?") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not _is_whole(manifest.get("files")):
+    if not isinstance(manifest, dict) or manifest.get("format") not in FORMATS or not _is_whole(manifest.get("files")):
         raise Corrupted(f"{path} is not a backup of Memstone", hint="`memstone import` takes in other files")
     if manifest.get("version") != VERSION:
         raise StorageError(f"{path} is a backup of a newer form, {manifest.get('version')!r}", hint="upgrade Memstone")

@@ -19,7 +19,8 @@ from memstone.adapters.ledger.private import make_private
 from memstone.adapters.ledger.sqlite_connection import Connection
 from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
 
-APPLICATION_ID: Final = 0x52544E31  # "RTN1", so that a stray SQLite file is not taken for ours
+APPLICATION_ID: Final = 0x4D454D31  # "MEM1", so that a stray SQLite file is not taken for ours
+FORMER_ID: Final = 0x52544E31  # "RTN1", of stores that were made under the former name
 
 
 class Migration(NamedTuple):
@@ -65,7 +66,7 @@ def _refuse_foreign(connection: Connection, version: int) -> None:
     # The mark is read last: another process may make the schema, and the mark with it, between the two.
     used = connection.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
-    if used and mark != APPLICATION_ID:
+    if used and mark not in (APPLICATION_ID, FORMER_ID):
         raise Corrupted("this SQLite file was not made by Memstone", hint="choose another path for store.url")
     if version > latest():
         raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest()}")

@@ -18,6 +18,7 @@ from psycopg import sql
 from memstone.adapters.ledger.migrate import Migration
 from memstone.adapters.ledger.postgres_connect import setting_up
 from memstone.errors import MigrationFailed, SchemaTooNew
+from memstone.model.former_name import FORMER_NAME
 
 APP_ROLE: Final = "memstone_app"
 OLDEST_SERVER: Final = 150000
@@ -47,6 +48,21 @@ GRANT SELECT ON ALL TABLES IN SCHEMA memstone_views TO {role}"""
 _GRANTED: Final = """
 SELECT has_schema_privilege(%(role)s, 'memstone', 'USAGE') AND bool_and(has_table_privilege(%(role)s, oid, 'SELECT'))
 FROM pg_class WHERE relnamespace = 'memstone'::regnamespace AND relkind = 'r'"""
+
+
+# A database of the former name. Policies, views and grants go along with what they are about; only what names a setting
+# of the session is written anew. The former role stays, because other databases of the server may use it, and whoever
+# was its member becomes one of the new role.
+_FORMER: Final = "SELECT to_regclass('retain.schema_version') IS NOT NULL AND to_regnamespace('memstone') IS NULL"
+_RENAME: Final = """
+ALTER SCHEMA retain RENAME TO memstone;
+ALTER SCHEMA retain_views RENAME TO memstone_views;
+CREATE OR REPLACE FUNCTION memstone.tenant_spoken_for() RETURNS TEXT LANGUAGE sql STABLE PARALLEL SAFE
+RETURN nullif(current_setting('memstone.tenant', true), '') COLLATE "C";
+ALTER TABLE memstone.words ALTER COLUMN tenant_id SET DEFAULT current_setting('memstone.tenant');
+ALTER POLICY shown ON memstone.api_keys USING (id = nullif(current_setting('memstone.key', true), ''));
+ALTER POLICY queue ON memstone.signals USING (current_setting('memstone.queue', true) = 'all')"""
+_FORMER_ROLE: Final = "retain_app"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +125,8 @@ def ready(connection: psycopg.Connection[Any]) -> State:
 
 def migrate(connection: psycopg.Connection[Any]) -> int:
     """Apply what is missing; gives the version the database had before."""
+    if _first(connection, _FORMER):
+        _rename_former(connection)
     state = look(connection)
     _refuse(state)
     for step in migrations():
@@ -162,6 +180,19 @@ def _apply(connection: psycopg.Connection[Any], step: Migration) -> None:
         ) from error
 
 
+def _rename_former(connection: psycopg.Connection[Any]) -> None:
+    """Give the schemas of a database that was made under the former name the new one, with everything in them."""
+    try:
+        with setting_up(connection):
+            if _first(connection, _FORMER):  # else another process was faster
+                connection.execute(_RENAME)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise MigrationFailed(
+            f"the schema {FORMER_NAME} could not be renamed: {error.diag.message_primary}",
+            hint="run `memstone migrate` as the role that owns it",
+        ) from error
+
+
 def _prepared(connection: psycopg.Connection[Any]) -> str:
     """Schemas and pgvector; gives the schema pgvector is in."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS memstone")
@@ -188,6 +219,8 @@ def _with_app_role(connection: psycopg.Connection[Any]) -> None:
             if _first(connection, f"SELECT to_regrole('{APP_ROLE}') IS NULL"):
                 connection.execute(f"CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS")
             connection.execute(f"GRANT {APP_ROLE} TO CURRENT_USER")
+            if _first(connection, f"SELECT to_regrole('{_FORMER_ROLE}') IS NOT NULL"):
+                connection.execute(f"GRANT {APP_ROLE} TO {_FORMER_ROLE}")
             grant(connection, APP_ROLE)
     except psycopg.errors.InsufficientPrivilege:
         return

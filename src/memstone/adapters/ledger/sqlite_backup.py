@@ -27,6 +27,7 @@ from memstone.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection,
 from memstone.adapters.ledger.sqlite_traces import blocks, traces
 from memstone.drive import drive
 from memstone.errors import Corrupted, MemstoneError, StorageBusy
+from memstone.model.former_name import FORMER_NAME
 from memstone.model.instant import Instant
 from memstone.ports.backups import Copy, Look, Progress
 from memstone.ports.erasure import KnownCopy
@@ -34,6 +35,7 @@ from memstone.ports.ledger import Work
 
 T = TypeVar("T")
 _DATABASE: Final = "memstone.db"
+_FORMER_DATABASE: Final = f"{FORMER_NAME}.db"
 _STORE: Final = "sqlite"
 _PAGES: Final = 2_048
 _MARGIN: Final = 1_000_000
@@ -98,9 +100,9 @@ def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
 def opened(path: Path, beside: Path) -> Iterator[tuple[Connection, dict[str, Any]]]:
     """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too."""
     with staged(beside) as folder:
-        manifest_for(path, _STORE, latest())
-        manifest = unpack(path, folder, frozenset({_DATABASE}))
-        connection = connect(str(folder / _DATABASE), uri=False, writable=True, durable=False)
+        name = _FORMER_DATABASE if _FORMER_DATABASE in manifest_for(path, _STORE, latest())["files"] else _DATABASE
+        manifest = unpack(path, folder, frozenset({name}))
+        connection = connect(str(folder / name), uri=False, writable=True, durable=False)
         try:
             _refuse_damaged(path, connection, manifest)
             migrate(connection, None)

@@ -43,6 +43,11 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'vector'
 WHERE n.nspname = $1 AND c.relkind = 'r' ORDER BY c.relname"""
 
 
+_SCHEMA: Final = "memstone_vectors"
+_FORMER_SCHEMA: Final = "retain_vectors"
+"""What the schema was called by default before the product got its name; it is renamed when it is first met."""
+
+
 class PgVectorConfig(BaseModel):
     """``url`` of the database and the schema in it; ``index`` is made with a collection.
 
@@ -52,7 +57,7 @@ class PgVectorConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: str = Field(repr=False)
-    schema_name: str = Field(default="memstone_vectors", min_length=1)
+    schema_name: str = Field(default=_SCHEMA, min_length=1)
     index: Literal["hnsw", "ivfflat", "none"] = "hnsw"
     exact_rows: int = Field(default=20_000, ge=0)
     ef_search: int = Field(default=200, ge=1, le=1000)
@@ -265,7 +270,8 @@ class PgVectorStore:
             if not (extension and folder):
                 with setting_up(connection):
                     connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-                    if not folder:  # even to find it there takes the right to make one
+                    if not folder and not self._renamed(connection):
+                        # even to find it there takes the right to make one
                         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             row = connection.execute(
                 "SELECT t.oid, n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
@@ -278,6 +284,14 @@ class PgVectorStore:
             if self._pool is None:
                 self._pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
             return self._pool
+
+    def _renamed(self, connection: psycopg.Connection[Any]) -> bool:
+        """Rename the default schema of the former name; tells whether there was one."""
+        found = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (_FORMER_SCHEMA,)).fetchone()
+        if self._config.schema_name != _SCHEMA or found != (True,):
+            return False
+        connection.execute(f"ALTER SCHEMA {_FORMER_SCHEMA} RENAME TO {_SCHEMA}")
+        return True
 
     def _failed(self, message: str, hint: str) -> VectorStoreError:
         return VectorStoreError(message, kind="vectors", name="pgvector", hint=hint)

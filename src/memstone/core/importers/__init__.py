@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from memstone.core.importers import chatgpt, claude, markdown, rows
 from memstone.core.importers.items import Reading
 from memstone.errors import InvalidInput
+from memstone.model.former_name import formats_of
 
 AUTO: Final = "auto"
 DATABASES: Final = ("companion_db", "gateway_db", "openwebui_db")
@@ -31,7 +32,7 @@ FORMATS: Final = (AUTO, *_READERS, MARKDOWN, *DATABASES)
 
 _WRAPPERS: Final = ("results", "memories", "data", "entries", "items", "conversations", "facts")
 _LOOKED_AT: Final = 50
-_OURS: Final = "memstone-export"
+_OURS: Final = formats_of("export")
 
 
 def checked_format(name: object) -> str:
@@ -62,7 +63,7 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
 def read_json(value: Any, wanted: str, into: Reading) -> None:
     """What a JSON document holds."""
     given = unwrapped(value)
-    if any(isinstance(one, Mapping) and one.get("format") == _OURS for one in given[:1]):
+    if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in given[:1]):
         raise InvalidInput("this is an export of Memstone", hint="load puts it back, with ids and history")
     into.format = (recognised(given) or "") if wanted == AUTO else wanted
     if into.format not in _READERS:

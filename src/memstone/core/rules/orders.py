@@ -34,7 +34,7 @@ _TAKES_OVER: Final = re.compile(
     r"|\b(?:attention|notes? (?:to|for)|if you(?:'re| are)|dear|messages? (?:to|for)|addressed to|instructions? (?:to|for))\b[^.!?\n]{0,20}"
     r"\b(?:ai|ais|llms?|assistants?|language models?|agents?|bots?|chatbots?)\b|\bnew task\s*:|\bi (?:hereby )?(?:order|instruct|command|authori[sz]e) you\b"
     r"|\byou (?:have been|were|are being) (?:upgraded|updated|reprogrammed|hacked|reassigned|reset|instructed|authori[sz]ed)\b"
-    r"|\bmemstone-memory\b|\bmemory[_ -]?(?:add|update|write|set|override|tool)\b|\b(?:add|save|set|update|pin)_memory\b"
+    r"|\b(?:memstone|retain)-memory\b|\bmemory[_ -]?(?:add|update|write|set|override|tool)\b|\b(?:add|save|set|update|pin)_memory\b"
     r"|\b(?:ignorier|missacht|vergiss|ignorez|oubliez|ignora|olvida|ignore|dimentica|esque[cç]a)\w*\b[^.!?\n]{0,50}"
     r"\b(?:anweisung|instruction|consigne|instruccion|istruzion|instru[cç])\w*",
 )

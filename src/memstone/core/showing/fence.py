@@ -21,17 +21,17 @@ from memstone.errors import ConfigError
 Span: TypeAlias = tuple[int, int]
 
 _ID_CHARS: Final = 24
-# The bracket may have been turned into an entity, the name's case changed, the end of the text cut off.
+# The name may be the former one or of another case, the bracket an entity, the end of the text cut off.
 _MARKER: Final = re.compile(
-    r"""(?:<|&lt;)\s{0,8}(?P<close>/?)\s{0,8}memstone-memory\b
+    r"""(?:<|&lt;)\s{0,8}(?P<close>/?)\s{0,8}(?:memstone|retain)-memory\b
     (?:\s{1,8}id\s{0,8}=\s{0,8}["'\u201c\u201d]?(?:&quot;)?(?P<id>[0-9a-f]{1,64}))?
     [^<>&\n]{0,40}(?:&quot;)?\s{0,8}(?:>|&gt;|\Z)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _MARKER_LIKE: Final = re.compile(
-    r"(?P<bracket><|&lt;)(?P<escapes>\\*+)(?=\s{0,8}/?\s{0,8}memstone-memory)", re.IGNORECASE
+    r"(?P<bracket><|&lt;)(?P<escapes>\\*+)(?=\s{0,8}/?\s{0,8}(?:memstone|retain)-memory)", re.IGNORECASE
 )
-_ESCAPED: Final = re.compile(r"(?P<bracket><|&lt;)\\(?=\\*+\s{0,8}/?\s{0,8}memstone-memory)", re.IGNORECASE)
+_ESCAPED: Final = re.compile(r"(?P<bracket><|&lt;)\\(?=\\*+\s{0,8}/?\s{0,8}(?:memstone|retain)-memory)", re.IGNORECASE)
 _SOMETHING: Final = re.compile(r"[^\S\r\n]*\S")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r|")
 _LONGEST_QUOTING: Final = 200

@@ -10,15 +10,18 @@ from typing import Any, Final
 
 from memstone.engine.parts import Parts
 from memstone.errors import InvalidInput
+from memstone.model.former_name import FORMER_NAME, formats_of
 from memstone.model.instant import parse_when
 from memstone.model.scope import Scope
 from memstone.ports.erasure import Subject
 
 FORMAT: Final = "memstone-erasure"
+FORMATS: Final = formats_of("erasure")
 VERSION: Final = 1
 _SEALS: Final = ("sha256", "hmac")
 _NAMES: Final = ("user_id", "agent_id", "run_id", "memory_id")
-_PURPOSE: Final = b"memstone erasure report 1\n"
+_PURPOSE: Final = "{name} erasure report 1\n"
+"""What a seal is for; a report of the former name is sealed under that name."""
 
 
 def named(subject: Subject) -> dict[str, str]:
@@ -31,12 +34,15 @@ def named(subject: Subject) -> dict[str, str]:
 def sealed(report: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """A report with its digest, and with a seal that only who has the store's key can make."""
     written = _canonical(report)
-    return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _seal(written, key)}
+    return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _seal(written, key, FORMAT)}
 
 
 def digest(key: bytes, field: str, value: str) -> str:
     """A name as the list of erasures keeps it: it can be recognised with the key, and told by nobody."""
-    return hmac.new(key, f"memstone erased {field} 1\n{value}".encode(), hashlib.sha256).hexdigest() if value else ""
+    # Under the former name: what is listed was written so, and has to be recognised.
+    return (
+        hmac.new(key, f"{FORMER_NAME} erased {field} 1\n{value}".encode(), hashlib.sha256).hexdigest() if value else ""
+    )
 
 
 async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +52,7 @@ async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
     keys = await parts.ledger.read(lambda tx: tx.vault.keys())
     key = keys.get(parts.tenant_id, b"")
     whole = hmac.compare_digest(str(report["sha256"]), hashlib.sha256(written).hexdigest())
-    ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _seal(written, key))
+    ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _seal(written, key, str(report["format"])))
     left = await parts.ledger.read(lambda tx: tx.erasure.left(subject, until))
     return {
         "ok": whole and ours and not any(left.values()) and report["complete"] is True,
@@ -59,7 +65,7 @@ async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
-    if not isinstance(report, Mapping) or report.get("format") != FORMAT:
+    if not isinstance(report, Mapping) or report.get("format") not in FORMATS:
         raise InvalidInput("this is not the report of an erasure", hint="pass what `erase` returned, or its JSON")
     if report.get("version") != VERSION:
         raise InvalidInput(f"a report of form {report.get('version')!r} is unknown", hint="upgrade Memstone")
@@ -79,5 +85,6 @@ def _canonical(report: Mapping[str, Any]) -> bytes:
     return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _seal(written: bytes, key: bytes) -> str:
-    return hmac.new(key, _PURPOSE + written, hashlib.sha256).hexdigest()
+def _seal(written: bytes, key: bytes, form: str) -> str:
+    purpose = _PURPOSE.format(name=form.partition("-")[0]).encode()
+    return hmac.new(key, purpose + written, hashlib.sha256).hexdigest()

@@ -11,12 +11,14 @@ from memstone.core.checks.values import checked_metadata
 from memstone.engine.moving.carried import read_carried
 from memstone.errors import InvalidInput
 from memstone.model.event import Event, EventType, Signal
+from memstone.model.former_name import formats_of
 from memstone.model.instant import Instant, parse_when
 from memstone.model.memory import MIRROR, SHARED, Kind, Layer, Link, Origin, Record, Status
 from memstone.model.policy import Limits
 from memstone.model.scope import Scope
 
 FORMAT: Final = "memstone-export"
+FORMATS: Final = formats_of("export")
 VERSION: Final = 1
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
@@ -127,7 +129,7 @@ def _scope_line(scope: Scope) -> dict[str, str]:
 
 def check_header(line: object) -> None:
     """``InvalidInput`` when this is not the beginning of an export that can be read."""
-    if not isinstance(line, Mapping) or line.get("format") != FORMAT:
+    if not isinstance(line, Mapping) or line.get("format") not in FORMATS:
         raise InvalidInput("this is not an export of Memstone", hint="to take in other data, use import")
     if line.get("version") != VERSION:
         raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Memstone")

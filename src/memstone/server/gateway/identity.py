@@ -15,9 +15,16 @@ from memstone.model.policy import Identity
 from memstone.server.access import Caller
 
 OWN_HEADER: Final = "x-memstone-user"
-USER_HEADERS: Final = (OWN_HEADER, "x-openwebui-user-id")
-SESSION_HEADERS: Final = ("x-memstone-session", "x-session-id", "x-openwebui-chat-id", "x-claude-code-session-id")
-AGENT_HEADERS: Final = ("x-agent-id", "x-memstone-agent")
+FORMER_HEADER: Final = "x-retain-user"
+USER_HEADERS: Final = (OWN_HEADER, FORMER_HEADER, "x-openwebui-user-id")
+SESSION_HEADERS: Final = (
+    "x-memstone-session",
+    "x-retain-session",
+    "x-session-id",
+    "x-openwebui-chat-id",
+    "x-claude-code-session-id",
+)
+AGENT_HEADERS: Final = ("x-agent-id", "x-memstone-agent", "x-retain-agent")
 _KEY: Final = "api_key"
 _NOT_ALLOWED: Final = "this key may not say for whom it asks"
 
@@ -104,7 +111,12 @@ def _named(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity
     once must not let something else in its place.
     """
     persons = [source for source in policy.sources if source != _KEY] or ["body"]
-    for source in (f"header:{OWN_HEADER}", *persons, *(f"header:{name}" for name in USER_HEADERS)):
+    for source in (
+        f"header:{OWN_HEADER}",
+        f"header:{FORMER_HEADER}",
+        *persons,
+        *(f"header:{name}" for name in USER_HEADERS),
+    ):
         kind, _, name = source.partition(":")
         found = _text(body.get("user")) if kind == "body" else headers.get(name.lower(), "").strip()
         if found:

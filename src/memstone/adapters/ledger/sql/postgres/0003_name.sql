@@ -1,0 +1,1 @@
+-- The product has a new name: see postgres_migrate.py, which renames the schemas of older databases before any step.

@@ -1,0 +1,1 @@
+-- The product has a new name: with this step a file gets the new application id, by which older processes refuse it.

@@ -1,0 +1,17 @@
+"""What the product was called before, and what of that name is still read.
+
+Until version 0.2 Memstone was called Retain. Nothing that was written under that name may be lost, so files, fences
+and headers that carry it are understood; everything new is written under the new name only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FORMER_NAME: Final = "retain"
+_NAMES: Final = ("memstone", FORMER_NAME)
+
+
+def formats_of(kind: str) -> frozenset[str]:
+    """Return the names that files of a kind (``export``, ``backup``, ``erasure``) carry, the former one included."""
+    return frozenset(f"{name}-{kind}" for name in _NAMES)
