@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memstone.core.text.tokens import estimate_tokens
     from memstone.memory import Memory
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AsyncClient",

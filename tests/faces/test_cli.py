@@ -40,7 +40,7 @@ def test_it_is_also_a_module() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "memstone.cli", "--version"], capture_output=True, text=True, check=True
     )
-    assert ran.stdout == "memstone 0.1.0\n"
+    assert ran.stdout == "memstone 0.2.0\n"
 
 
 def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
