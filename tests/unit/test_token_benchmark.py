@@ -223,7 +223,7 @@ def test_the_report_names_what_is_stale() -> None:
     systems = {"memstone": reading(1, 1), "mem0": reading(2, 2, stale=("User lives in Berlin.",))}
     text = report.markdown("Tokens", [("commit", "abc")], {"attentive": systems})
     assert "- mem0, stale: User lives in Berlin." in text
-    assert "| stale facts still live | 0      | 1    |" in text
+    assert "| stale facts still live | 0        | 1    |" in text
     assert "- commit: abc" in text
 
 
