@@ -108,12 +108,22 @@ def test_shared_vectors_and_who_holds_them_are_the_same_facts(memory: Memory, pa
     assert list(seen["carol"].values()) == ["The office is in Porto"]
 
 
+def vector_ids(one: dict[str, Any]) -> tuple[str, str | None]:
+    """The ids as the view has them: a version that ended has its number behind the id."""
+    revised = one["old_id"] == one["new_id"]
+    return f"{one['old_id']}#{one['old_version']}" if revised else one["old_id"], one["new_id"]
+
+
+def why_and_when(one: dict[str, Any]) -> tuple[str, str]:
+    return one["reason"], one["created_at"]
+
+
 @pytest.mark.req("P-4", "X-26", "D-16")
 def test_what_replaced_what_is_the_same_in_the_view_and_in_the_verb(memory: Memory, path: Path) -> None:
-    columns = "id, user_id, old_vector_id, new_vector_id, reason, created_at"
+    columns = "id, user_id, old_vector_id, new_vector_id, old_version, new_version, reason, created_at"
     view = {row[0]: row[1:] for row in read(path, f"SELECT {columns} FROM memory_updates")}  # noqa: S608 - our own names
     told = {
-        one["id"]: (one["user_id"], one["old_id"], one["new_id"], one["reason"], one["created_at"])
+        one["id"]: (one["user_id"], *vector_ids(one), one["old_version"], one["new_version"], *why_and_when(one))
         for user in USERS
         for one in memory.memory_updates(user_id=user, limit=1_000)["results"]
     }

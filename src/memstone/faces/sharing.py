@@ -79,7 +79,8 @@ class Sharing(Face):
     ) -> dict[str, Any]:
         """What took the place of what for somebody, newest first: ``old_id``, ``new_id``, both texts, the reason.
 
-        ``new_id`` is the same as ``old_id`` for a new version, and None for what was taken away.
+        ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
+        it is None for what was taken away.
         """
         from memstone.engine.storing import sharing
 

@@ -123,12 +123,15 @@ async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: in
 
 def _update(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
     """One line; ``says`` is what the memories say that took the place of others, which ended."""
-    new_id = event.new_id or (event.memory_id if event.event == EventType.UPDATE else None)
+    revised = event.event == EventType.UPDATE
+    new_id = event.new_id or (event.memory_id if revised else None)
     return {
         "id": event.id,
         "event": event.event,
         "old_id": event.old_id or event.memory_id,
         "new_id": new_id,
+        "old_version": (event.before or {}).get("version"),
+        "new_version": (event.after or {}).get("version") if revised else None,
         "old_memory": event.old_text,
         "new_memory": event.new_text or says.get(new_id) if new_id else None,
         "reason": event.reason,

@@ -223,6 +223,8 @@ class Replacement(Whose):
     event: str
     old_id: str
     new_id: str | None
+    old_version: int | None = means("the number of the version that ended")
+    new_version: int | None = means("the number of the version that took its place under the same id")
     old_memory: str | None
     new_memory: str | None
     reason: str | None
