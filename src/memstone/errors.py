@@ -208,10 +208,11 @@ class VectorStoreError(BackendError):
 
 
 class BackendUnavailable(BackendError):
-    """The service cannot be reached now."""
+    """The service cannot be reached now; ``retry_after`` is how many seconds it asks to be left alone, if it does."""
 
     code = "backend_unavailable"
     retryable = True
+    retry_after: float | None = None
 
 
 class BackendTimeout(BackendError, TimeoutError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -133,14 +135,32 @@ def test_a_service_that_asks_for_time_gets_it(
 
     monkeypatch.setattr(client._link._io, "sleep", sleep)
     slow = {"code": "too_many_requests", "detail": "slow down", "hint": "", "retryable": True}
-    service.answers = [problem(429, slow, **{"Retry-After": "7"}), fine({"results": []})]
-    client.add("tea", user_id="alice")
-    assert waited == [7.0]
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    for asked, least in (("7", 7.0), (soon, 25.0)):
+        service.answers = [problem(429, slow, **{"Retry-After": asked}), fine({"results": []})]
+        client.add("tea", user_id="alice")
+        assert least <= waited.pop() <= 40.0
     service.answers = [problem(429, slow, **{"Retry-After": "3600"})]
     with pytest.raises(TooManyRequests) as caught:
         client.get("x")
     assert caught.value.retry_after == 3600.0
-    assert waited == [7.0], "nobody waits for an hour"
+    assert waited == [], "nobody waits for an hour"
+
+
+def test_every_try_comes_after_a_longer_pause(
+    service: Scripted, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(link, "_FIRST_WAIT", 10.0)
+    monkeypatch.setattr(client._link._io, "sleep", sleep)
+    service.answers = [problem(503, BUSY)]
+    with pytest.raises(StorageBusy):
+        client.search("Oslo", user_id="alice")
+    assert [int(pause / 10) for pause in waited] == [1, 2]
 
 
 @pytest.mark.parametrize(

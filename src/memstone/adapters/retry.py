@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from memstone.errors import MemstoneError, RateLimited
+from memstone.backoff import MAX_WAIT_SECONDS, retry_pause
+from memstone.errors import BackendUnavailable, MemstoneError, RateLimited
 from memstone.ports.io import Io
 
 if TYPE_CHECKING:
@@ -13,17 +14,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_WAIT_SECONDS: Final = 60.0
-
 
 async def with_retry(io: Io, call: Callable[[], Awaitable[T]], *, retries: int = 3, base: float = 1.0) -> T:
-    """The result of ``call``, tried up to ``retries`` times more.
+    """Return the result of ``call``, tried up to ``retries`` times more.
 
     Only errors that say ``retryable`` are tried again: rate limits, time-outs, a service that is down.
-    Waits ``base`` seconds, doubled each time, and never less than the provider asked for (a minute at
-    most). The last error rises as it is.
+    Waits ``base`` seconds, doubled each time, a little longer by chance, and never less than the provider asked for;
+    whoever asks for more than a minute is not tried again. The last error rises as it is.
     """
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+    from tenacity import AsyncRetrying, retry_if_exception
 
     async def attempt() -> T:
         return await call()
@@ -31,7 +30,7 @@ async def with_retry(io: Io, call: Callable[[], Awaitable[T]], *, retries: int =
     # With a sleep of its own tenacity never touches an event loop, so this also runs under ``drive``.
     retrying = AsyncRetrying(
         sleep=io.sleep,
-        stop=stop_after_attempt(retries + 1),
+        stop=lambda state: state.attempt_number > retries or _asks_for_too_long(state),
         wait=lambda state: _pause(state, base),
         retry=retry_if_exception(_is_passing),
         reraise=True,
@@ -44,8 +43,15 @@ def _is_passing(error: BaseException) -> bool:
     return isinstance(error, MemstoneError) and error.retryable
 
 
+def _asks_for_too_long(state: RetryCallState) -> bool:
+    return (_asked(state) or 0.0) > MAX_WAIT_SECONDS
+
+
 def _pause(state: RetryCallState, base: float) -> float:
-    backoff = base * 2.0 ** (state.attempt_number - 1)
+    return retry_pause(state.attempt_number - 1, base=base, asked=_asked(state))
+
+
+def _asked(state: RetryCallState) -> float | None:
+    """Return how many seconds the provider wants to be left alone."""
     error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after if isinstance(error, RateLimited) else None
-    return min(MAX_WAIT_SECONDS, max(backoff, asked or 0.0))
+    return error.retry_after if isinstance(error, (BackendUnavailable, RateLimited)) else None

@@ -9,6 +9,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
+from memstone.backoff import parse_retry_after
 from memstone.errors import (
     BackendRejected,
     BackendUnavailable,
@@ -61,14 +62,6 @@ def is_passing(response: HttpResponse) -> bool:
     return response.status in _PASSING and bool(body.get("retryable", not body))
 
 
-def retry_after(response: HttpResponse) -> float:
-    """For how many seconds the service asks to be left alone."""
-    try:
-        return max(0.0, float(response.headers.get("retry-after", "0")))
-    except ValueError:
-        return 0.0
-
-
 def _named(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
     message, hint = str(body.get("detail", "")), str(body.get("hint", ""))
     if response.status == HTTPStatus.NOT_FOUND and message == HTTPStatus.NOT_FOUND.phrase:
@@ -79,7 +72,7 @@ def _named(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
         return (BackendUnavailable if is_ours else BackendRejected)(message, kind="http", hint=hint)
     error = kind(message, hint=hint)
     if isinstance(error, (TooManyRequests, RateLimited)):
-        error.retry_after = retry_after(response)
+        error.retry_after = parse_retry_after(response.headers) or 0.0
     return error
 
 
@@ -89,7 +82,7 @@ def _foreign(response: HttpResponse, host: str) -> MemstoneError:
     if response.status == HTTPStatus.UNAUTHORIZED:
         return Unauthenticated(said)
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return TooManyRequests(said, retry_after=retry_after(response))
+        return TooManyRequests(said, retry_after=parse_retry_after(response.headers) or 0.0)
     if response.status in _PASSING:
         return BackendUnavailable(said, kind="http", name=host)
     if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:

@@ -8,20 +8,20 @@ from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
 from memstone.engine.requests import ExportLines
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, MemstoneError, StorageError
 from memstone.model.context import Citation, ContextPack, Section
 from memstone.model.context_gate import GateDecision, Route
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 from memstone.registry import adapter
-from memstone.remote.failures import failure, is_passing, retry_after
+from memstone.remote.failures import failure, is_passing
 from memstone.remote.verbs import VERBS
 from memstone.remote.wire import plain, sent
 
 LONG_SECONDS: Final = 600.0
 """How long a call may take that has much to do."""
 
-_MOST_WAIT: Final = 60.0
 _FIRST_WAIT: Final = 0.25
 _PAGE_CHARS: Final = 1_000_000
 _SUCCESS: Final = 200
@@ -113,21 +113,21 @@ class Link:
         return HttpRequest(method, f"{self._base}{path}", body, headers, timeout)
 
     async def _sent(self, request: HttpRequest, *, repeatable: bool) -> HttpResponse:
-        """An answer, after as many tries as are safe and allowed."""
+        """Return an answer, after as many tries as are safe and allowed."""
         for attempt in range(self._retries + 1):
             self._check_open()  # it may have been closed during a pause
-            pause, is_last = _FIRST_WAIT * 2**attempt, attempt == self._retries
+            asked, is_last = 0.0, attempt == self._retries
             try:
                 response = await self._io.http(request)
             except (BackendUnavailable, BackendTimeout) as error:
                 if is_last or not (repeatable or type(error.__cause__).__name__ in _NOT_SENT):
                     raise
             else:
-                pause = max(pause, retry_after(response))
+                asked = parse_retry_after(response.headers) or 0.0
                 safe = repeatable or response.status in _ALWAYS_SAFE
-                if is_last or pause > _MOST_WAIT or not (safe and is_passing(response)):
+                if is_last or asked > MAX_WAIT_SECONDS or not (safe and is_passing(response)):
                     return response
-            await self._io.sleep(pause)
+            await self._io.sleep(retry_pause(attempt, base=_FIRST_WAIT, asked=asked))
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
 

@@ -6,14 +6,13 @@ Errors name the host and nothing else of an address: a path or a query may hold 
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from memstone.backoff import parse_retry_after
 from memstone.errors import (
     AuthenticationFailed,
     BackendRejected,
@@ -173,11 +172,13 @@ def refusal(request: HttpRequest, response: HttpResponse, otherwise: Callable[[s
         case 401 | 403:  # the text may repeat a part of the key: only the machine-readable code is shown
             return AuthenticationFailed(f"{host} answered {status} {_error_code(response.body)}".rstrip())
         case 429:
-            return RateLimited(said, retry_after=retry_after(response.headers))
+            return RateLimited(said, retry_after=parse_retry_after(response.headers))
         case 408 | 504:
             return BackendTimeout(said, kind="http", name=host, hint=_SLOW_HINT)
         case _ if status >= 500:  # noqa: PLR2004 - as above
-            return BackendUnavailable(said, kind="http", name=host)
+            down = BackendUnavailable(said, kind="http", name=host)
+            down.retry_after = parse_retry_after(response.headers)
+            return down
         case 301 | 302 | 303 | 307 | 308:
             return otherwise(f"{host} answered {status}: redirects are not followed, set the final address")
         case _:
@@ -187,27 +188,6 @@ def refusal(request: HttpRequest, response: HttpResponse, otherwise: Callable[[s
 def rejected(request: HttpRequest) -> Callable[[str], MemstoneError]:
     """The ``otherwise`` of a plain service."""
     return lambda message: BackendRejected(message, kind="http", name=host_of(request.url))
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the server asks us to wait, when it says so in a form we know."""
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        return _seconds_until(text)
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _seconds_until(date: str) -> float | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        when = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
 def _quoted(request: HttpRequest, body: bytes) -> str:

@@ -7,9 +7,9 @@ before a call are no answer. Whoever has begun to speak and calls then after all
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol
 
 import httpx2
 
@@ -30,8 +30,17 @@ _REFUSED: Final = "refused"
 _PREAMBLE: Final = 240
 _FEWEST: Final = 2
 
-Ask: TypeAlias = Callable[[Body], Awaitable[httpx2.Response]]
-"""Send a request; the answer is the caller's to close."""
+
+class Ask(Protocol):
+    """Send a request; the answer is the caller's to close.
+
+    With ``trial`` it holds what memory adds, and whoever fails at it is not asked the same again; ``failed`` says that
+    they have failed at it, and are asked without.
+    """
+
+    def __call__(self, wanted: Body, *, trial: bool = False, failed: bool = False) -> Awaitable[httpx2.Response]:
+        """Return the answer, as soon as it has begun."""
+        ...
 
 
 class Refused(Exception):
@@ -110,10 +119,12 @@ class Rounds:
         """Ask once more. Whoever refuses what memory has added is asked as the caller did; their word is the answer."""
         self.number += 1
         tool = self.exchange.tool
-        response = await self.ask(self.body if tool is None else self.tooling.offered(self.body, tool, last=self.last))
+        wanted = self.body if tool is None else self.tooling.offered(self.body, tool, last=self.last)
+        trial = self.exchange.adds and self.begun is None
+        response = await self.ask(wanted, trial=trial)
         if response.is_success:
             self.outage.ends()
-        if self.begun is not None or not self.exchange.adds or not self._is_refusal(response):
+        if not trial or not self._is_refusal(response):
             return response
         await response.aclose()
         self.exchange.step_back(_REFUSED)
@@ -127,7 +138,7 @@ class Rounds:
     async def _without_memory(self, *, failed: bool) -> httpx2.Response:
         """The answer to what the caller sent; whoever failed before and fails at that too is down."""
         try:
-            response = await self.ask(self.body)
+            response = await self.ask(self.body, failed=failed)
         except BackendError:
             if failed:
                 self.outage.begins()

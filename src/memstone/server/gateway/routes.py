@@ -22,7 +22,7 @@ from memstone.server.gateway.identity import said, who
 from memstone.server.gateway.models import listed
 from memstone.server.gateway.presence import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
-from memstone.server.gateway.upstream import returned
+from memstone.server.gateway.upstream import Target, returned
 from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
@@ -108,10 +108,12 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
     targets = state.upstreams.targets(str(body.get("model") or ""))
     await exchange.recall()
 
-    async def ask(wanted: Body) -> Any:
-        return await state.upstreams.first(
-            targets, dialect.path, lambda target: exchange.request_for(target, wanted), request.headers
-        )
+    async def ask(wanted: Body, *, trial: bool = False, failed: bool = False) -> Any:
+        def written(target: Target) -> dict[str, Any]:
+            return exchange.request_for(target, wanted)
+
+        asked = state.upstreams.first
+        return await asked(targets, dialect.path, written, request.headers, trial=trial, failed=failed)
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
     most, outage = state.settings.gateway.tool_rounds, state.upstreams.outage(targets)

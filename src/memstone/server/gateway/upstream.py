@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from asyncio import sleep as pause
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from memstone.backoff import parse_retry_after, retry_pause
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, InvalidInput
 from memstone.sections_service import GatewaySettings, UpstreamSettings
 from memstone.server.gateway.counts import UPSTREAM
@@ -38,8 +40,12 @@ BROUGHT: Final = "x-upstream-authorization"
 _SCHEME: Final = re.compile(r"^bearer(\s+|$)", re.IGNORECASE)
 _OK: Final = 200
 _TOO_MANY: Final = 429
+_FAILED: Final = 500
 _STILL_AT_WORK: Final = frozenset({504, 524})
-_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 520, 521, 522, 523, 529}) | _STILL_AT_WORK
+_TRY_NEXT: Final = frozenset({408, 425, _TOO_MANY, _FAILED, 502, 503, 520, 521, 522, 523, 529}) | _STILL_AT_WORK
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 10.0
+"""Somebody waits for the answer: an upstream that asks for more time is not asked again for this chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +106,32 @@ class Upstreams:
             await response.aclose()
 
     async def first(
-        self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
+        self,
+        targets: list[Target],
+        path: str,
+        written: Written,
+        headers: Mapping[str, str],
+        *,
+        trial: bool = False,
+        failed: bool = False,
     ) -> httpx2.Response:
-        """The same, for somebody who closes it; where nobody does better, what the last one refused with."""
+        """The same, for somebody who closes it; where nobody does better, what the last one refused with.
+
+        With ``trial`` the request holds something an upstream may fail at, and a 500 is not tried again as it is;
+        ``failed`` says that all of them have failed at such a trial, which was one of their attempts.
+        """
         failure: httpx2.HTTPError | None = None
         refusal: httpx2.Response | None = None
         response: httpx2.Response | None = None
-        attempts = [target for target in targets for _ in range(target.upstream.retries + 1)]
+        attempts = _Attempts(targets, trial=trial, failed=failed)
         try:
-            while attempts:
-                target = attempts.pop(0)
+            while (target := await attempts.next()) is not None:
                 theirs = headers if origin(target.upstream) == origin(targets[0].upstream) else without_key(headers)
                 try:
                     response = await self._begun(target, path, written(target), theirs)
                 except httpx2.HTTPError as error:
                     failure = error
-                    attempts = _left_after(error, target, attempts)
+                    attempts.note(target, error)
                     _failed(target, kind=type(error).__name__)
                     continue
                 if refusal is not None:
@@ -123,7 +139,8 @@ class Upstreams:
                     refusal = None
                 if response.status_code not in _TRY_NEXT:
                     return response
-                refusal, attempts = response, _left_after(response, target, attempts)
+                refusal = response
+                attempts.note(target, response)
                 _failed(target, status=response.status_code)
         except BaseException:  # the caller has gone: nothing stays open for them
             for one in (refusal, response):
@@ -195,18 +212,39 @@ class _Begun(httpx2.AsyncByteStream):
         await self._whole.aclose()
 
 
-def _left_after(what: httpx2.HTTPError | httpx2.Response, target: Target, attempts: list[Target]) -> list[Target]:
-    """Who may still be asked, after an upstream has failed or refused.
+class _Attempts:
+    """Who is asked next, and when: the same upstream again only after a pause that grows.
 
-    Whoever asks too often does not ask the same one at once again. A request that was not answered in time, here or
-    behind a proxy of the service, may still be worked on, and be paid for: it is not sent to the same service twice.
+    Whoever asks too often does not ask the same one again. A request that was not answered in time, here or behind a
+    proxy of the service, may still be worked on, and be paid for: it is not sent to the same service twice.
     """
-    late = isinstance(what, httpx2.Response) and what.status_code in _STILL_AT_WORK
-    if late or isinstance(what, httpx2.ReadTimeout):
-        return [one for one in attempts if origin(one.upstream) != origin(target.upstream)]
-    if isinstance(what, httpx2.Response) and what.status_code == _TOO_MANY:
-        return [one for one in attempts if one is not target]
-    return attempts
+
+    def __init__(self, targets: list[Target], *, trial: bool, failed: bool) -> None:
+        done = 1 if failed else 0
+        self._left = [one for one in targets for _ in range(max(1, one.upstream.retries + 1 - done))]
+        self._trial = trial
+        self._failures = dict.fromkeys(targets, done)
+        self._asked: dict[Target, float] = {}
+
+    async def next(self) -> Target | None:
+        """Return whom to ask now, after the pause that is due; None when everybody was asked often enough."""
+        if not self._left:
+            return None
+        target = self._left.pop(0)
+        if failures := self._failures[target]:
+            asked = self._asked.get(target)
+            await pause(retry_pause(failures - 1, base=_FIRST_PAUSE, asked=asked, most=_LONGEST_PAUSE))
+        return target
+
+    def note(self, target: Target, what: httpx2.HTTPError | httpx2.Response) -> None:
+        """Take note of a failure or a refusal: it decides who may still be asked."""
+        status = what.status_code if isinstance(what, httpx2.Response) else None
+        self._failures[target] += 1
+        self._asked[target] = (parse_retry_after(what.headers) or 0.0) if isinstance(what, httpx2.Response) else 0.0
+        if status in _STILL_AT_WORK or isinstance(what, httpx2.ReadTimeout):
+            self._left = [one for one in self._left if origin(one.upstream) != origin(target.upstream)]
+        elif status == _TOO_MANY or (status == _FAILED and self._trial) or self._asked[target] > _LONGEST_PAUSE:
+            self._left = [one for one in self._left if one != target]
 
 
 def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun: bool = False) -> BackendError:
