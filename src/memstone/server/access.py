@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from memstone.async_memory import AsyncMemory
@@ -25,6 +24,7 @@ from memstone.engine.access.accounts_tokens import Recognised
 from memstone.errors import Forbidden, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from memstone.server.errors import discreet
+from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
     from memstone.engine.parts import Parts
@@ -182,7 +182,7 @@ def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
     return checked
 
 
-class Keyed(APIRoute):
+class Keyed(StrictRoute):
     """A route that knows who asks before it reads what is sent: who has no key costs no more than that.
 
     What its answer tells of a store that failed is what a caller may know.

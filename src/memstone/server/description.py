@@ -10,12 +10,11 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from memstone.server.access import asks_who
 from memstone.server.schemas.base import WRONG, Problem
+from memstone.server.strict import StrictRoute
 
 _JSON: Final = "application/json"
 _SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -53,7 +52,7 @@ class Description:
             self._made = made
         return self._made
 
-    async def answer(self, _: Request) -> Response:
+    async def answer(self) -> Response:
         """The description as it is sent; others are answered while it is made."""
         if not self._bytes:
             self._bytes = await run_in_threadpool(lambda: json.dumps(self.document(), separators=(",", ":")).encode())
@@ -64,7 +63,8 @@ def install(app: FastAPI) -> None:
     """Let an application describe itself."""
     description = Description(app)
     app.openapi = description.document  # type: ignore[method-assign]  # the way that FastAPI has for it
-    app.router.routes.append(Route("/openapi.json", description.answer, include_in_schema=False))
+    page = StrictRoute("/openapi.json", description.answer, methods=["GET", "HEAD"], include_in_schema=False)
+    app.router.routes.append(page)
 
 
 def _completed(made: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from memstone import errors
 from memstone.server.observe import log, unsecret
+from memstone.server.strict import MESSAGES, hint_about
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -42,6 +43,7 @@ _STORE: Final = "the store cannot do this now"
 _TELLING: Final = frozenset({"checks", "data", "degraded", "details", "error", "resolution", "result", "results"})
 """Where an answer tells of failures that did not prevent it."""
 
+_NAME_CHARS: Final = 100
 _TYPE_HINT: Final = "send it with Content-Type: application/json"
 
 
@@ -145,11 +147,18 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     if any(one["type"] == "json_invalid" for one in found):
         return _unreadable(request)
     # Where and what, never the value: it may be a secret.
-    details = [{"field": unsecret(".".join(map(str, one["loc"]))), "message": unsecret(one["msg"])} for one in found]
+    details = [_detail(one) for one in found]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
-    hint = _TYPE_HINT if any(tuple(one["loc"]) == ("body",) for one in found) and not _is_json(request) else ""
+    hint = unsecret(hint_about(request, found))
+    if not hint and not _is_json(request) and any(tuple(one["loc"]) == ("body",) for one in found):
+        hint = _TYPE_HINT
     message = said or "invalid request"
     return problem(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
+
+
+def _detail(error: Mapping[str, Any]) -> dict[str, str]:
+    place = ".".join(str(step)[:_NAME_CHARS] for step in error["loc"])
+    return {"field": unsecret(place), "message": unsecret(MESSAGES.get(error["type"], error["msg"]))}
 
 
 def _is_json(request: Request) -> bool:

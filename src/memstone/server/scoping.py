@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
+
+from memstone.errors import InvalidInput
+from memstone.server.schemas.base import Given
 
 ScopeId = Annotated[str | None, Query(max_length=256)]
 
@@ -21,3 +25,14 @@ class Named:
 
 
 NamedScope = Annotated[Named, Depends()]
+
+
+def merge_body(query: Mapping[str, Any], body: Given | None) -> dict[str, Any]:
+    """Return what the query and the body say together; raise if they say different things."""
+    merged = dict[str, Any]()
+    for name, value in query.items():
+        said = getattr(body, name, None)
+        if value is not None and said is not None and said != value:
+            raise InvalidInput(f"{name} is {value!r} in the query and {said!r} in the body", hint="give one of them")
+        merged[name] = said if value is None else value
+    return merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from memstone.core.dialects.anthropic import Messages
@@ -14,7 +14,7 @@ from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.engine.work.running import runs_with
 from memstone.errors import InvalidInput, MemstoneError
-from memstone.server.access import Caller, Reader
+from memstone.server.access import Caller, Keyed, Reader
 from memstone.server.errors import failed
 from memstone.server.gateway import relay
 from memstone.server.gateway.hook import Exchange
@@ -27,7 +27,10 @@ from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 
-router = APIRouter(tags=["gateway"], responses=PROBLEMS)
+router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
+
+Beta = Annotated[str | None, Query(max_length=16, description="accepted; the anthropic-beta header chooses features")]
+"""Anthropic's own clients send it with everything that is in beta."""
 
 _CHAT: Final = Chat()
 _MESSAGES: Final = Messages()
@@ -35,14 +38,14 @@ _RESPONSES: Final = Responses()
 
 
 @router.post("/v1/chat/completions", **forms.CHAT)
-@router.post("/chat/completions", include_in_schema=False)
+@router.post("/chat/completions", include_in_schema=False, **forms.CHAT)
 async def chat(request: Request, caller: Reader) -> Response:
     """Chat completions, with memory."""
     return await passed_on(request, caller, _CHAT, await _object(request))
 
 
 @router.post("/v1/messages", **forms.MESSAGES)
-async def messages(request: Request, caller: Reader) -> Response:
+async def messages(request: Request, caller: Reader, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
     """The messages API, with memory."""
     return await passed_on(request, caller, _MESSAGES, await _object(request))
 
@@ -68,7 +71,7 @@ async def embeddings(request: Request, caller: Reader) -> Response:  # noqa: ARG
 
 
 @router.post("/v1/messages/count_tokens", **forms.COUNT)
-async def count_tokens(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+async def count_tokens(request: Request, caller: Reader, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
     """Passed on as it is: what memory adds is not counted."""
     return await _as_it_is(request, "/messages/count_tokens")
 

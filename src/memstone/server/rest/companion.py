@@ -20,8 +20,8 @@ from memstone.server.schemas.companion import (
     Synced,
 )
 from memstone.server.schemas.console import Tidying
-from memstone.server.schemas.memories import Confirmed
-from memstone.server.scoping import NamedScope, ScopeId
+from memstone.server.schemas.memories import Confirmed, Whom
+from memstone.server.scoping import NamedScope, ScopeId, merge_body
 
 router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 
@@ -55,9 +55,9 @@ async def consolidate(caller: Writer, wanted: Tidying | None = None) -> Any:
 
 
 @router.post("/sync", response_model=Synced)
-async def sync(caller: Writer, named: NamedScope) -> Any:
+async def sync(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
     """Form memory now of everything that waits; of everybody for administrators."""
-    return await caller.memory.flush(**reaching(caller, named.as_dict()))
+    return await caller.memory.flush(**reaching(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.get("/identity", response_model=Identity)

@@ -11,8 +11,9 @@ from memstone.errors import MemstoneError
 from memstone.server.observe import log
 from memstone.server.schemas.base import Answer
 from memstone.server.state import State
+from memstone.server.strict import StrictRoute
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], route_class=StrictRoute)
 
 _PATIENCE: Final = 2.0
 

@@ -19,6 +19,7 @@ from memstone.server.schemas.memories import (
     ContextQuestion,
     Deleted,
     DeletedMany,
+    EntitiesOf,
     FoundMemories,
     History,
     Ids,
@@ -28,8 +29,9 @@ from memstone.server.schemas.memories import (
     Pack,
     Question,
     Transcript,
+    Whom,
 )
-from memstone.server.scoping import NamedScope
+from memstone.server.scoping import NamedScope, merge_body
 
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
@@ -166,15 +168,22 @@ async def ingest(caller: Writer, transcript: Transcript) -> Any:
 
 
 @router.post("/flush", response_model=told(Synced))
-async def flush(caller: Writer, named: NamedScope) -> Any:
+async def flush(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
     """Try again what could not be stored when it was said; of everybody for administrators."""
-    return await caller.memory.flush(**reaching(caller, named.as_dict()))
+    return await caller.memory.flush(**reaching(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.post("/entities", response_model=told("answers.layers.Entities"))
-async def entities(caller: Reader, named: NamedScope, limit: Limit = 100, offset: Offset = 0) -> Any:
-    """People, places and things that memories of a scope speak of."""
-    return await caller.memory.entities(**named.as_dict(), limit=limit, offset=offset)
+async def entities(
+    caller: Reader,
+    named: NamedScope,
+    wanted: EntitiesOf | None = None,
+    limit: Annotated[int | None, Query(ge=1)] = None,
+    offset: Offset | None = None,
+) -> Any:
+    """People, places and things that memories of a scope speak of; the body or the query names the scope."""
+    asked = merge_body({**named.as_dict(), "limit": limit, "offset": offset}, wanted)
+    return await caller.memory.entities(**{name: value for name, value in asked.items() if value is not None})
 
 
 @router.get("/entities/{name:path}/relations", response_model=told("answers.layers.Relations"))

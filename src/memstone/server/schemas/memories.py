@@ -88,6 +88,21 @@ class Question(Scoped):
     scope: str | None = None
 
 
+class Whom(Scoped):
+    """Whom a call is about."""
+
+    model_config = shown_as(user_id="alice")
+
+
+class EntitiesOf(Scoped):
+    """Whose entities, and which of them."""
+
+    model_config = shown_as(user_id="alice", limit=20)
+
+    limit: int | None = Field(default=None, ge=1)
+    offset: int | None = Field(default=None, ge=0, le=2**53)
+
+
 class ContextQuestion(Scoped):
     """The message a model is about to answer."""
 

@@ -1,0 +1,179 @@
+"""Which names a request may use. A route refuses what it does not know: ignoring it could widen a deletion."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.responses import Response
+
+UNKNOWN: Final = "extra_forbidden"
+_REPEATED: Final = "repeated"
+_UNREAD: Final = "unread_body"
+_NOTHING: Final[tuple[Any, ...]] = (None, {}, [], "")
+"""Bodies that name nothing: some clients always send one."""
+
+_ALIKE: Final = 0.6
+_LISTED: Final = 20
+
+
+class StrictRoute(APIRoute):
+    """A route that answers 400 to query parameters it does not have, and to a body it does not read.
+
+    Unknown fields of a body are refused by its form (``Given``). A route that reads its body by itself says so by
+    describing it in ``openapi_extra``.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Check the names of a request before it is handled."""
+        handle = super().get_route_handler()
+        single, several = query_names(self.dependant)
+
+        async def check_first(request: Request) -> Response:
+            reject_unknown_parameters(request, single, several)
+            if not self.reads_body:
+                await _reject_unread_body(request)
+            return await handle(request)
+
+        return check_first
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether something is done with what is sent."""
+        return self.body_field is not None or "requestBody" in (self.openapi_extra or {})
+
+
+def query_names(dependant: Dependant) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the query parameters of a route: those that may stand there once, and those that may be repeated."""
+    several = {one.alias for one in _parameters(dependant) if _is_list(one.field_info.annotation)}
+    return frozenset(one.alias for one in _parameters(dependant)) - several, frozenset(several)
+
+
+def _parameters(dependant: Dependant) -> Iterator[Any]:
+    yield from dependant.query_params
+    for part in dependant.dependencies:
+        yield from _parameters(part)
+
+
+def _is_list(kind: Any) -> bool:
+    return any(get_origin(one) is list for one in _alternatives(kind))
+
+
+def reject_unknown_parameters(
+    request: Request, single: frozenset[str] = frozenset(), several: frozenset[str] = frozenset()
+) -> None:
+    """Raise if the query of a request holds a name that its route does not have, or the same one twice."""
+    if not request.scope["query_string"]:
+        return
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    wrong = [_error(UNKNOWN, "query", name) for name in given if name not in single | several]
+    wrong += [_error(_REPEATED, "query", name) for name, times in given.items() if name in single and times > 1]
+    if wrong:
+        raise RequestValidationError(wrong)
+
+
+async def _reject_unread_body(request: Request) -> None:
+    """Raise if a request brings a body, and its route reads none."""
+    if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+        return
+    body = (await request.body()).strip()
+    try:
+        said = json.loads(body) if body else None
+    except (ValueError, RecursionError):
+        said = body
+    if said not in _NOTHING:
+        names = list(said) if isinstance(said, dict) else []
+        raise RequestValidationError([_error(_UNREAD, "body", *names[:1])])
+
+
+def _error(kind: str, *place: str) -> dict[str, Any]:
+    return {"type": kind, "loc": place, "msg": MESSAGES[kind]}
+
+
+MESSAGES: Final = {
+    UNKNOWN: "unknown name",
+    _REPEATED: "given more than once",
+    _UNREAD: "this route reads no body",
+}
+"""What a caller is told about each kind of error of this module."""
+
+
+def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a caller should write instead, for the first error that is about a name."""
+    route = request.scope.get("route")
+    for one in errors:
+        place = tuple(one["loc"])
+        if one["type"] == UNKNOWN and place[0] == "query":
+            return _parameter_hint(route, str(place[-1]))
+        if one["type"] == UNKNOWN:
+            return _nearest(str(place[-1]), _body_names(route, place[1:-1])) or "leave it out"
+        if one["type"] == _UNREAD:
+            return f"leave the body out; {_query_list(route)}"
+    return ""
+
+
+def _parameter_hint(route: Any, name: str) -> str:
+    if name in _body_names(route, ()):
+        return f"send {name} in the body"
+    return _nearest(name, _query(route)) or _query_list(route)
+
+
+def _query_list(route: Any) -> str:
+    known = sorted(_query(route))[:_LISTED]
+    return f"the query parameters are {', '.join(known)}" if known else "this route has no query parameters"
+
+
+def _query(route: Any) -> frozenset[str]:
+    return frozenset().union(*query_names(route.dependant)) if isinstance(route, APIRoute) else frozenset()
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the known name most like the given one, however it is spelt; '' when none is."""
+    spelt = {one.replace("_", "").replace("-", "").lower(): one for one in known}
+    found = get_close_matches(name.replace("_", "").replace("-", "").lower(), spelt, n=1, cutoff=_ALIKE)
+    return f"did you mean {spelt[found[0]]}?" if found else ""
+
+
+def _body_names(route: Any, place: Sequence[Any]) -> set[str]:
+    """Return the names that the body of a route may hold at a place."""
+    if not isinstance(route, APIRoute) or route.body_field is None:
+        return set()
+    kinds = _alternatives(route.body_field.field_info.annotation)
+    for step in place:
+        kinds = [inner for kind in kinds for inner in _inside(kind, step)]
+    return {name for kind in kinds if _is_form(kind) for name in _fields(kind)}
+
+
+def _inside(kind: Any, step: Any) -> list[Any]:
+    """Return what may stand at one step further into a body; a step that names an alternative leads nowhere."""
+    if get_origin(kind) is list and isinstance(step, int):
+        return _alternatives(get_args(kind)[0])
+    if not _is_form(kind):
+        return []
+    return _alternatives(_fields(kind)[step]) if step in _fields(kind) else [kind]
+
+
+def _is_form(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _fields(form: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in form.model_fields.items()}
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    """Return the kinds of which a value may be one."""
+    if get_origin(kind) is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _alternatives(part)]
+    return [kind]
