@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,39 @@ def test_a_store_in_memory_is_migrated_too(later: None) -> None:
 )
 def test_a_script_is_taken_apart_at_its_semicolons(script: str, count: int) -> None:
     assert len(list(runner.statements(script))) == count
+
+
+# --- while a process has the file open --------------------------------------------------------------------------------
+
+_WRITES: dict[str, Callable[[Memory, Path], object]] = {
+    "add": lambda memory, _: memory.add("I live in Bern", user_id="alice", infer=False),
+    "update": lambda memory, _: memory.update(memory.get_all(user_id="alice")["results"][0]["id"], "I live in Bern"),
+    "delete_all": lambda memory, _: memory.delete_all(user_id="alice"),
+    "set_settings": lambda memory, _: memory.set_settings({"context.budget": 700}, user_id="alice"),
+    "erase": lambda memory, _: memory.erase(user_id="alice"),
+    "backup": lambda memory, folder: memory.backup(folder / "late.backup"),
+    "restore_backup": lambda memory, folder: memory.restore_backup(folder / "early.backup"),
+}
+
+
+@pytest.mark.req("X-18", "C-52")
+@pytest.mark.parametrize("verb", _WRITES)
+def test_an_older_process_writes_nothing_after_an_upgrade(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    filled(path)
+    with opened(path) as older:
+        older.backup(tmp_path / "early.backup")
+        older.add("I have a cat", user_id="alice", infer=False)
+        with monkeypatch.context() as future:
+            future.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+            opened(path).close()
+        content = rows(path, "SELECT * FROM memories"), rows(path, "SELECT * FROM settings")
+
+        with pytest.raises(SchemaTooNew, match=f"upgraded to schema {NEXT}") as caught:
+            _WRITES[verb](older, tmp_path)
+
+        assert "restart" in caught.value.hint
+        assert len(older.get_all(user_id="alice")["results"]) == 2, "reading goes on"
+    assert (rows(path, "SELECT * FROM memories"), rows(path, "SELECT * FROM settings")) == content
+    assert rows(path, "PRAGMA user_version") == [(NEXT,)]

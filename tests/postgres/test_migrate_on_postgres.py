@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -10,7 +13,11 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.ledger import postgres_migrate
+from memstone.adapters.ledger.migrate import Migration
+from memstone.drive import drive
 from memstone.errors import MigrationFailed, SchemaTooNew
+from memstone.ports.ledger import Tx
+from tests.patience import LONG
 from tests.postgres.server import APP, Server
 
 
@@ -101,3 +108,71 @@ def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
         told = memory.check()
 
     assert not told["walled"]
+
+
+# --- while a process has the database open ----------------------------------------------------------------------------
+
+_WRITES: dict[str, Callable[[Memory, Path], object]] = {
+    "add": lambda memory, _: memory.add("I live in Bern", user_id="alice", infer=False),
+    "set_settings": lambda memory, _: memory.set_settings({"context.budget": 700}, user_id="alice"),
+    "erase": lambda memory, _: memory.erase(user_id="alice"),
+    "restore_backup": lambda memory, folder: memory.restore_backup(folder / "early.backup"),
+}
+
+
+def _wider(script: str) -> tuple[Migration, ...]:
+    steps = postgres_migrate.migrations()
+    number = steps[-1].number + 1
+    return (*steps, Migration(number, f"{number:04d}_wider.sql", script))
+
+
+@pytest.mark.req("X-18", "C-52")
+@pytest.mark.parametrize("verb", _WRITES)
+@pytest.mark.parametrize(
+    "script", ["ALTER TABLE memories ADD COLUMN colour TEXT", "ALTER TABLE memories RENAME COLUMN text TO words"]
+)
+def test_an_older_process_writes_nothing_after_an_upgrade(
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, script: str
+) -> None:
+    name = postgres.database()
+    with _memory(postgres.url(name)) as older:
+        older.add("I live in Rome", user_id="alice", infer=False)
+        older.backup(tmp_path / "early.backup")
+        with monkeypatch.context() as future, postgres.superuser(name) as connection:
+            steps = _wider(script)
+            future.setattr(postgres_migrate, "migrations", lambda: steps)
+            postgres_migrate.migrate(connection)
+
+        with pytest.raises(SchemaTooNew, match="upgraded to schema") as caught:
+            _WRITES[verb](older, tmp_path)
+
+    assert "restart" in caught.value.hint
+    with postgres.superuser(name) as connection:
+        assert connection.execute("SELECT count(*) FROM memstone.memories").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM memstone.settings").fetchone() == (0,)
+
+
+@pytest.mark.req("X-18")
+def test_an_upgrade_waits_for_who_is_writing(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what is written in the form of the older schema could be committed after the upgrade."""
+    name = postgres.database()
+    steps = _wider("CREATE TABLE memstone.unrelated (a INT)")
+    begun, upgraded = threading.Event(), threading.Event()
+
+    def upgrade() -> None:
+        begun.wait(LONG)
+        with postgres.superuser(name) as connection:
+            postgres_migrate.migrate(connection)
+        upgraded.set()
+
+    async def write(tx: Tx) -> bool:
+        await tx.preferences.put("default", "user:alice", {"a": "1"}, "2026-05-07T09:30:00.000000Z")
+        monkeypatch.setattr(postgres_migrate, "migrations", lambda: steps)
+        begun.set()
+        return upgraded.wait(0.5)
+
+    with _memory(postgres.url(name)) as memory, ThreadPoolExecutor(1) as pool:
+        memory.add("I live in Rome", user_id="alice", infer=False)
+        upgrading = pool.submit(upgrade)
+        assert not drive(memory._engine.parts.ledger.write(write)), "the upgrade was not waiting"
+        upgrading.result(LONG)

@@ -1,7 +1,8 @@
 """Bring a SQLite file's schema up to date.
 
 Plain numbered SQL files, one transaction each. A file from a newer Memstone is refused, and an older one is
-copied aside before it is changed.
+copied aside before it is changed. A file that another process upgrades while this one has it open is refused, too, by
+the next transaction that would write.
 """
 
 from __future__ import annotations
@@ -47,6 +48,23 @@ def latest() -> int:
 def version_of(connection: Connection) -> int:
     """The schema version of an open file; 0 for an empty one."""
     return int(connection.raw.execute("PRAGMA user_version").fetchone()[0])
+
+
+def refuse_upgraded(connection: Connection) -> None:
+    """Raise ``SchemaTooNew`` if the file has been upgraded since this process opened it.
+
+    Call it within a transaction that holds the write lock: nobody upgrades the file before that transaction ends.
+    """
+    if (version := version_of(connection)) > latest():
+        raise upgraded(version, latest())
+
+
+def upgraded(version: int, known: int) -> SchemaTooNew:
+    """The error for a process that has a store open which a newer Memstone has upgraded meanwhile."""
+    return SchemaTooNew(
+        f"the database was upgraded to schema {version} while this process, which knows {known}, had it open",
+        hint="restart this process with the Memstone that upgraded the database; nothing was written",
+    )
 
 
 def migrate(connection: Connection, path: Path | None) -> int:

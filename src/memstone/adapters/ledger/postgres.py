@@ -189,6 +189,9 @@ class PostgresLedger(PostgresCopies):
                 lent = await self._lent()
                 try:
                     return await once(lent, work)
+                except psycopg.ProgrammingError:  # a table or column may be gone by an upgrade
+                    await self._refuse_upgraded(lent)
+                    raise
                 except psycopg.Error as error:
                     if run == _TIMES - 1 or not (lent.wire.lost or is_passing(error)):
                         raise
@@ -218,6 +221,9 @@ class PostgresLedger(PostgresCopies):
                     if await self._committed(lent):
                         self._call(lent.tx.called)
                         return value
+                except psycopg.ProgrammingError:  # a table or column may be gone by an upgrade
+                    await self._refuse_upgraded(lent)
+                    raise
                 except psycopg.Error as error:
                     if run == _TIMES - 1 or not (lent.wire.lost or is_passing(error)):
                         raise
@@ -225,6 +231,12 @@ class PostgresLedger(PostgresCopies):
                     await self._back(lent)
                 await self._pause(run)
         raise StorageBusy(f"{self._store.where}: the connection was lost again and again")
+
+    async def _refuse_upgraded(self, lent: Lent) -> None:
+        """Raise ``SchemaTooNew`` if that is why a statement failed."""
+        await lent.wire.abandon()
+        rows = await lent.wire.alone(self._beginning("peek"), f"SELECT {schema.CURRENT}", ())
+        schema.refuse_upgraded(rows[0][0])
 
     def _call(self, said: list[str]) -> None:
         if said:
@@ -234,6 +246,7 @@ class PostgresLedger(PostgresCopies):
         """Commit; when the connection is lost meanwhile, find out what became of it. False: it was rolled back."""
         told = await lent.wire.told()
         assert told is not None, "a SELECT gives a row"  # noqa: S101 - tells the type checker what is so
+        schema.refuse_upgraded(told[0])
         try:
             await lent.wire.commit()
         except psycopg.Error:
@@ -306,9 +319,10 @@ class PostgresLedger(PostgresCopies):
         made: list[Statement] = [*([(_BEGIN[kind], ())] if kind in _BEGIN else []), _set(settings)]
         if kind == "write":
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
-            made.append((f"SELECT pg_advisory_xact_lock({tenant_key(self._config.tenant)}), {NUMBER}", ()))
+            turn = f"pg_advisory_xact_lock({tenant_key(self._config.tenant)})"
+            made.append((f"SELECT {schema.CURRENT}, {turn}, {NUMBER}", ()))
         elif kind == "aside":
-            made.append((f"SELECT {NUMBER}", ()))
+            made.append((f"SELECT {schema.CURRENT}, {NUMBER}", ()))
         self._beginnings[kind] = made
         return made
 

@@ -79,6 +79,7 @@ class Session:
     def __init__(self, connection: Blocking, tenant: str) -> None:
         self.connection, self.tenant = connection, tenant
         state = schema.look(_plain(connection))
+        schema.refuse_upgraded(state.version)
         self.whole = state.superuser or state.bypasses
         self.version, self.vectors = state.version, state.vector_schema or "public"
         found = _plain(connection).execute(_TABLES).fetchall()

@@ -15,7 +15,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from memstone.adapters.ledger.migrate import Migration
+from memstone.adapters.ledger.migrate import Migration, upgraded
 from memstone.adapters.ledger.postgres_connect import setting_up
 from memstone.errors import MigrationFailed, SchemaTooNew
 from memstone.model.former_name import FORMER_NAME
@@ -26,6 +26,11 @@ _VERSIONS: Final = """
 CREATE TABLE IF NOT EXISTS memstone.schema_version (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())"""
 _VERSION: Final = "SELECT max(number) FROM memstone.schema_version"
+CURRENT: Final = f"({_VERSION})"
+"""What a transaction that writes asks for as it begins. Until it ends, it holds up whoever upgrades the schema."""
+
+# Waits for all who write and keeps others from beginning: they see the new version before they write anything.
+_STOP_WRITERS: Final = "LOCK TABLE memstone.schema_version IN ACCESS EXCLUSIVE MODE"
 _STATE: Final = """
 SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
        current_setting('synchronous_commit') = 'off', to_regclass('memstone.schema_version') IS NOT NULL,
@@ -123,6 +128,12 @@ def ready(connection: psycopg.Connection[Any]) -> State:
     return look(connection)
 
 
+def refuse_upgraded(version: int) -> None:
+    """Raise ``SchemaTooNew`` if a database has been upgraded since this process opened it."""
+    if version > latest():
+        raise upgraded(version, latest())
+
+
 def migrate(connection: psycopg.Connection[Any]) -> int:
     """Apply what is missing; gives the version the database had before."""
     if _first(connection, _FORMER):
@@ -162,6 +173,7 @@ def _apply(connection: psycopg.Connection[Any], step: Migration) -> None:
             if look(connection).version >= step.number:
                 return  # another process was faster
             schema = _prepared(connection)
+            connection.execute(_STOP_WRITERS)
             path = sql.SQL("SET LOCAL search_path = memstone, pg_catalog, {}").format(sql.Identifier(schema))
             connection.execute(path)
             connection.execute(step.script)  # our own file

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from memstone.adapters.ledger.migrate import latest, migrate, version_of
+from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, version_of
 from memstone.adapters.ledger.private import MY_FOLDER, make_private
 from memstone.adapters.ledger.sqlite_connection import Connection, connect
 from memstone.adapters.ledger.sqlite_copies import SqliteCopies
@@ -139,13 +139,21 @@ class SqliteLedger(SqliteCopies):
             return value
 
         with translating(self._where):
-            return self._readers.use(read)
+            return self._asked(read)
 
     def _peek(self, work: Work[T]) -> T:
         if self._config.path is None:
             return self._write(work)
         with translating(self._where):
-            return self._readers.use(lambda connection: drive(work(connection.tx)))
+            return self._asked(lambda connection: drive(work(connection.tx)))
+
+    def _asked(self, read: Callable[[Connection], T]) -> T:
+        """The result of reading; where a table or column is missing after an upgrade, say that."""
+        try:
+            return self._readers.use(read)
+        except sqlite3.OperationalError:
+            self._readers.use(refuse_upgraded)
+            raise
 
     def _fresh_reader(self) -> Connection:
         self._open_writer()

@@ -22,7 +22,7 @@ from memstone.adapters.ledger.backup_archive import (
     unfinished_beside,
     unpack,
 )
-from memstone.adapters.ledger.migrate import latest, migrate, version_of
+from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, version_of
 from memstone.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection, connect
 from memstone.adapters.ledger.sqlite_traces import blocks, traces
 from memstone.drive import drive
@@ -160,6 +160,7 @@ class _Referred(Exception):
 def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
     connection.begin("BEGIN IMMEDIATE")
     try:
+        refuse_upgraded(connection)
         value = drive(work(connection.tx))
         if connection.raw.execute(wrong).fetchone():
             raise _Referred
@@ -185,6 +186,7 @@ def _renumber(database: sqlite3.Connection, highest: dict[str, int]) -> None:
 
 def put_back(copy: Connection, live: Connection, progress: Progress | None) -> None:
     """Let a copy take the place of an open store."""
+    refuse_upgraded(live)
     copy.raw.backup(live.raw, pages=_PAGES, progress=_steps(progress), sleep=0.01)
 
 

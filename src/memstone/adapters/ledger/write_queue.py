@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
+from memstone.adapters.ledger.migrate import refuse_upgraded
 from memstone.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection
 from memstone.drive import drive
 from memstone.ports.ledger import Work
@@ -93,6 +94,7 @@ class WriteQueue:
 def _begin(connection: Connection, jobs: list[_Job[Any]]) -> None:
     patience = BUSY_SECONDS if any(job.synced for job in jobs) else _NOTED_SECONDS
     connection.begin("BEGIN IMMEDIATE", patience)
+    refuse_upgraded(connection)
 
 
 def _alone(connection: Connection, job: _Job[Any]) -> None:
