@@ -82,12 +82,12 @@ def find(filters: Any) -> set[int]:
         ({"a.b": "*"}, {4}),
         ({"a.b.c": 1}, set()),
         ({'q"': "x"}, {4}),
-        ({"text": {"contains": "%"}}, {1}),
-        ({"text": {"contains": "_"}}, {2}),
-        ({"text": {"icontains": "LIKES"}}, {1, 2}),
-        ({"text": {"icontains": "STRASSE"}}, {3}),
-        ({"text": {"contains": ""}}, {1, 2, 3, 4}),
-        ({"text": ""}, {4}),
+        ({"memory.text": {"contains": "%"}}, {1}),
+        ({"memory.text": {"contains": "_"}}, {2}),
+        ({"memory.text": {"icontains": "LIKES"}}, {1, 2}),
+        ({"memory.text": {"icontains": "STRASSE"}}, {3}),
+        ({"memory.text": {"contains": ""}}, {1, 2, 3, 4}),
+        ({"memory.text": ""}, {4}),
         ({"user_id": "ann", "size": {"gt": 1}}, {2}),
         ({"user_id": "o'hara"}, {4}),
         ({"agent_id": "*"}, {2}),
@@ -95,7 +95,7 @@ def find(filters: Any) -> set[int]:
         ({"agent_id": {"ne": "bot"}}, {1, 3, 4}),
         ({"agent_id": {"gte": ""}}, {2}),
         ({"created_at": {"lt": "2026-01-01"}}, {1}),
-        ({"expires_at": None, "seq": {"in": [1, 3]}}, {1, 3}),
+        ({"expires_at": None, "memory.seq": {"in": [1, 3]}}, {1, 3}),
         ({"NOT": {"expires_at": {"gt": LATE}}}, {1, 2, 3, 4}),
         ({"AND": [{"user_id": "ann"}, {"colour": "red"}]}, {1}),
         ({"OR": [{"user_id": "bob"}, {"colour": "red"}]}, {1, 3}),
@@ -131,7 +131,7 @@ def test_sql_in_names_and_values_is_only_text(attack: str) -> None:
     assert find_in(rows, {f"metadata.{attack}": "*"}) == {2}
     for op in ("eq", "contains", "icontains"):
         assert find_in(rows, {"k": {op: attack}}) == {2}
-        assert find_in(rows, {"text": {op: attack}}) == {2}
+        assert find_in(rows, {"memory.text": {op: attack}}) == {2}
     assert find_in(rows, {"k": {"in": [attack, "other"]}}) == {2}
     assert find_in(rows, {"user_id": {"contains": attack}}) == set()
     condition, _ = compile_where(Condition(f"metadata.{attack}", Op.EQ, attack))
@@ -155,7 +155,7 @@ def test_a_tree_with_an_unknown_column_is_refused(name: str) -> None:
 
 HEAVY = {"tags": {"icontains": "sale"}}
 """The longest leaf; memory 1 has it."""
-SAID = {"actor": {"nin": ["ann", "bob"]}}
+SAID = {"memory.actor": {"nin": ["ann", "bob"]}}
 """One that looks in two places; true of memory 1."""
 
 
@@ -163,7 +163,7 @@ def comb(levels: int, breadth: int, leaf: dict[str, Any] = HEAVY) -> dict[str, A
     """AND and OR by turns, each with other conditions on both sides of the deeper level."""
     filters = leaf
     for level in range(levels):
-        word, neutral = ("AND", {"seq": {"gt": 0}}) if level % 2 else ("OR", {"tags": {"icontains": "absent"}})
+        word, neutral = ("AND", {"memory.seq": {"gt": 0}}) if level % 2 else ("OR", {"tags": {"icontains": "absent"}})
         filters = {word: [neutral] * (breadth // 2) + [filters] + [neutral] * (breadth - breadth // 2)}
     return filters
 
@@ -193,7 +193,7 @@ def tailed(levels: int, tail: int) -> dict[str, Any]:
         comb(MAX_DEPTH, 7),
         comb(MAX_DEPTH - 1, 8),
         comb(MAX_DEPTH, 7, SAID),
-        {"OR": [SAID] * ((MAX_NODES - 1) // 9)},
+        {"OR": [SAID] * ((MAX_NODES - 1) // 7)},
         bush(8),
         tailed(4, MAX_DEPTH - 5),
         {"AND": [HEAVY] * (MAX_NODES - 1)},

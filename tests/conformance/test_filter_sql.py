@@ -144,7 +144,7 @@ def one_row(value: object) -> list[Found]:
 @pytest.mark.req("C-38")
 @given(tables, st.sampled_from(sorted(set(Op) - {Op.EXISTS, Op.IN, Op.NIN})), texts)
 def test_who_said_it_is_the_speaker_or_the_role(rows: list[Found], op: Op, value: str) -> None:
-    where = parse_filters({"actor": {op.value: value}})
+    where = parse_filters({"memory.actor": {op.value: value}})
     assert where is not None
     shown = [{"text": found.record.data.get("speaker"), "seq": found.record.seq} for found in rows]
     for one, found in zip(shown, rows, strict=True):

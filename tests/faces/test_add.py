@@ -222,7 +222,7 @@ async def test_four_kinds_of_memory(face: Face, kind_of: str) -> None:
     item = await face.get(memory_id)
     assert (item["kind"], item["layer"]) == (kind_of, "fact")
     assert await face.listed(kind=kind_of) == [OSLO]
-    assert await face.listed(filters={"type": kind_of}) == [OSLO]
+    assert await face.listed(filters={"memory.type": kind_of}) == [OSLO]
 
 
 @pytest.mark.req("R-10", "R-30")

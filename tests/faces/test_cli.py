@@ -174,7 +174,7 @@ def test_explain_shows_the_parts_of_a_score_as_columns(cli: Cli) -> None:
         ("size<=3", ["in Bergen", "in Oslo"]),
         ("city=*", ["in Bergen", "in Oslo"]),
         ('{"city": {"in": ["Oslo", "Rome"]}}', ["in Oslo"]),
-        ("text=in Oslo", ["in Oslo"]),
+        ("memory.text=in Oslo", ["in Oslo"]),
     ],
 )
 @pytest.mark.req("C-38")

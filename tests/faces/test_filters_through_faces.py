@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import pytest
 
-from memstone.errors import InvalidFilter
-from tests.faces.harness import Face, texts
+from memstone.core.checks.filters import BARE_FIELDS, FIELD_NAMES
+from memstone.errors import InvalidFilter, InvalidInput
+from tests.faces.harness import Face, Opens, texts
+from tests.postgres.server import Server
 
 ROWS: dict[str, dict[str, Any]] = {
     "ann": {"city": "Oslo", "age": 30, "tags": ["tea", "ski"], "vip": True},
@@ -44,14 +47,14 @@ async def filled(face: Face) -> Face:
         ({"vip": False}, "bea"),
         ({"tags": {"contains": "tea"}}, "ann"),
         ({"NOT": [{"city": "Oslo"}, {"city": "Rome"}]}, "cat dan"),
-        ({"AND": [{"NOT": {"OR": [{"city": "Oslo"}, {"vip": False}]}}, {"kind": "factual"}]}, "cat"),
-        ({"type": "episodic"}, "dan"),
+        ({"AND": [{"NOT": {"OR": [{"city": "Oslo"}, {"vip": False}]}}, {"memory.kind": "factual"}]}, "cat"),
+        ({"memory.type": "episodic"}, "dan"),
         ({"note": {"contains": "%_"}}, "cat"),
         ({"city": {"contains": "%"}}, ""),
         ({"city": "Oslo' OR 1=1 --"}, ""),
         ({"city') OR 1=1 --": "x"}, ""),
-        ({"memory": {"icontains": "BEA"}}, "bea"),
-        ({"text": {"contains": "dan"}}, "dan"),
+        ({"memory.memory": {"icontains": "BEA"}}, "bea"),
+        ({"memory.text": {"contains": "dan"}}, "dan"),
         ([{"city": "Oslo"}, {"vip": True}], "ann"),
         ({}, "ann bea cat dan"),
         ({"OR": []}, ""),
@@ -73,16 +76,16 @@ async def test_every_way_to_look_honours_a_filter(face: Face, filters: Any, expe
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        ({"role": "assistant"}, "helper"),
-        ({"role": {"ne": "assistant"}}, "bob none"),
-        ({"actor": "Bob"}, "bob"),
-        ({"actor": "user"}, "none"),
-        ({"actor": {"in": ["Bob", "assistant"]}}, "bob helper"),
-        ({"actor": {"ne": "Bob"}}, "helper none"),
-        ({"actor": {"icontains": "BO"}}, "bob"),
-        ({"actor": "*"}, "bob helper none"),
-        ({"actor": None}, ""),
-        ({"NOT": {"actor": "Bob"}}, "helper none"),
+        ({"memory.role": "assistant"}, "helper"),
+        ({"memory.role": {"ne": "assistant"}}, "bob none"),
+        ({"memory.actor": "Bob"}, "bob"),
+        ({"memory.actor": "user"}, "none"),
+        ({"memory.actor": {"in": ["Bob", "assistant"]}}, "bob helper"),
+        ({"memory.actor": {"ne": "Bob"}}, "helper none"),
+        ({"memory.actor": {"icontains": "BO"}}, "bob"),
+        ({"memory.actor": "*"}, "bob helper none"),
+        ({"memory.actor": None}, ""),
+        ({"NOT": {"memory.actor": "Bob"}}, "helper none"),
         ({"metadata.role": "cook"}, "none"),
         ({"metadata.actor": "*"}, "none"),
     ],
@@ -115,7 +118,7 @@ async def test_a_filter_finds_the_role_and_the_actor_that_answers_show(face: Fac
         {"city": "a\0b"},
         {"city": {"exists": "yes"}},
         {"user_id": "a b"},
-        {"actor": 5},
+        {"memory.actor": 5},
         "city=Oslo",
         7,
     ],
@@ -139,10 +142,10 @@ async def test_the_scope_may_stand_in_the_filters_under_its_other_names(face: Fa
     await face.remember("one", user_id="alice", run_id="r1")
     await face.remember("two", user_id="alice", run_id="r2")
 
-    assert texts(await face.get_all(filters={"user_id": "alice", "session_id": "r1"})) == ["one"]
-    assert texts(await face.search("one", filters={"AND": [{"user_id": "alice"}, {"conversation_id": "r2"}]})) == [
-        "two"
-    ]
+    assert texts(await face.get_all(filters={"user_id": "alice", "memory.session_id": "r1"})) == ["one"]
+    assert texts(
+        await face.search("one", filters={"AND": [{"user_id": "alice"}, {"memory.conversation_id": "r2"}]})
+    ) == ["two"]
     assert texts(await face.get_all(user_id="alice", filters={"run_id": {"in": ["r1", "r3"]}})) == ["one"]
     assert await face.listed(filters={"run_id": {"exists": False}}) == []
 
@@ -153,10 +156,10 @@ async def test_times_and_versions_can_be_filtered_by(face: Face) -> None:
     await face.remember("two", occurred_at="2025-05-01")
     await face.update(first, metadata={"x": 1})
 
-    assert await face.listed(filters={"occurred_at": {"lt": "2024-05-01T10:00:01Z"}}) == ["one"]
-    assert await face.listed(filters={"occurred_at": {"gte": "2025-01-01"}}) == ["two"]
-    assert await face.listed(filters={"version": 2}) == ["one"]
-    assert await face.listed(filters={"id": first}) == ["one"]
+    assert await face.listed(filters={"memory.occurred_at": {"lt": "2024-05-01T10:00:01Z"}}) == ["one"]
+    assert await face.listed(filters={"memory.occurred_at": {"gte": "2025-01-01"}}) == ["two"]
+    assert await face.listed(filters={"memory.version": 2}) == ["one"]
+    assert await face.listed(filters={"memory.id": first}) == ["one"]
 
 
 @pytest.mark.req("C-37", "R-5")
@@ -170,14 +173,143 @@ async def test_a_filter_that_chooses_few_of_many_finds_them(face: Face) -> None:
         assert sorted(found) == ["apple 338", "apple 5", "apple 671"]
 
 
-@pytest.mark.req("R-4")
-async def test_a_role_in_the_metadata_counts_as_well_as_the_speakers(face: Face) -> None:
-    await face.store("the boss says so", user_id="alice", metadata={"role": "admin"})
-    await face.store("anybody says so", user_id="alice")
+OPEN, ARCHIVED, PLAIN = "open is here", "archived is here", "plain is here"
+AMBIGUOUS = sorted(FIELD_NAMES - BARE_FIELDS)
+VECTOR_STORES: dict[str, dict[str, Any]] = {"local": {}, "memory": {"vector_store": {"provider": "memory"}}}
 
-    async def found(filters: dict[str, Any]) -> list[str]:
-        return sorted(texts(await face.get_all(user_id="alice", filters=filters)))
 
-    assert await found({"role": "admin"}) == ["the boss says so"]
-    assert await found({"role": {"ne": "admin"}}) == ["anybody says so"]
-    assert await found({"role": "user"}) == ["anybody says so", "the boss says so"]
+async def _page(face: Face, filters: Any) -> list[str]:
+    page = await face.memory_page(user_id="alice", filters=filters)
+    assert page["total"] == len(page["results"])
+    return texts(page)
+
+
+async def _inspected(face: Face, filters: Any, q: str | None = None) -> list[str]:
+    found = await face.inspect(q, user_id="alice", filters=filters, layers=["fact"])
+    return [one["preview"] for one in found["results"]]
+
+
+Look: TypeAlias = Callable[[Face, Any], Awaitable[list[str]]]
+LOOKS: dict[str, Look] = {
+    "get_all": lambda face, filters: face.listed(filters=filters),
+    "search": lambda face, filters: face.found("here", filters=filters),
+    "search text": lambda face, filters: face.found("here", filters=filters, strategy="text"),
+    "search vector": lambda face, filters: face.found("here", filters=filters, strategy="vector"),
+    "search recent": lambda face, filters: face.found("here", filters=filters, strategy="recent"),
+    "search as_of": lambda face, filters: face.found("here", filters=filters, as_of="2026-01-01T00:00:00Z"),
+    "memory_page": _page,
+    "inspect": _inspected,
+    "inspect q": lambda face, filters: _inspected(face, filters, "here"),
+}
+
+
+async def _carrying(face: Face, name: str) -> Face:
+    """Three memories of alice, two of which carry metadata under a name; bob's must never matter."""
+    await face.remember(OPEN, metadata={name: "open"})
+    await face.remember(ARCHIVED, metadata={name: "archived"})
+    await face.remember(PLAIN)
+    await face.remember("foreign is here", user_id="bob", metadata={name: "open"})
+    return face
+
+
+@pytest.mark.req("X-41", "C-37", "C-38")
+@pytest.mark.parametrize("vectors", VECTOR_STORES)
+@pytest.mark.parametrize("name", AMBIGUOUS)
+async def test_metadata_named_like_a_field_is_what_a_bare_name_means(opens: Opens, name: str, vectors: str) -> None:
+    await _bare_name_means_metadata(opens(VECTOR_STORES[vectors]), name)
+
+
+@pytest.mark.req("X-41", "C-34", "C-38")
+@pytest.mark.parametrize("store", ["in_memory"], indirect=True)
+async def test_a_bare_name_means_metadata_beside_a_pgvector_store(opens: Opens, postgres: Server) -> None:
+    for name in ("status", "memory", "source"):
+        config = {"url": postgres.url(postgres.name), "schema_name": f"beside_{name}"}
+        face = opens({"vector_store": {"provider": "pgvector", "config": config}})
+        await face.reset()
+        await _bare_name_means_metadata(face, name)
+
+
+async def _bare_name_means_metadata(face: Face, name: str) -> None:
+    await _carrying(face, name)
+    expected = {
+        "open": [OPEN],
+        "archived": [ARCHIVED],
+        "active": [],
+    }
+    for look in LOOKS.values():
+        for value, wanted in expected.items():
+            assert await look(face, {name: value}) == wanted
+        assert sorted(await look(face, {name: {"ne": "archived"}})) == [OPEN, PLAIN]
+        assert sorted(await look(face, {name: {"in": ["open", "archived"]}})) == [ARCHIVED, OPEN]
+        assert await look(face, {"NOT": {name: "*"}}) == [PLAIN]
+    assert await face.delete_all(user_id="alice", filters={name: {"ne": "open"}}) == {"deleted": 2}
+    assert await face.listed() == [OPEN]
+    assert await face.listed(user_id="bob") == ["foreign is here"]
+
+
+@pytest.mark.req("X-41")
+@pytest.mark.parametrize("name", AMBIGUOUS)
+async def test_a_field_by_its_bare_name_is_an_error_that_says_how_to_write_it(face: Face, name: str) -> None:
+    await face.remember(PLAIN, metadata={"colour": "red"})
+    asked: list[Any] = [
+        {name: {"ne": "archived"}},
+        {"OR": [{"colour": "red"}, {"field": name, "op": "eq", "value": "x"}]},
+    ]
+    for filters in asked:
+        for look in (*LOOKS.values(), lambda face, filters: face.delete_all(user_id="alice", filters=filters)):
+            with pytest.raises(InvalidFilter) as refused:
+                await look(face, filters)
+            assert f"memory.{name}" in refused.value.hint
+            assert f"metadata.{name}" in refused.value.hint
+    assert await face.listed() == [PLAIN]
+    assert await face.listed(filters={f"metadata.{name}": "x"}) == []
+
+
+@pytest.mark.req("X-41")
+async def test_what_was_carried_once_stays_a_metadata_name(face: Face) -> None:
+    await face.delete(await face.remember(OPEN, metadata={"status": "open"}))
+    await face.remember(PLAIN)
+
+    assert await face.listed(filters={"status": {"ne": "open"}}) == [PLAIN]
+    await face.reset()
+    assert await face.listed(filters={"status": "open"}) == []
+
+
+@pytest.mark.req("X-41")
+async def test_metadata_that_a_key_does_not_reach_makes_no_name(face: Face) -> None:
+    await face.remember(OPEN, metadata={"status": "open"})
+    await face.remember(PLAIN, user_id="bob")
+    assert await face.listed(filters={"status": "open"}) == [OPEN]
+
+    bob = Face(face.memory.acting_for("default", user_id="bob"))
+    with pytest.raises(InvalidFilter):
+        await bob.listed(user_id="bob", filters={"status": "open"})
+    await bob.remember("mine is here", user_id="bob", metadata={"status": "open"})
+    assert await bob.listed(user_id="bob", filters={"status": "open"}) == ["mine is here"]
+
+
+@pytest.mark.req("X-41")
+async def test_fields_of_a_memory_are_asked_for_by_their_full_name(face: Face) -> None:
+    first = await face.remember(OPEN, metadata={"status": "superseded", "kind": "semantic"}, kind="episodic", key="k")
+    await face.remember(PLAIN)
+    matching: list[Any] = [
+        {"memory.status": "active", "memory.kind": "episodic"},
+        {"memory.id": first},
+        {"memory.key": "k"},
+        {"memory.text": {"contains": "open"}},
+        {"status": "superseded"},
+        {"metadata.kind": "semantic", "memory.layer": "fact"},
+    ]
+    for filters in matching:
+        for look in LOOKS.values():
+            assert await look(face, filters) == [OPEN], filters
+    assert await face.delete_all(user_id="alice", filters={"memory.status": "superseded"}) == {"deleted": 0}
+    assert await face.delete_all(user_id="alice", filters={"memory.kind": "episodic"}) == {"deleted": 1}
+
+
+@pytest.mark.req("X-41", "C-6")
+async def test_an_inspection_does_not_leave_out_whom_its_filter_names(face: Face) -> None:
+    await face.remember(PLAIN)
+    with pytest.raises(InvalidInput, match="in the call and"):
+        await face.inspect(user_id="alice", filters={"user_id": "bob"})
+    assert len((await face.inspect(filters={"user_id": "alice"}, layers=["fact"]))["results"]) == 1

@@ -174,7 +174,7 @@ def test_what_stands_first_in_the_search_path_is_not_asked(postgres: Server, url
         connection.execute(f"GRANT SELECT ON evil.memories TO {APP}")
 
     with _memory(f"{url}&options=-csearch_path%3Devil,memstone", "a") as memory:
-        found = memory.get_all(user_id="u", filters={"memory": {"contains": "of"}})["results"]
+        found = memory.get_all(user_id="u", filters={"memory.text": {"contains": "of"}})["results"]
 
     assert found
     assert not [one for one in found if "of b" in one["memory"]]

@@ -9,10 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.checks.evaluate import found_fields, matches
-from memstone.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters, split_scope
+from memstone.core.checks.filters import (
+    BARE_FIELDS,
+    FIELD_NAMES,
+    MAX_DEPTH,
+    MAX_LIST,
+    MAX_NODES,
+    MAX_VALUES,
+    parse_filters,
+    read_filters,
+    split_scope,
+)
 from memstone.errors import InvalidFilter
 from memstone.model.memory import Found, Link, Record, Status
-from memstone.model.query import And, Condition, Not, Op, Or, Where
+from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 from memstone.model.scope import Scope
 
 NOON = "2026-05-07T12:00:00.000000Z"
@@ -83,13 +93,21 @@ def test_a_tree_that_is_already_parsed_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("name", "field"),
     [
-        ("text", "text"),
-        ("memory", "text"),
-        ("content", "text"),
-        ("type", "kind"),
-        ("session_id", "run_id"),
-        ("conversation_id", "run_id"),
+        ("memory.text", "text"),
+        ("memory.memory", "text"),
+        ("memory.content", "text"),
+        ("memory.type", "kind"),
+        ("memory.role", "source_role"),
+        ("memory.category", "data.category"),
+        ("memory.session_id", "run_id"),
+        ("memory.conversation_id", "run_id"),
+        ("memory.user_id", "user_id"),
         ("user_id", "user_id"),
+        ("status", "metadata.status"),
+        ("memory", "metadata.memory"),
+        ("session_id", "metadata.session_id"),
+        ("category", "metadata.category"),
+        ("metadata.memory.status", "metadata.memory.status"),
         ("colour", "metadata.colour"),
         ("metadata.colour", "metadata.colour"),
         ("metadata.user_id", "metadata.user_id"),
@@ -100,8 +118,20 @@ def test_a_tree_that_is_already_parsed_stays_as_it_is() -> None:
         ("x' OR '1'='1", "metadata.x' OR '1'='1"),
     ],
 )
-def test_a_name_is_a_field_or_its_alias_or_else_a_metadata_key(name: str, field: str) -> None:
+@pytest.mark.req("X-41")
+def test_a_bare_name_is_a_metadata_key_and_a_field_is_named_by_memory(name: str, field: str) -> None:
     assert parse_filters({name: "a"}) == Condition(field, Op.EQ, "a")
+
+
+@pytest.mark.req("X-41")
+@pytest.mark.parametrize("name", sorted(FIELD_NAMES))
+def test_only_bare_names_that_are_also_fields_are_reported(name: str) -> None:
+    reported = set() if name in BARE_FIELDS else {name}
+    text = "2026-01-01" if FIELDS.get(name) == "instant" else "a"
+    assert read_filters({"NOT": [{"AND": [{name: text}]}]}).bare_fields == reported
+    assert read_filters({"field": name, "op": "in", "value": [text]}).bare_fields == reported
+    for written in (f"metadata.{name}", f"memory.{name}"):
+        assert read_filters({written: {"exists": True}}).bare_fields == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +161,7 @@ def test_scope_ids_are_trimmed_and_made_text(same: object) -> None:
 
 
 def test_values_lose_their_subclass() -> None:
-    tree = parse_filters({"status": Status.ACTIVE})
+    tree = parse_filters({"memory.status": Status.ACTIVE})
     assert isinstance(tree, Condition)
     assert type(tree.value) is str
     assert tree.value == "active"
@@ -159,7 +189,7 @@ def test_values_lose_their_subclass() -> None:
         ({"bad\ud800name": 1}, "surrogate"),
         ({"city": "a\0b"}, "NUL"),
         ({"city": {"in": ["\udfff"]}}, "surrogate"),
-        ({"text": {"contains": "\0"}}, "NUL"),
+        ({"memory.text": {"contains": "\0"}}, "NUL"),
         ({"city": {"like": "O%"}}, "unknown operator 'like'"),
         ({"city": {"EQ": "O"}}, "unknown operator 'EQ'"),
         ({"city": {7: "O"}}, "unknown operator 7"),
@@ -182,16 +212,22 @@ def test_values_lose_their_subclass() -> None:
         ({"age": {"in": [-math.inf]}}, "not a number"),
         ({"age": 2**63}, "64 bits"),
         ({"age": -(2**63) - 1}, "64 bits"),
-        ({"salience": "high"}, "type number"),
-        ({"salience": True}, "type number"),
-        ({"salience": {"contains": "1"}}, "works on text"),
+        ({"memory.salience": "high"}, "memory.salience needs a value of type number"),
+        ({"memory.salience": True}, "type number"),
+        ({"memory.salience": {"contains": "1"}}, "works on text"),
+        ({"memory.colour": "red"}, "a memory has no field 'colour'"),
+        ({"memory.": "red"}, "names no field"),
+        ({"memory.tenant_id": "other"}, "tenant_id is not a filter"),
+        ({"memory.category": 7}, "memory.category needs a value of type text"),
+        ({"memory.actor": 7}, "type text"),
         ({"created_at": {"icontains": "2026"}}, "works on text"),
         ({"created_at": {"gt": "yesterday"}}, "not a date"),
         ({"created_at": 1_700_000_000}, "not a date"),
         ({"created_at": {"gt": None}}, "not a date"),
-        ({"text": 7}, "type text"),
-        ({"text": {"contains": None}}, "type text"),
-        ({"text": {"gt": date(2026, 5, 7)}}, "type text"),
+        ({"memory.text": 7}, "type text"),
+        ({"memory.text": {"contains": None}}, "type text"),
+        ({"memory.text": {"gt": date(2026, 5, 7)}}, "type text"),
+        ({"field": ["city"], "operator": "eq", "value": "Oslo"}, "field name must be text"),
         ({"user_id": {"contains": 7}}, "type text"),
         ({"user_id": ""}, "blank"),
         ({"user_id": "a b"}, "white space"),
@@ -266,7 +302,7 @@ def test_a_filter_that_holds_itself_is_an_error() -> None:
         (None, {}, None),
         ({"user_id": "ann"}, {"user_id": "ann"}, None),
         ({"user_id": 7, "agent_id": " bot "}, {"user_id": "7", "agent_id": "bot"}, None),
-        ({"session_id": "s", "city": "Oslo"}, {"run_id": "s"}, CITY),
+        ({"memory.session_id": "s", "city": "Oslo"}, {"run_id": "s"}, CITY),
         ({"AND": [{"user_id": "ann"}, {"city": "Oslo"}]}, {"user_id": "ann"}, CITY),
         ([{"user_id": "ann"}, {"run_id": {"eq": "r"}}], {"user_id": "ann", "run_id": "r"}, None),
         ({"field": "user_id", "operator": "eq", "value": "ann"}, {"user_id": "ann"}, None),
@@ -297,7 +333,21 @@ def test_neither_parsing_nor_splitting_changes_what_the_caller_passed() -> None:
 
 
 names = st.sampled_from(
-    ["AND", "or", "$not", "eq", "in", "exists", "field", "op", "value", "user_id", "text"]
+    [
+        "AND",
+        "or",
+        "$not",
+        "eq",
+        "in",
+        "exists",
+        "field",
+        "op",
+        "value",
+        "user_id",
+        "text",
+        "memory.text",
+        "memory.actor",
+    ]
 ) | st.text(max_size=4)
 json_like = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(max_size=2),
@@ -334,9 +384,10 @@ def seen() -> Found:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ({"text": {"contains": "nach"}}, True),
-        ({"text": {"contains": "Nach"}}, False),
-        ({"text": {"icontains": "STRASSE"}}, True),
+        ({"memory.text": {"contains": "nach"}}, True),
+        ({"memory.text": {"contains": "Nach"}}, False),
+        ({"memory.text": {"icontains": "STRASSE"}}, True),
+        ({"text": "*"}, False),
         ({"n": 1.0}, True),
         ({"n": True}, False),
         ({"yes": 1}, False),
@@ -364,7 +415,7 @@ def seen() -> Found:
         ({"agent_id": "*"}, False),
         ({"agent_id": None}, True),
         ({"agent_id": {"contains": ""}}, False),
-        ({"use_count": {"gte": 3}}, True),
+        ({"memory.use_count": {"gte": 3}}, True),
         ({"expires_at": None}, True),
         ({"created_at": {"lt": "2026-05-08"}}, True),
         ({"OR": []}, False),

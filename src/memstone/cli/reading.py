@@ -220,7 +220,7 @@ def _expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
     for told in reversed(memory.history(memory_id)):
         scope = {name: told[name] for name in ("user_id", "agent_id", "run_id")}
         if any(scope.values()):
-            wanted = {"id": told["memory_id"]}
+            wanted = {"memory.id": told["memory_id"]}
             seen = memory.get_all(**scope, filters=wanted, layers=LAYERS, show_expired=True)["results"]
             if seen:
                 one: dict[str, Any] = seen[0]

@@ -16,6 +16,7 @@ from memstone.engine.learning import remember
 from memstone.engine.parts import Parts
 from memstone.engine.recall import listing
 from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Loop, Progress
+from memstone.engine.scoping import admit_filters
 from memstone.engine.storing import indexer, lifecycle, revise
 from memstone.engine.storing.named import as_text
 from memstone.engine.storing.tally import write_down
@@ -98,6 +99,7 @@ class Engine:
     async def add(self, request: remember.AddRequest) -> Any:
         """See ``Memory.add``."""
         await self._begin()
+        request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
             answer = await remember.add(await tuned_for(self.parts, request), request)
             await self._meet([request.agent_id], answer)
@@ -124,6 +126,7 @@ class Engine:
         await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
         from memstone.engine.recall import read
 
+        request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
             return self._shaped(await read.search(await tuned_for(self.parts, request), request))
 
@@ -180,6 +183,7 @@ class Engine:
     async def get_all(self, request: listing.ListRequest) -> Any:
         """See ``Memory.get_all``."""
         await self.open()
+        request.filters = await admit_filters(self.parts, request.filters)
         return self._shaped(await listing.get_all(await tuned_for(self.parts, request), request))
 
     async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.checks.values import checked_kind, checked_text
 from memstone.core.checks.visible import visible
 from memstone.engine import shape
 from memstone.engine.asking import checked_limit
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import admit_filters, named_scope
 from memstone.engine.storing.feedback import JUDGED, USED
 from memstone.errors import InvalidInput
 from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 
@@ -28,6 +31,7 @@ class PageRequest:
     limit: int = 50
     page: int | None = None
     offset: int | None = None
+    filters: Filters | None = None
 
 
 async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
@@ -36,11 +40,14 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
     at hand and how often it had to be made.
     """
-    where = _where(parts, request)
+    request.filters = await admit_filters(parts, request.filters)
+    inside, extra = split_scope(request.filters)
+    scope = named_scope(parts, request.given, inside)
+    where = _where(parts, request, scope, extra)
     limit = checked_limit(request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)
 
-    user = _counted(parts, request)
+    user = _counted(parts, scope)
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
@@ -56,14 +63,14 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     return {**page, **place, "pages": ceil(total / limit)}
 
 
-def _where(parts: Parts, request: PageRequest) -> And:
-    more: list[Where] = []
+def _where(parts: Parts, request: PageRequest, scope: Scope, extra: Where | None) -> And:
+    more: list[Where] = [] if extra is None else [extra]
     if request.kind is not None:
         more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
     if request.q is not None:
         wanted = checked_text(request.q, "q", 1_000)
         more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
-    return visible(parts.scope(request.given), parts.now(), extra=And(tuple(more)) if more else None)
+    return visible(scope, parts.now(), extra=And(tuple(more)) if more else None)
 
 
 def _offset(request: PageRequest, limit: int) -> int:
@@ -75,11 +82,11 @@ def _offset(request: PageRequest, limit: int) -> int:
     return (given - 1) * limit if request.offset is None else given
 
 
-def _counted(parts: Parts, request: PageRequest) -> str | None:
+def _counted(parts: Parts, scope: Scope) -> str | None:
     """Whose uses are counted: a user's, or ('') everybody's; None for who reaches an agent, by whom nothing is told."""
     if parts.bounds is not None and parts.bounds.agent_id:
         return None
-    return parts.scope(request.given).user_id
+    return scope.user_id
 
 
 def _hit_rate(counted: Mapping[str, int]) -> float | None:

@@ -59,6 +59,9 @@ class Parts:
     untuned: Policy | None = None
     """What is configured, where ``policy`` is what holds for somebody; see ``memstone.engine.tuning``."""
 
+    metadata_names: set[tuple[Scope, str]] = field(default_factory=set)
+    """Names of fields that rows within a reach carry as metadata, as far as somebody filtered by them."""
+
     watch: Watch = field(default_factory=Watch)
     tally: Tally = field(default_factory=Tally)
     late: LateReceipts = field(default_factory=LateReceipts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memstone.core.checks.filters import Filters
 from memstone.drive import drive
 from memstone.engine.asking import SearchRequest
 from memstone.faces.base import Face
@@ -21,6 +22,7 @@ class Previewing(Face):
         run_id: str | int | None = None,
         kind: str | None = None,
         q: str | None = None,
+        filters: Filters | None = None,
         limit: int = 50,
         page: int | None = None,
         offset: int | None = None,
@@ -35,7 +37,7 @@ class Previewing(Face):
         from memstone.engine import paging
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        request = paging.PageRequest(given, kind, q, limit, page, offset)
+        request = paging.PageRequest(given, kind, q, limit, page, offset, filters)
         return drive(self._engine.run(paging.memory_page, request))
 
     def retrieve_preview(

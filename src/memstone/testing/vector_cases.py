@@ -25,6 +25,8 @@ PAYLOADS: Final[tuple[dict[str, Any], ...]] = (
     {"user_id": "bob", "agent_id": "", "seq": 40, "layer": "fact", "metadata.on": False, "metadata.tags": ["a", "b"]},
     {"user_id": "ann'); --", "agent_id": "", "seq": 500, "layer": "episode", "metadata.city": None},
     {"user_id": "alicé", "agent_id": "", "seq": 6, "layer": "fact", "metadata.age": -1, "metadata.tags": []},
+    {"user_id": "carol", "seq": 7, "status": "active", "metadata.status": "open"},
+    {"user_id": "carol", "seq": 8, "status": "active", "metadata.status": "archived"},
     {},
 )
 """What the points of the filter tests carry."""
@@ -54,6 +56,10 @@ CONDITIONS: Final = (
     Condition("metadata.on", Op.EQ, value=True),
     Condition("metadata.on", Op.NE, value=True),
     Condition("metadata.nobody_has_this", Op.EQ, "x"),
+    Condition("status", Op.EQ, "active"),
+    Condition("status", Op.NE, "archived"),
+    Condition("metadata.status", Op.EQ, "active"),
+    Condition("metadata.status", Op.NE, "archived"),
 )
 FILTERS: Final[tuple[Where, ...]] = (
     *CONDITIONS,

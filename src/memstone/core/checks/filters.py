@@ -8,10 +8,13 @@ Written forms::
     {"city": "*"}                                            there is a city, whatever it is
     [{...}, {...}]                                           at the top: all of them
 
-A name of ``FIELDS`` or an alias of one means that field; any other name is a metadata key, and ``metadata.<key>``
-always is one. A key is taken literally: dots do not descend into nested values. ``category`` is the one that a fact was
-sorted into, ``role`` the speaker's, and ``actor`` who said it, as answers show it: the speaker's name, or the role
-where there is none. Metadata may name all three as well: either will do, and what is excluded must be in neither.
+A bare name is a key of the caller's metadata, except the ids of a scope and the three times of ``BARE_FIELDS``.
+``memory.<field>`` is a field of the memory itself, ``metadata.<key>`` always a metadata key. A key is taken literally:
+dots do not descend into nested values. ``memory.category`` is the one that a fact was sorted into, ``memory.role`` the
+speaker's, and ``memory.actor`` who said it, as answers show it: the speaker's name, or the role where there is none.
+
+A bare name that is also a field may be meant either way, so ``read_filters`` names it in ``bare_fields``: whoever has a
+store at hand refuses it unless some row carries it as metadata (``memstone.engine.scoping``).
 
 Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
 
@@ -32,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from reprlib import repr as short
 from typing import Any, Final, TypeAlias, TypeGuard, cast
@@ -54,6 +57,12 @@ MAX_VALUES: Final = 10_000
 """Values of all lists of one filter together, so that a statement stays within a database's bound parameters."""
 
 SCOPE_IDS: Final = frozenset({"user_id", "agent_id", "run_id"})
+BARE_FIELDS: Final = SCOPE_IDS | {"created_at", "updated_at", "expires_at"}
+"""Fields that are meant by their bare names; metadata of that name is written ``metadata.<key>``."""
+
+MEMORY: Final = "memory."
+"""What stands before the name of any other field."""
+
 ALIASES: Final = {
     "memory": "text",
     "content": "text",
@@ -76,22 +85,44 @@ OPERATORS: Final[dict[str, Op]] = {
 LISTED: Final = frozenset({Op.IN, Op.NIN})
 ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
-CATEGORY: Final = "category"
 ACTOR: Final = "actor"
-_TWICE: Final = frozenset({CATEGORY, ACTOR, "role"})
 SPEAKER: Final = DATA + "speaker"
+NOTED: Final = {"category": DATA + "category"}
+"""Fields that are kept among what Memstone notes about a memory."""
+
+FIELD_NAMES: Final = (frozenset(FIELDS) | ALIASES.keys() | NOTED.keys() | {ACTOR}) - {"tenant_id"}
+"""Every name that may stand after ``memory.``"""
 INT64: Final = range(-(2**63), 2**63)
 
 
-def parse_filters(filters: Filters | None) -> Where | None:
-    """The tree of a caller's filters, ``None`` when they ask for nothing; ``InvalidFilter`` when they cannot be met."""
+@dataclass(frozen=True, slots=True)
+class ParsedFilters:
+    """The tree of a caller's filters, and the bare names in them that are also names of fields."""
+
+    where: Where | None
+    bare_fields: frozenset[str] = frozenset()
+
+
+def read_filters(filters: Filters | None) -> ParsedFilters:
+    """Return the tree of a caller's filters, without one when they ask for nothing.
+
+    ``InvalidFilter`` says what cannot be met.
+    """
     if filters is None or isinstance(filters, (Condition, And, Or, Not)):
-        return filters
+        return ParsedFilters(filters)
+    parser = _Parser()
     if _is_list(filters):
-        return _all_of(_Parser().parts(filters, 0)) if filters else None
-    if isinstance(filters, Mapping):
-        return _Parser().group(filters, 0) if filters else None
-    raise InvalidFilter(f"filters must be a mapping or a list of mappings, not {type(filters).__name__}")
+        where = _all_of(parser.parts(filters, 0)) if filters else None
+    elif isinstance(filters, Mapping):
+        where = parser.group(filters, 0) if filters else None
+    else:
+        raise InvalidFilter(f"filters must be a mapping or a list of mappings, not {type(filters).__name__}")
+    return ParsedFilters(where, frozenset(parser.bare_fields))
+
+
+def parse_filters(filters: Filters | None) -> Where | None:
+    """Return the tree of a caller's filters, ``None`` when they ask for nothing."""
+    return read_filters(filters).where
 
 
 def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
@@ -141,6 +172,7 @@ class _Parser:
     def __init__(self) -> None:
         self.nodes = 0
         self.values = 0
+        self.bare_fields: set[str] = set()
 
     def parts(self, items: Sequence[Any], depth: int) -> tuple[Where, ...]:
         self._count_node()
@@ -195,20 +227,16 @@ class _Parser:
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
     def condition(self, name: object, operator: object, operand: object) -> Where:
-        """What is asked of one field; a category and whoever spoke may also stand in the metadata."""
-        if not isinstance(name, str) or name not in _TWICE:
-            return self.of_field(name, operator, operand)
-        beside = self.of_field(f"{METADATA}{name}", operator, operand)
-        own: Where = replace(beside, field=DATA + CATEGORY)
-        if name != CATEGORY:
-            own = self.of_actor(operator, operand) if name == ACTOR else self.of_field(name, operator, operand)
-        self._count_node()
-        is_negative = beside.op in {Op.NE, Op.NIN} or _asks_for_nothing(beside)
-        return And((own, beside)) if is_negative else Or((own, beside))
+        """What is asked of one field."""
+        if name == MEMORY + ACTOR:
+            return self.of_actor(operator, operand)
+        if isinstance(name, str) and name in FIELD_NAMES - BARE_FIELDS:
+            self.bare_fields.add(name)
+        return self.of_field(name, operator, operand)
 
     def of_actor(self, operator: object, operand: object) -> Where:
         """What is asked of the speaker's name where there is one, and of the role where there is none."""
-        of_role = self.of_field("source_role", operator, operand)
+        of_role = self.of_field(MEMORY + "source_role", operator, operand)
         named = Condition(SPEAKER, Op.EXISTS, value=True)
         self._count_node(6)
         return Or((And((named, replace(of_role, field=SPEAKER))), And((Not(named), of_role))))
@@ -221,7 +249,7 @@ class _Parser:
         field = _field(name)
         if op is Op.EXISTS:
             if not isinstance(operand, bool):
-                raise InvalidFilter(f"exists on {field} takes true or false, not {short(operand)}")
+                raise InvalidFilter(f"exists on {_written(field)} takes true or false, not {short(operand)}")
             return Condition(field, op, operand)
         if op in LISTED:
             return Condition(field, op, self.listed(field, op, operand))
@@ -229,11 +257,11 @@ class _Parser:
 
     def listed(self, field: str, op: Op, operand: object) -> tuple[Scalar, ...]:
         if not isinstance(operand, (list, tuple, set, frozenset)):
-            raise InvalidFilter(f"{op} on {field} needs a list, not {type(operand).__name__}")
+            raise InvalidFilter(f"{op} on {_written(field)} needs a list, not {type(operand).__name__}")
         self.values += len(operand)
         if len(operand) > MAX_LIST or self.values > MAX_VALUES:
             raise InvalidFilter(
-                f"{op} on {field} has too many values",
+                f"{op} on {_written(field)} has too many values",
                 hint=f"at most {MAX_LIST} in one list and {MAX_VALUES} in one filter",
             )
         return tuple(_operand(field, op, value) for value in operand)
@@ -244,13 +272,6 @@ class _Parser:
             raise InvalidFilter(f"filters have more than {MAX_NODES} parts", hint='"in" takes many values of one field')
 
 
-def _asks_for_nothing(asked: Condition) -> bool:
-    """Whether a condition looks for what is absent."""
-    if asked.op is Op.EXISTS:
-        return not asked.value
-    return (asked.op is Op.EQ and asked.value is None) or (asked.op is Op.IN and None in asked.value)
-
-
 _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values cannot be filtered"
 
 
@@ -259,23 +280,39 @@ def _field(name: object) -> str:
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _text(name, "a field name")
-    name = ALIASES.get(name, name)
-    if name == "tenant_id":
+    if name in {"tenant_id", MEMORY + "tenant_id"}:
         raise InvalidFilter("tenant_id is not a filter", hint="the tenant is chosen when the memory is opened")
-    if name in {"", METADATA, "metadata"}:
-        raise InvalidFilter(f"{name!r} names no field", hint="write metadata.<key>, or the key alone")
+    if name in {"", METADATA, MEMORY, "metadata"}:
+        raise InvalidFilter(f"{name!r} names no field", hint="write metadata.<key>, the key alone, or memory.<field>")
     if name.startswith("$"):
         raise InvalidFilter(
             f"unknown word {short(name)}", hint=f"AND, OR and NOT combine; a metadata key is written metadata.{name}"
         )
-    return name if name in FIELDS or name.startswith(METADATA) else METADATA + name
+    if name in BARE_FIELDS or name.startswith(METADATA):
+        return name
+    return _own_field(name.removeprefix(MEMORY)) if name.startswith(MEMORY) else METADATA + name
+
+
+def _own_field(name: str) -> str:
+    """A field of the memory itself."""
+    if name not in FIELD_NAMES:
+        hint = f"one of {', '.join(sorted(FIELD_NAMES))}; a metadata key is written metadata.{MEMORY}{name}"
+        raise InvalidFilter(f"a memory has no field {short(name)}", hint=hint)
+    return NOTED.get(name) or ALIASES.get(name, name)
+
+
+def _written(field: str) -> str:
+    """The name of a field as callers write it."""
+    if field in BARE_FIELDS or field.startswith(METADATA):
+        return field
+    return MEMORY + field.removeprefix(DATA)
 
 
 def _operand(field: str, op: Op, value: object) -> Scalar:
     """One value in the form in which it is compared; its type must suit the field and the operator."""
-    kind = FIELDS.get(field)
+    kind = "text" if field.startswith(DATA) else FIELDS.get(field)
     if op in PARTIAL and kind not in {None, "text"}:
-        raise InvalidFilter(f"{op} works on text, and {field} is of type {kind}")
+        raise InvalidFilter(f"{op} works on text, and {_written(field)} is of type {kind}")
     if value is None and not (op in ORDERED or (op in PARTIAL and kind)):
         return None
     if kind is None:
@@ -288,7 +325,7 @@ def _operand(field: str, op: Op, value: object) -> Scalar:
         return _text(value, field)
     if kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return _number(value, field)
-    raise InvalidFilter(f"{op} on {field} needs a value of type {kind}, not {type(value).__name__}")
+    raise InvalidFilter(f"{op} on {_written(field)} needs a value of type {kind}, not {type(value).__name__}")
 
 
 def _metadata_operand(field: str, op: Op, value: object) -> Scalar:

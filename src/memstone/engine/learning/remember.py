@@ -14,7 +14,7 @@ from memstone.engine.access.door import turned_away
 from memstone.engine.access.quotas import Ahead
 from memstone.engine.batch import Batch, answered_before, carried_out, request_of
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import scope_in
+from memstone.engine.scoping import admit_filters, scope_in
 from memstone.engine.storing.attachments import accepted
 from memstone.engine.storing.draft import Details, Draft, verbatim_draft
 from memstone.engine.storing.redaction import masked, masked_metadata, redaction_of
@@ -217,6 +217,7 @@ async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted 
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
+        request.filters = await admit_filters(parts, request.filters)
         parts = await tuned_for(parts, request)
         if _learns(request):
             return await _taught(parts, request)

@@ -13,7 +13,7 @@ from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.checks.visible import current, within
 from memstone.engine.batch import Batch, carried_out
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import merged_scope
+from memstone.engine.scoping import admit_filters, merged_scope
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside, unlink
 from memstone.engine.storing.named import as_text, checked_id, under_id
@@ -52,7 +52,7 @@ async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | N
 
 async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
     """Delete everything a scope sees, in every layer, by query: no page size can leave something behind."""
-    inside, extra = split_scope(filters)
+    inside, extra = split_scope(await admit_filters(parts, filters))
     scope = merged_scope(parts, given, inside, extra)
     everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
     now = parts.now()

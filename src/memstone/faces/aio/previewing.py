@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memstone.core.checks.filters import Filters
 from memstone.engine.asking import SearchRequest
 from memstone.faces.base import Face
 
@@ -20,6 +21,7 @@ class Previewing(Face):
         run_id: str | int | None = None,
         kind: str | None = None,
         q: str | None = None,
+        filters: Filters | None = None,
         limit: int = 50,
         page: int | None = None,
         offset: int | None = None,
@@ -34,7 +36,7 @@ class Previewing(Face):
         from memstone.engine import paging
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        request = paging.PageRequest(given, kind, q, limit, page, offset)
+        request = paging.PageRequest(given, kind, q, limit, page, offset, filters)
         return await self._engine.run(paging.memory_page, request)
 
     async def retrieve_preview(

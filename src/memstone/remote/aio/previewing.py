@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memstone.core.checks.filters import Filters
 from memstone.remote.base import Remote
 
 
@@ -21,6 +22,7 @@ class Previewing(Remote):
         run_id: str | int | None = None,
         kind: str | None = None,
         q: str | None = None,
+        filters: Filters | None = None,
         limit: int = 50,
         page: int | None = None,
         offset: int | None = None,
@@ -38,6 +40,7 @@ class Previewing(Remote):
             "run_id": run_id,
             "kind": kind,
             "q": q,
+            "filters": filters,
             "limit": limit,
             "page": page,
             "offset": offset,

@@ -72,7 +72,7 @@ async def _search(asked: Asked) -> Json:
         user_id=asked.user,
         limit=int(given.get("limit", 10)),
         layers=layers,
-        filters={"kind": given["kind"]} if given.get("kind") else None,
+        filters={"memory.kind": given["kind"]} if given.get("kind") else None,
     )
     return _counted(found["results"] if isinstance(found, dict) else found, given.get("max_tokens"))
 
@@ -121,7 +121,7 @@ def _told(answer: Json) -> str:
 async def _clear(asked: Asked) -> Json:
     given, wanted = asked.arguments, list[Json]()
     if given.get("kind"):
-        wanted.append({"field": "kind", "operator": "eq", "value": given["kind"]})
+        wanted.append({"field": "memory.kind", "operator": "eq", "value": given["kind"]})
     if given.get("older_than"):
         wanted.append({"field": "created_at", "operator": "lt", "value": given["older_than"]})
     filters: Json | None = {"AND": wanted} if wanted else None
