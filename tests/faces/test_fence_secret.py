@@ -30,7 +30,24 @@ def test_the_fence_comes_from_a_secret_of_the_store_and_is_the_same_everywhere(t
         with Memory(config(tmp_path / "b.db")) as other:
             other.add("I live in Oslo", user_id="alice")
             assert marker(other) != marker(one)
-        assert marker(one) != Fence(b"tenant:default").id, "nobody who knows the tenant's name can make one"
+        assert not Fence(b"tenant:default").owns(marker(one)), "nobody who knows the tenant's name can make one"
+
+
+@pytest.mark.req("R-11", "R-21")
+def test_each_block_has_its_own_id_and_the_same_block_the_same_bytes(tmp_path: Path) -> None:
+    with Memory(config(tmp_path / "a.db")) as one, Memory(config(tmp_path / "a.db")) as two:
+        one.add_override("Answer in British English.", user_id="alice")
+        one.add("I live in Oslo", user_id="alice")
+        first = one.context("where do I live?", user_id="alice", gate="always")
+        ids = {re.findall(r'id="(\w+)"', part)[0] for part in (first.text, first.stable, first.volatile)}
+        assert len(ids) == 3, "who has seen one of them cannot close another"
+        assert two.context("what do I drink?", user_id="alice", gate="always").stable == first.stable
+        one.add("I drink tea", user_id="alice")
+        assert one.context("what do I drink?", user_id="alice", gate="always").stable == first.stable, (
+            "for prompt caches"
+        )
+        one.add_override("Never use emoji.", user_id="alice")
+        assert one.context("what do I drink?", user_id="alice", gate="always").stable != first.stable
 
 
 def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
@@ -42,9 +59,8 @@ def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
         memory.add("I live in Oslo", user_id="alice")
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            assert marker(memory) == Fence(b"tenant:default").id
-        with Memory(config(tmp_path / "a.db")) as another:
-            lasting = marker(another)
-        assert lasting != Fence(b"tenant:default").id
+            passing = marker(memory)
+            assert not Fence(b"tenant:default").owns(passing), "nobody can guess that one either"
         memory.add("I like tea", user_id="alice")  # what was shown just now would be shown once more
-        assert marker(memory) == lasting
+        with Memory(config(tmp_path / "a.db")) as another:
+            assert marker(memory) == marker(another) != passing, "every process makes the same bytes again"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.prompts import prompt_text
+from memstone.core.showing.neutralize import neutralize
 
 MAX_QUOTED_ANSWER: Final = 4_000
 
@@ -25,6 +26,13 @@ class Question:
     version: str
     targets: tuple[str, ...] = ()
     cut: int = 0
+
+
+def safe_messages(question: Question) -> list[dict[str, str]]:
+    """Return the messages as a model may read them: what people said holds nothing that reads as structure."""
+    return [
+        one if one["role"] == "system" else {**one, "content": neutralize(one["content"])} for one in question.messages
+    ]
 
 
 def system_message(name: str, custom: str, *more: str) -> tuple[str, str]:

@@ -1,8 +1,10 @@
 """What Memstone put into a prompt must not come back as something the user said.
 
-Injected memory stands between two marker lines that carry an id made from a secret; every process with that secret
-makes the same bytes, so each can remove what any other injected. Inside the block whatever looks like a marker is
-escaped, so no memory can close its own fence. ``echoes`` finds what was repeated without a fence.
+Injected memory stands between two marker lines. Their id is made from the tenant's secret and from what stands between
+them: nobody without the secret can guess it, no two blocks share it, and the same block has the same bytes in every
+process, so that prompt caches keep hitting. Any process with the secret knows an id of its own when it sees one. Inside
+the block nothing reads as a marker (``neutralize``), so no memory can close its own fence. ``echoes`` finds what was
+repeated without a fence.
 """
 
 from __future__ import annotations
@@ -12,29 +14,41 @@ import hmac
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from memstone.core.showing.neutralize import Folded, fold, may_hold_marker, neutralize
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.words import STOP_WORDS
 from memstone.errors import ConfigError
 
 Span: TypeAlias = tuple[int, int]
 
-_ID_CHARS: Final = 24
-# The name may be the former one or of another case, the bracket an entity, the end of the text cut off.
+_HALF_ID: Final = 12
+# Looked for in the folded text: the name may be the former one, the end of the text cut off.
 _MARKER: Final = re.compile(
-    r"""(?:<|&lt;)\s{0,8}(?P<close>/?)\s{0,8}(?:memstone|retain)-memory\b
-    (?:\s{1,8}id\s{0,8}=\s{0,8}["'\u201c\u201d]?(?:&quot;)?(?P<id>[0-9a-f]{1,64}))?
-    [^<>&\n]{0,40}(?:&quot;)?\s{0,8}(?:>|&gt;|\Z)""",
-    re.IGNORECASE | re.VERBOSE,
+    r"""<\s*+(?P<close>/?)\s*+(?:memstone|retain)-memory\b
+    (?:\s++id\s*+=\s*+["']?(?P<id>[0-9a-f]{1,64}))?
+    [^<>\n]{0,40}(?:>|\Z)""",
+    re.VERBOSE,
 )
-_MARKER_LIKE: Final = re.compile(
-    r"(?P<bracket><|&lt;)(?P<escapes>\\*+)(?=\s{0,8}/?\s{0,8}(?:memstone|retain)-memory)", re.IGNORECASE
-)
-_ESCAPED: Final = re.compile(r"(?P<bracket><|&lt;)\\(?=\\*+\s{0,8}/?\s{0,8}(?:memstone|retain)-memory)", re.IGNORECASE)
 _SOMETHING: Final = re.compile(r"[^\S\r\n]*\S")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r|")
 _LONGEST_QUOTING: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Marker:
+    """Where in a text a marker stands, and what it says."""
+
+    start: int
+    end: int
+    closes: bool
+    id: str
+
+    def ends(self, opened: _Marker) -> bool:
+        """Tell whether it closes a block that was opened so."""
+        return self.closes and self.id in ("", opened.id)
 
 
 class Fence:
@@ -43,35 +57,51 @@ class Fence:
     def __init__(self, secret: bytes, *, foreign: bool = True) -> None:
         if not isinstance(secret, bytes) or not secret:
             raise ConfigError("a fence needs a secret", hint="pass the bytes that are stored once per tenant")
-        self.id = hmac.new(secret, b"memstone memory fence 1", hashlib.sha256).hexdigest()[:_ID_CHARS]
-        self._foreign = foreign
+        self._secret, self._foreign = secret, foreign
 
     def wrap(self, text: str) -> str:
-        """The text between the marker lines; the same text always gives the same bytes."""
-        return f'<memstone-memory id="{self.id}">\n{escape(text)}\n</memstone-memory id="{self.id}">'
+        """Return the text between the marker lines; the same text always gives the same bytes."""
+        shown = neutralize(text)
+        block_id = self._id_of(shown)
+        return f'<memstone-memory id="{block_id}">\n{shown}\n</memstone-memory id="{block_id}">'
+
+    def owns(self, block_id: str) -> bool:
+        """Tell whether an id was made with this secret, whatever has become of the block."""
+        return hmac.compare_digest(block_id, block_id[:_HALF_ID] + self._half(b"id", block_id[:_HALF_ID]))
 
     def strip(self, text: str) -> tuple[str, bool]:
-        """The text without fenced blocks, and whether there were any.
+        """Return the text without fenced blocks, and whether there were any.
 
         A block reaches from its opening marker to the closing one with the same id or with none, or to the end of the
         text; what stands between, other markers too, goes with it. A closing marker alone is removed too. The line
         that a block stood on goes with it, also when a client indented or quoted the block.
         """
+        if not may_hold_marker(text):
+            return text, False
         parts, at = [], 0
         for start, end in self._blocks(text):
             parts.append(text[at:start])
             at = end
         return "".join(parts) + text[at:], bool(parts)
 
+    def _id_of(self, shown: str) -> str:
+        """Return a number that stands for the block, and the proof that whoever chose it knew the secret."""
+        number = self._half(b"block", shown)
+        return number + self._half(b"id", number)
+
+    def _half(self, purpose: bytes, text: str) -> str:
+        message = b"memstone fence 2 " + purpose + b"\0" + text.encode("utf-8", "surrogatepass")
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:_HALF_ID]
+
     def _blocks(self, text: str) -> Iterator[Span]:
-        opened: re.Match[str] | None = None
-        for marker in _MARKER.finditer(text):
+        opened: _Marker | None = None
+        for marker in _markers(fold(text)):
             if opened is not None:
-                if marker["close"] and _closes(opened, marker):
+                if marker.ends(opened):
                     yield _whole_lines(text, opened, marker)
                     opened = None
-            elif self._foreign or _id(marker) == self.id:
-                if marker["close"]:
+            elif self._foreign or self.owns(marker.id):
+                if marker.closes:
                     yield _whole_lines(text, marker, marker)
                 else:
                     opened = marker
@@ -79,31 +109,16 @@ class Fence:
             yield _whole_lines(text, opened, None)
 
 
-def escape(text: str) -> str:
-    """The text with a backslash in everything that looks like a marker."""
-    if "<" not in text and "&" not in text:  # most texts: nothing in them can begin a marker
-        return text
-    return _MARKER_LIKE.sub(r"\g<bracket>\\\g<escapes>", text)
+def _markers(folded: Folded) -> Iterator[_Marker]:
+    for found in _MARKER.finditer(folded.text):
+        yield _Marker(*folded.place(*found.span()), bool(found["close"]), found["id"] or "")
 
 
-def unescape(text: str) -> str:
-    """What ``escape`` was given."""
-    return _ESCAPED.sub(r"\g<bracket>", text)
-
-
-def _id(marker: re.Match[str]) -> str:
-    return (marker["id"] or "").lower()
-
-
-def _closes(opened: re.Match[str], closing: re.Match[str]) -> bool:
-    return not _id(closing) or _id(closing) == _id(opened)
-
-
-def _whole_lines(text: str, opened: re.Match[str], closing: re.Match[str] | None) -> Span:
+def _whole_lines(text: str, opened: _Marker, closing: _Marker | None) -> Span:
     """From where to where to cut: with the quoting before the markers, if both have it, and with the line's end."""
-    start, end = opened.start(), closing.end() if closing else len(text)
+    start, end = opened.start, closing.end if closing else len(text)
     quoting = _quoting(text, start) if _ends_line(text, end) else ""  # what follows on the line is still a quotation
-    if quoting and quoting == (_quoting(text, closing.start()) if closing else _next_quoting(text, opened, quoting)):
+    if quoting and quoting == (_quoting(text, closing.start) if closing else _next_quoting(text, opened, quoting)):
         start -= len(quoting)
     if start == 0 or text[start - 1] in "\r\n":
         end = _after_line(text, end)
@@ -122,8 +137,8 @@ def _quoting(text: str, at: int) -> str:
     return "" if line.strip(" \t>") else line
 
 
-def _next_quoting(text: str, opened: re.Match[str], quoting: str) -> str:
-    return quoting if text.startswith(quoting, _after_line(text, opened.end())) else ""
+def _next_quoting(text: str, opened: _Marker, quoting: str) -> str:
+    return quoting if text.startswith(quoting, _after_line(text, opened.end)) else ""
 
 
 def _after_line(text: str, at: int) -> int:

@@ -13,7 +13,8 @@ from datetime import date
 from typing import Final
 
 from memstone.core.showing.excerpt import excerpt, one_line
-from memstone.core.showing.fence import Fence, escape
+from memstone.core.showing.fence import Fence
+from memstone.core.showing.neutralize import neutralize
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memstone.model.context import Chosen, Citation, Dropped, Section
@@ -165,7 +166,7 @@ def _always(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, 
     """Overrides, in their order, up to the cap."""
     room, lines = cap * CHARS_PER_TOKEN, []
     for item in overrides:
-        line, said = f"- {_indented(item.text)}", normal_text(item.text)
+        line, said = f"- {_indented(neutralize(item.text))}", normal_text(item.text)
         reason = picked.repeated(item, said) or (OVER_CAP if _cost(line) > room else "")
         if reason:
             picked.drop(item, reason)
@@ -178,7 +179,7 @@ def _always(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, 
 def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...]:
     if narrative is None:
         return ()
-    line, said = f"  {_indented(narrative.text)}", normal_text(narrative.text)
+    line, said = f"  {_indented(neutralize(narrative.text))}", normal_text(narrative.text)
     reason = picked.repeated(narrative, said)
     if not reason and len(_joined(_block(NARRATIVE, (line,)))) > room:
         reason = OVER_BUDGET
@@ -215,21 +216,25 @@ def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: i
 
 def _cost(line: str) -> int:
     """The characters a line adds to a block."""
-    return len(escape(line)) + 1
+    return len(line) + 1
 
 
 # --- in what words ----------------------------------------------------------------------------------------------------
 
 
 def line_of(item: Item) -> str:
-    """An item as it is shown: the day, who said it, the text, and what should be known about it."""
+    """An item as it is shown: the day, who said it, the text, and what should be known about it; nothing hidden."""
     day = f"[{item.date}] " if item.date else ""
+    return f"- {day}{_indented(neutralize(_words_of(item)))}"
+
+
+def _words_of(item: Item) -> str:
     note = f" ({item.note})" if item.note else ""
     if item.layer == Layer.TURN:
-        return f"- {day}{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match)}{note}"
+        return f"{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match)}{note}"
     decision = one_line(item.decision)
     decided = f" Decided: {decision}" if decision and decision not in one_line(item.text) else ""
-    return f"- {day}{_told_by(item)}{_indented(item.text)}{decided}{note}"
+    return f"{_told_by(item)}{item.text.strip()}{decided}{note}"
 
 
 def _told_by(item: Item) -> str:
@@ -249,7 +254,7 @@ def _block(heading: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 def _joined(lines: Sequence[str]) -> str:
     """Lines as they add to a block, each with its line break."""
-    return "".join(f"{escape(line)}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _volatile(fence: Fence, today: date, heading: str, lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from memstone.core.llm.parse import How, UnreadableAnswer
-from memstone.core.llm.question import Question, repair_prompt
+from memstone.core.llm.question import Question, repair_prompt, safe_messages
 from memstone.engine.parts import Parts
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
 from memstone.ports.llm import Prompt
@@ -109,7 +109,7 @@ async def _try_again(parts: Parts, question: Question, read: Callable[[str], T],
 async def _generated(parts: Parts, question: Question) -> str:
     if parts.llm is None:
         raise LLMError("no language model is configured")
-    prompt = Prompt(question.messages, response_format="json", schema=question.schema)
+    prompt = Prompt(safe_messages(question), response_format="json", schema=question.schema)
     try:
         return (await parts.llm.generate(prompt)).text
     except MemstoneError:

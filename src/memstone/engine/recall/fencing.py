@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from typing import Final
 
@@ -10,20 +12,26 @@ from memstone.engine.parts import Parts
 from memstone.errors import StorageError
 
 _SECRET_BYTES: Final = 32
+_PROVISIONAL: Final = os.urandom(_SECRET_BYTES)
+"""Stands in while a store has no secret and cannot be written: it lasts as long as the process, and nobody knows it."""
 
 
 async def fence_of(parts: Parts) -> Fence:
-    """The fence; a store that cannot be written has one that goes by the tenant's name."""
+    """Return the fence; while a store cannot be written, one of this process."""
     known = parts.fences.get(parts.tenant_id)
     if known is not None:
         return known
     try:
         made, lasts = Fence(await _secret(parts)), True
     except StorageError as error:
-        made, lasts = Fence(f"tenant:{parts.tenant_id}".encode()), not error.retryable
+        made, lasts = Fence(_provisional_secret(parts.tenant_id)), not error.retryable
     if lasts:  # a store that is only busy has a secret the next time
         parts.fences[parts.tenant_id] = made
     return made
+
+
+def _provisional_secret(tenant_id: str) -> bytes:
+    return hmac.new(_PROVISIONAL, tenant_id.encode(), hashlib.sha256).digest()
 
 
 async def _secret(parts: Parts) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memstone.core.gate import TOO_SHORT, checked_mode, decide
 from memstone.core.llm.gate import ANSWER_TOKENS, gate_question, parse_route
+from memstone.core.llm.question import safe_messages
 from memstone.engine.parts import Parts
 from memstone.model.context_gate import GateDecision, GateMode
 from memstone.ports.llm import Llm, Prompt
@@ -31,6 +32,6 @@ async def gate(parts: Parts, message: str, mode: str, names: Collection[str] = (
 
 async def _asked(llm: Llm, message: str) -> GateDecision:
     question = gate_question(message)
-    prompt = Prompt(question.messages, max_tokens=ANSWER_TOKENS, response_format="json", schema=question.schema)
+    prompt = Prompt(safe_messages(question), max_tokens=ANSWER_TOKENS, response_format="json", schema=question.schema)
     route = parse_route((await llm.generate(prompt)).text)
     return GateDecision(route, f"the language model says so ({question.version})")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memstone.core.showing.neutralize import neutralize
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine import shape
 from memstone.engine.asking import SearchRequest, check
@@ -47,6 +48,7 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
 def _shown(hit: Hit) -> dict[str, Any]:
     found, scored = hit
     item = shape.hit(found, scored, explain=True)
+    item["memory"] = neutralize(item["memory"])  # as a model would read it
     more = {"tier": _tier(scored.parts), "tokens": estimate_tokens(found.record.text)}
     return {**item, **more, "vec_score": scored.parts.semantic, "fts_score": scored.parts.keyword}
 

@@ -72,12 +72,10 @@ def heard(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
 
 def without_injected(message: Message) -> Message:
     """A message without what Memstone itself showed to whoever wrote it."""
-    if not any(marker in message.text.lower() for marker in _MARKERS):
-        return message
-    return replace(message, text=_STRIPPER.strip(message.text)[0])
+    text, found = _STRIPPER.strip(message.text)
+    return replace(message, text=text) if found else message
 
 
-_MARKERS: Final = ("memstone-memory", "retain-memory")
 _STRIPPER: Final = Fence(b"any", foreign=True)
 """Removes every fence, whoever made it: what a memory says is never learned again from what it was shown to."""
 

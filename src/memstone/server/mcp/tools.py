@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from memstone.async_memory import AsyncMemory
+from memstone.core.showing.neutralize import neutralize_values
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import InvalidInput, MemstoneError
@@ -42,7 +43,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool: what it is called, what it takes, what it needs, and what it does."""
+    """A tool: what it is called, what it takes, what it needs, and what it does.
+
+    ``fenced`` says that it answers with a block between markers, which was made harmless when it was put together.
+    """
 
     name: str
     description: str
@@ -50,6 +54,7 @@ class ToolSpec:
     required: tuple[str, ...]
     verb: Verb
     run: Callable[[Asked], Awaitable[Json]]
+    fenced: bool = False
 
     @property
     def schema(self) -> Json:
@@ -180,6 +185,7 @@ def tools(prefix: str = "") -> dict[str, ToolSpec]:
             ("query",),
             Verb.READ,
             _context,
+            fenced=True,
         ),
         ToolSpec(
             "search_memory",
@@ -197,7 +203,8 @@ async def used(spec: ToolSpec, asked: Asked) -> Json:
     """What a tool answers: ``success`` with ``data``, or an ``error`` that a model can act on."""
     try:
         given = _checked(spec, asked.arguments)
-        return {"success": True, "data": await spec.run(replace(asked, arguments=given))}
+        data = await spec.run(replace(asked, arguments=given))
+        return {"success": True, "data": data if spec.fenced else neutralize_values(data)}
     except MemstoneError as error:
         note(error)
         return {"success": False, "error": shown(error)}
