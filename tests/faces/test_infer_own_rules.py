@@ -46,8 +46,8 @@ async def test_a_pattern_of_ones_own_keeps_its_sentence_with_its_evidence(own: F
 
 
 async def test_the_speaker_is_called_by_name(own: Face, opens: Opens) -> None:
-    said = [{"role": "user", "name": "Caroline", "content": "My badge number is AB-4711."}]
-    assert await told(own, said, opens) == [("ADD", "Caroline's badge number is AB-4711.")]
+    said = [{"role": "user", "name": "Marguerite", "content": "My badge number is AB-4711."}]
+    assert await told(own, said, opens) == [("ADD", "Marguerite's badge number is AB-4711.")]
 
 
 async def test_another_value_of_a_slot_supersedes_the_earlier_one(own: Face, opens: Opens) -> None:

@@ -168,9 +168,9 @@ def test_a_question_in_another_language_is_judged_by_comparing(local: Memory) ->
 
 
 def test_a_question_about_what_somebody_said_is_judged_by_comparing(local: Memory) -> None:
-    said = {"role": "user", "name": "Caroline", "content": "I went to the pottery class on Friday"}
+    said = {"role": "user", "name": "Marguerite", "content": "I went to the pottery class on Friday"}
     local.add([said], user_id="u", infer=False)
-    judged(local, "When did Caroline go to the pottery class?")
+    judged(local, "When did Marguerite go to the pottery class?")
     assert compared(local)
 
 

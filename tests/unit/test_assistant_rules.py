@@ -53,7 +53,7 @@ def test_what_is_called_agreed_is_a_decision(said: str, told: str) -> None:
         "You need flour and eggs.",
         "You might love this.",
         "You like it.",
-        "I remember you mentioning the roads.",
+        "I remember you mentioning the ferry.",
         "You're right.",
         "You're a great cook!",
         "If you live in Oslo, you like rain.",

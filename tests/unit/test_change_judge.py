@@ -73,10 +73,10 @@ def test_what_the_rules_know_already_is_not_weighed() -> None:
 
 @pytest.mark.req("P-17")
 def test_the_other_stance_is_never_the_same() -> None:
-    likes = said("User likes going on hiking dates", Decision(Action.REVISE, 0, "the opposite of what was known"))
-    (odds,) = weigh(likes, [known("User dislikes going on hiking dates", 0.9)])
+    likes = said("User likes rowing on the lake", Decision(Action.REVISE, 0, "the opposite of what was known"))
+    (odds,) = weigh(likes, [known("User dislikes rowing on the lake", 0.9)])
     assert odds.same == 0
-    assert judge(likes, [known("User dislikes going on hiking dates", 0.9)]) is likes.rule
+    assert judge(likes, [known("User dislikes rowing on the lake", 0.9)]) is likes.rule
 
 
 @pytest.mark.req("P-17")

@@ -97,7 +97,7 @@ def test_a_change_that_rules_see_does_not_happen_when_it_is_unlikely() -> None:
 @pytest.mark.req("P-17")
 def test_tastes_are_left_to_the_rules_which_know_one_stance_from_the_other() -> None:
     rule = Decision(Action.REVISE, 0, "the opposite of what was known")
-    tasted = Read("I can't stand wine tasting", {1: Odds(0.02, 0.95)}, {1: "User likes wine tasting"})
+    tasted = Read("I can't stand cheese tasting", {1: Odds(0.02, 0.95)}, {1: "User likes cheese tasting"})
     assert verdict(rule, tasted, [1], None) is rule
     assert verdict(ADD, tasted, [1], None) is ADD
 

@@ -263,7 +263,7 @@ def test_one_message_gives_only_so_many_facts() -> None:
         ("The lease on our flat runs out on 31 August", "The lease on User's flat runs out on 31 August."),
         ("Languages I speak: Dutch and Farsi", "Languages User speaks: Dutch and Farsi."),
         ("On Fridays we order pizza", "User orders pizza on Fridays."),
-        ("As you know, watching documentaries is something I like.", "User likes watching documentaries."),
+        ("As you know, listening to podcasts is something I like.", "User likes listening to podcasts."),
     ],
 )
 def test_everyday_statements_are_told_about_the_user(said: str, text: str) -> None:
@@ -273,11 +273,11 @@ def test_everyday_statements_are_told_about_the_user(said: str, text: str) -> No
 @pytest.mark.parametrize(
     "said",
     [
-        "Visited a historical museum that showcased local culture, enjoying the experience.",
-        "Felt hesitant to volunteer for more teaching roles after a recent session.",
-        "Opt instead for informal speaking sessions at local gatherings.",
-        "Chose to skip author signings going forward as they feel chaotic.",
-        "Tried baking bread but found it hard to focus on the instructions.",
+        "Toured an old brewery that still bottles by hand, loving the smell.",
+        "Felt reluctant to sign up for more night shifts after last month.",
+        "Opt instead for quiet walks along the canal.",
+        "Chose to avoid open-air concerts from now on as they are too loud.",
+        "Tried knitting socks but found the heel far too fiddly.",
     ],
 )
 def test_a_note_without_subject_is_kept_whole(said: str) -> None:

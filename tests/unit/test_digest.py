@@ -82,10 +82,10 @@ def test_no_word_stands_in_a_digest_that_nobody_said() -> None:
 
 
 def test_speakers_are_called_by_their_names() -> None:
-    digest = digest_of(session("I painted the lake at sunrise last year.", "I sold it in Oslo.", name="Melanie"))
+    digest = digest_of(session("I carved the owl in walnut last year.", "I sold it in Oslo.", name="Henrike"))
 
-    assert digest.summary.startswith("Melanie: ")
-    assert digest.entities[0] == "Melanie"
+    assert digest.summary.startswith("Henrike: ")
+    assert digest.entities[0] == "Henrike"
 
 
 def test_small_talk_weighs_little_and_silence_has_no_digest() -> None:

@@ -73,7 +73,7 @@ def test_other_languages_are_left_alone(said: str) -> None:
         ("I used to be a dancer, now I teach pilates", ["I used to be a dancer", "I teach pilates"]),
         ("I have loved it since I was a kid", ["I have loved it since I was a kid"]),
         ("I'm vegan, any idea for lunch?", ["I'm vegan", "any idea for lunch?"]),
-        ("Last Friday, I went to a fair", ["Last Friday, I went to a fair"]),
+        ("Last Friday, I rode to a fair", ["Last Friday, I rode to a fair"]),
         ("I have everything I do not need", ["I have everything I do not need"]),
     ],
 )
@@ -84,7 +84,7 @@ def test_a_sentence_is_cut_where_another_subject_begins(said: str, parts: list[s
 @pytest.mark.parametrize(
     ("said", "rest"),
     [
-        ("I went camping - it was a blast", "I went camping"),
+        ("I went camping - it was a treat", "I went camping"),
         ("I went camping and it was great", "I went camping"),
         ("I won the cup last week, so exciting", "I won the cup last week"),
         ("I like tea, by the way", "I like tea"),

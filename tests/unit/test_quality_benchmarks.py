@@ -31,7 +31,7 @@ LOCOMO: list[dict[str, Any]] = [
                 {"speaker": "Ada", "dia_id": "D2:1", "text": "I adopted a greyhound called Comet."},
                 {"speaker": "Ben", "dia_id": "D2:2", "text": "Look!", "blip_caption": "a photo of a kite"},
             ],
-            "session_2_date_time": "1:56 pm on 8 May, 2023",
+            "session_2_date_time": "4:05 pm on 3 June, 2024",
         },
         "qa": [
             {"question": "Which animal did Ada adopt?", "evidence": ["D2:1"], "category": 4, "answer": "a greyhound"},
@@ -47,11 +47,11 @@ LONGMEMEVAL: list[dict[str, Any]] = [
         "question_id": "q1_abs",
         "question_type": "single-session-user",
         "question": "How long is my commute?",
-        "question_date": "2023/05/30 (Tue) 23:40",
+        "question_date": "2024/06/18 (Tue) 21:15",
         "answer": "45 minutes",
         "answer_session_ids": ["s2"],
         "haystack_session_ids": ["s1", "s2"],
-        "haystack_dates": ["2023/05/20 (Sat) 03:29", "2023/05/21 (Sun) 10:18"],
+        "haystack_dates": ["2024/06/08 (Sat) 07:12", "2024/06/09 (Sun) 09:40"],
         "haystack_sessions": [
             [{"role": "user", "content": "I like tulips."}, {"role": "assistant", "content": "Tulips are bulbs."}],
             [{"role": "user", "content": "My commute takes 45 minutes.", "has_answer": True}],
@@ -78,7 +78,7 @@ def test_locomo_turns_come_in_the_order_of_their_sessions_with_what_a_picture_sh
     (case,) = load("locomo", written / "locomo.json")
     assert [turn.id for turn in case.turns] == ["D2:1", "D2:2", "D10:1"]
     assert case.turns[1].text == "Look! [shares a photo of a kite]"
-    assert case.turns[0].said_at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+    assert case.turns[0].said_at == datetime(2024, 6, 3, 16, 5, tzinfo=UTC)
     assert case.turns[2].said_at is None
 
 
@@ -101,8 +101,8 @@ def test_longmemeval_has_a_question_for_each_history_and_marks_turns_and_session
         ("s1#1", "s1", "assistant"),
         ("s2#0", "s2", "user"),
     ]
-    assert case.turns[2].said_at == datetime(2023, 5, 21, 10, 18, tzinfo=UTC)
-    assert case.asked_at == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)
+    assert case.turns[2].said_at == datetime(2024, 6, 9, 9, 40, tzinfo=UTC)
+    assert case.asked_at == datetime(2024, 6, 18, 21, 15, tzinfo=UTC)
     (asked,) = case.questions
     assert asked.kind == "single-session-user_abs"
     assert (sorted(asked.turns), sorted(asked.sessions)) == (["s2#0"], ["s2"])

@@ -16,7 +16,7 @@ LOCOMO: list[dict[str, Any]] = [
         "conversation": {
             "session_1": [{"speaker": "Ben", "dia_id": "D1:1", "text": "Look!"}],
             "session_2": [{"speaker": "Ada", "dia_id": "D2:1", "text": "I adopted a greyhound called Comet."}],
-            "session_2_date_time": "1:56 pm on 8 May, 2023",
+            "session_2_date_time": "4:05 pm on 3 June, 2024",
         },
         "observation": {"session_2_observation": {"Ada": [["Ada adopted a greyhound called Comet.", "D2:1"]]}},
     }

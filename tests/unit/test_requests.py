@@ -74,7 +74,7 @@ def test_procedures_name_their_goal_and_their_steps(said: str, text: str) -> Non
 @pytest.mark.parametrize(
     "said",
     [
-        "remember, just do it",
+        "remember, go for it",
         "never give up",
         "never say never",
         "write me a poem",

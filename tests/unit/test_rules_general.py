@@ -43,7 +43,7 @@ def test_a_line_that_tells_something_is_kept(said: str, fact: str) -> None:
         "The sky is blue.",
         "Python lists are mutable, tuples aren't",
         "bro that movie was mid",
-        "New York traffic is crazy.",
+        "Lisbon trams are packed.",
         "The kids, both of them, are driving me up the wall today",
         "she's snoring on my feet right now",
         "counting down to Peru, April can't come soon enough",

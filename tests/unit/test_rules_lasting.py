@@ -72,7 +72,7 @@ def test_a_clause_that_says_it_all_hangs_on_nothing(said: str) -> None:
         ("we went sailing", "event"),
         ("I read a book that I really enjoyed", "event"),
         ("I won a trophy", "event"),
-        ("I gave a presentation in class", "event"),
+        ("I gave a speech at work", "event"),
         ("I added some thyme for the taste", "event"),
         ("I had a tough match last week", "event"),
         ("I do not have a recipe", "possession"),
@@ -93,7 +93,7 @@ def test_what_could_be_anybodys_day_is_thin(said: str, category: str) -> None:
         ("I made soup for two hundred guests", "event"),
         ('I read "Middlemarch"', "event"),
         ("I joined a choir", "event"),
-        ("I graduated last week", "event"),
+        ("I graduated last month", "event"),
         ("I tried archery for the first time", "event"),
         ("I watch movies every Friday", "pattern"),
         ("I have written four stories", "event"),
@@ -109,7 +109,7 @@ def test_what_has_a_name_a_time_or_a_telling_word_is_not_thin(said: str, categor
 @pytest.mark.parametrize(
     ("message", "facts"),
     [
-        ("Hey Omar! I won. I had a blast, it was so cool!", []),
+        ("Hey Omar! I won. I had fun, it was great!", []),
         ("Reading and hiking with friends! That is what I need.", []),
         ("The race turned out to be a success!", []),
         ("My favourite one to hum is a tune from a film I enjoy.", []),
@@ -189,7 +189,6 @@ def test_a_comment_behind_a_fact_is_cut_off(said: str, short: str) -> None:
         ("I bought this", "I bought this"),
         ("I made this for you", "I made this for you"),
         ("I met this week with Ann", "I met this week with Ann"),
-        ("I found this opportunity on a board", "I found this opportunity on a board"),
     ],
 )
 def test_this_may_bring_up_something_new(said: str, as_new: str) -> None:

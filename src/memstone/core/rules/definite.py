@@ -104,7 +104,7 @@ def _as_new(found: re.Match[str]) -> str:
 
 
 def unresolved(said: str) -> bool:
-    """Whether a first-person clause hangs on something said elsewhere ("I love having them around")."""
+    """Whether a first-person clause hangs on something said elsewhere ("I enjoy seeing them")."""
     if _ENDS_EMPTY.search(said[-16:]):
         return True
     if not _POINTERS.search(said):

@@ -122,7 +122,7 @@ _STEP: Final = re.compile(
     r"^(?:i|we)(?: (?:have|had|just|finally|recently|also|even|officially))* (?:joined|signed with|launched|opened|published|quit|left|adopted|started on)\b",
     re.IGNORECASE,
 )
-"""Such as "I signed with a new team": a step in a life, whatever is told beside it."""
+"""Such as "I signed with a small label": a step in a life, whatever is told beside it."""
 
 _STANDING: Final = re.compile(
     r"\b(?:every|each|\w+days|(?:a|per) (?:day|week|month|year)|daily|weekly|recipes|books|movies|films|games|songs|articles|lessons|classes|cooking|music|paintings|projects)\b",
@@ -143,7 +143,7 @@ _LOOSE_END: Final = re.compile(
 
 
 def without_the_one(said: str) -> str:
-    """Such as "I am a shooting guard for the team" without the team nobody knows, and without a purpose cut short."""
+    """Such as "I am the goalkeeper of the team" without the team nobody knows, and without a purpose cut short."""
     return _LOOSE_END.sub("", _AT_THE_ONE.sub("", said))
 
 

@@ -137,7 +137,7 @@ _LATE_VERB: Final = re.compile(
 
 
 def _has_subject_after_all(as_first: str) -> bool:
-    """Such as "Learning German has been tough": what looked like a verb was the subject."""
+    """Such as "Baking bread has been fun": what looked like a verb was the subject."""
     return bool(_LATE_VERB.match(as_first))
 
 
