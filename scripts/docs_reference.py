@@ -125,6 +125,7 @@ MEANING: Final = {
     "server.accounts.session_days": "after how long one has to log in again in any case",
     "server.accounts.failures": "how often an account's password may be wrong in a row; then it is tried once a minute",
     "server.log": "log lines for people (`console`) or for machines (`json`)",
+    "server.log_level": "the least level that is written; `debug` also writes ids, keys and facts",
     "server.tool_prefix": "what the names of tools begin with",
     "server.llm_tokens_per_day": "tokens of language models a tenant may use in a day; 0: no limit",
     "server.request_log": "how many of the last requests administrators can look at; 0: none",

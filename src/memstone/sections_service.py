@@ -38,8 +38,9 @@ class ServerSettings(Section):
     ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
     may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
     large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or
-    ``json``. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
-    ``backup_folder`` is where backups that are asked for over HTTP are written.
+    ``json``, ``log_level`` the least level that is written; ``debug`` also writes ids, keys and facts. ``request_log``
+    is how many requests administrators can look at, for ``request_log_hours``. ``backup_folder`` is where backups that
+    are asked for over HTTP are written.
     """
 
     host: str = "127.0.0.1"
@@ -53,6 +54,7 @@ class ServerSettings(Section):
     failed_logins: RateSettings = RateSettings(per_minute=10, burst=20)
     accounts: AccountSettings = AccountSettings()
     log: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
     llm_tokens_per_day: int = Field(default=0, ge=0)
     request_log: int = Field(default=1_000, ge=0, le=100_000)

@@ -22,6 +22,7 @@ import contextlib
 import doctest
 import io
 import json
+import logging
 import os
 import re
 import shlex
@@ -219,6 +220,16 @@ def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             yield text.replace(SERVICE, address)
     finally:
         structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True)
+def log() -> Iterator[None]:
+    """Put the logger of the library back as it was: a page may show what it says."""
+    logger = logging.getLogger("memstone")
+    handlers, level = list(logger.handlers), logger.level
+    yield
+    logger.handlers = handlers
+    logger.setLevel(level)
 
 
 @pytest.fixture

@@ -160,5 +160,5 @@ async def test_a_pass_tells_what_it_did_and_never_what_it_read(face: Face, caplo
     await steps.episode(face, "Talked about the secret garden")
     await face.consolidate()
     (told,) = [record for record in caplog.records if record.getMessage() == "memory.consolidated"]
-    assert told.__dict__["merged"] == 0
+    assert told.__dict__["counts"]["merged"] == 0
     assert "secret garden" not in str([record.__dict__ for record in caplog.records])

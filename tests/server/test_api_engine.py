@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.engine_status import PROBE_KEY, PROBE_OWNER
@@ -38,12 +38,13 @@ def settled(client: TestClient) -> int:
 
 
 @pytest.mark.req("O-80", "R-33")
-def test_health_makes_a_round_trip_and_leaves_no_row_anywhere(world: World) -> None:
+def test_health_makes_a_round_trip_and_leaves_no_row_anywhere(world: World, caplog: pytest.LogCaptureFixture) -> None:
     kept(world.client, "city", "Lives in Oslo")
     before = world.client.get("/v1/stats").json()
-    with capture_logs() as logged:
+    with caplog.at_level(logging.INFO, "memstone"):
         answer = world.client.get("/api/memory/health").json()
-    assert [one["event"] for one in logged][:2] == ["memory.verify.start", "memory.verify.complete"]
+    told = [one.getMessage() for one in caplog.records if one.name == "memstone"]
+    assert told == ["memory.verify.start", "memory.verify.complete"]
     assert answer["working"] is True
     assert answer["latencyMs"] >= 0
     assert "error" not in answer

@@ -208,7 +208,7 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
 
     monkeypatch.setattr("memstone.server.serving.serve", served_so)
     monkeypatch.setattr("memstone.server.app.create_app", lambda _: None)
-    monkeypatch.setattr("memstone.server.observe.configure", lambda _: None)
+    monkeypatch.setattr("memstone.server.observe.configure", lambda *_: None)
     monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     shown = list[int]()
     for _ in range(2):
@@ -221,7 +221,7 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
 def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuses(_: Any) -> None:
+    def refuses(*_: Any) -> None:
         raise OSError("no log")
 
     monkeypatch.setattr("memstone.server.observe.configure", refuses)

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from memstone import Memory
+from memstone import Client, Memory
 from memstone.core.privacy.redact import redact_preview
 from memstone.errors import StorageBusy
 from memstone.server import observe
@@ -102,15 +106,31 @@ def test_the_log_names_what_happened_under_the_id_of_the_request_and_not_what_wa
 
 
 @pytest.mark.req("O-98", "O-54")
+def test_a_change_is_told_with_the_key_of_the_memory(lines: Lines, world: World) -> None:
+    said = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
+    stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    world.client.put(f"/v1/memories/{stored}", json={"text": "likes green tea"})
+    (told,) = named(lines(), "memory.updated")
+    assert {name: told[name] for name in ("owner", "type", "id", "key")} == {
+        "owner": "alice",
+        "type": "factual",
+        "id": stored,
+        "key": "drink",
+    }
+
+
+@pytest.mark.req("O-54", "O-38")
 @pytest.mark.parametrize("lines", [logging.DEBUG], indirect=True)
-def test_keys_and_chosen_ids_are_told_to_those_who_ask_for_details(lines: Lines, world: World) -> None:
+def test_chosen_ids_and_facts_that_were_found_are_told_to_those_who_ask_for_details(lines: Lines, world: World) -> None:
     said = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
     stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
     world.client.put(f"/v1/memories/{stored}", json={"text": "likes green tea"})
     world.client.post("/v1/context", json={"query": "What do I like to drink?", "user_id": "alice", "gate": "always"})
+    world.client.post("/v1/memories", json={"messages": "I love tea.", "user_id": "bob"})
     found = lines()
-    assert named(found, "memory.updated")[0]["key"] == "drink"
     assert named(found, "memory.retrieval.selected")[0]["ids"] == [stored]
+    assert named(found, "memory.extraction.fact_found")[0]["category"] == "preference"
+    assert {line["level"] for line in named(found, "memory.retrieval.selected")} == {"debug"}
 
 
 def test_what_was_not_stored_is_not_told(lines: Lines) -> None:
@@ -252,6 +272,30 @@ def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines
     assert "memory.stored" in told
     assert "alice" in told
     assert CANARY not in told
+
+
+@pytest.mark.req("O-38", "O-54")
+@pytest.mark.parametrize(("level", "is_shown"), [("debug", True), ("info", False)])
+def test_a_service_shows_details_when_its_settings_ask_for_them(tmp_path: Any, level: str, *, is_shown: bool) -> None:
+    chosen = {"EMBEDDER__PROVIDER": "hash", "SERVER__LOG": "json", "SERVER__LOG_LEVEL": level}
+    command = [sys.executable, "-m", "memstone.cli", "--db", f"{tmp_path}/m.db", "serve", "--port", "0"]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore", **{f"MEMSTONE_{name}": chosen[name] for name in chosen}}
+    with (
+        (tmp_path / "log").open("w") as log_file,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log_file, text=True) as service,  # noqa: S603
+    ):
+        assert service.stdout is not None
+        said = [service.stdout.readline() for _ in range(3)]
+        url, key = (re.search(pattern, "".join(said)) for pattern in (r"listens on (\S+)", r"shown this once: (\S+)"))
+        assert url, said
+        assert key, said
+        with Client(url[1], key[1]) as client:
+            client.add("I love tea.", user_id="alice")
+        service.terminate()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
+    found = [line for line in lines if line["event"] == "memory.extraction.fact_found"]
+    assert [line["category"] for line in found] == (["preference"] if is_shown else [])
+    assert named(lines, "memory.stored")
 
 
 def test_an_application_that_configured_nothing_finds_the_log_in_its_own(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +38,7 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     settings = _placed(given.settings(), host, port)
     token, shown = _first_key(settings), _Shown()
     try:
-        configure(settings.server.log)
+        configure(settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()])
         app = create_app(with_stored(settings))
         serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown))
     finally:

@@ -21,7 +21,7 @@ from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.trace import log
+from memstone.trace import log_event
 
 PROBE_OWNER: Final = "health-check"
 PROBE_KEY: Final = "__extraction_test__"
@@ -138,7 +138,7 @@ class _TakenBack(Exception):
 
 async def verify(parts: Parts) -> dict[str, Any]:
     """Create an entry, list it, delete it, and take all of it back: whether memory works, and nothing is left of it."""
-    log.debug("memory.verify.start")
+    log_event("memory.verify.start")
     began = parts.clock.now()
     error: str | None = None
     try:
@@ -150,7 +150,7 @@ async def verify(parts: Parts) -> dict[str, Any]:
     except Exception as failed:  # noqa: BLE001 - whatever it is, it is the answer
         error = type(failed).__name__
     took = max(0.0, (parts.clock.now() - began).total_seconds() * 1_000)
-    log.debug("memory.verify.complete", extra={"working": error is None, "latency_ms": round(took, 3)})
+    log_event("memory.verify.complete", working=error is None, latency_ms=round(took, 3))
     return {"working": error is None, "latency_ms": round(took, 3), "error": error}
 
 

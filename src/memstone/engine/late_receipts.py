@@ -11,13 +11,14 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
+from logging import WARNING
 from time import monotonic
 from typing import Any, Final, TypeAlias
 
 from memstone.errors import MemstoneError, StorageError
 from memstone.ports.io import Bell, Io, Spawned
 from memstone.ports.ledger import Ledger, Tx
-from memstone.trace import log
+from memstone.trace import log_event
 
 Store: TypeAlias = Callable[[Tx, Sequence[Any]], Coroutine[Any, Any, None]]
 """Writes several of one tenant in one transaction; what is stored already it leaves alone, so that it may try again."""
@@ -152,7 +153,7 @@ class LateReceipts:
     def _lose(self, late: Late, kind: str = "StorageError") -> None:
         late.done = True
         self.lost += 1
-        log.warning("memory.receipt.lost", extra={"event": "memory.receipt.lost", "id": late.id, "kind": kind})
+        log_event("memory.receipt.lost", WARNING, id=late.id, kind=kind)
 
 
 async def _store(tx: Tx, *, late: Sequence[Late]) -> None:

@@ -110,8 +110,8 @@ def discreet(answer: Any) -> Any:
 def note(error: errors.MemstoneError) -> None:
     """Log what is not the caller's fault."""
     if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        reason = {"reason": error.message} if isinstance(error, errors.StorageError) else {}  # others may quote
-        log.warning("request.failed", code=error.code, kind=type(error).__name__, **reason)
+        reason = error.message if isinstance(error, errors.StorageError) else None  # others may quote
+        log.warning("request.failed", code=error.code, kind=type(error).__name__, reason=reason)
 
 
 def _told(request: Request, error: errors.MemstoneError) -> JSONResponse:

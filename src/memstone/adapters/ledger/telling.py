@@ -1,22 +1,20 @@
 """A log line for every memory that was stored, changed or deleted: after the commit, and only then.
 
-What a memory says is not told, and the key of one, which is made of its words, only to those who ask for details.
+What a memory says is not told; of one that was changed the key is, by which those know it who gave it one.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from memstone.model.event import Event, EventType
 from memstone.ports.ledger import Tx, Work
+from memstone.trace import log_event
 
 T = TypeVar("T")
-STORED: Final = "memory.stored"
-UPDATED: Final = "memory.updated"
-DELETED: Final = "memory.deleted"
 _ONE_BY_ONE: Final = 50
 """More than so many in one transaction are counted: an import would fill a disk with lines."""
 
@@ -46,34 +44,31 @@ async def told(work: Work[T], run: Callable[[Work[T]], Awaitable[T]]) -> T:
 
 def tell(events: Iterable[Event]) -> None:
     """Log events that are stored, or how many of each kind when there are many."""
-    lines = list(_lines(events))
-    if len(lines) <= _ONE_BY_ONE:
-        for name, details in lines:
-            _say(name, **details)
+    done = [event for event in events if event.event not in _QUIET]
+    if len(done) > _ONE_BY_ONE:
+        _log_counts(done)
         return
-    for name, count in Counter(name for name, _ in lines).items():
-        _say(name, count=count)
+    for event in done:
+        _log_one(event)
 
 
-def _lines(events: Iterable[Event]) -> Iterator[tuple[str, dict[str, Any]]]:
-    detailed = _log.isEnabledFor(logging.DEBUG)
-    for event in events:
-        if event.event in _QUIET:
-            continue
-        if event.is_deleted:
-            yield DELETED, {"id": event.memory_id}
-            continue
-        after, who = event.after or {}, event.scope
-        details = {
-            "owner": who.user_id or who.agent_id or who.run_id,
-            "type": after.get("kind"),
-            "id": event.memory_id,
-        }
-        if event.event == EventType.ADD:
-            yield STORED, details
-        else:
-            yield UPDATED, {**details, **({"key": after.get("key")} if detailed else {})}
+def _log_one(event: Event) -> None:
+    after, scope, memory_id = event.after or {}, event.scope, event.memory_id
+    owner, kind = scope.user_id or scope.agent_id or scope.run_id, after.get("kind")
+    if event.is_deleted:
+        log_event("memory.deleted", logger=_log, id=memory_id)
+    elif event.event == EventType.ADD:
+        log_event("memory.stored", logger=_log, owner=owner, type=kind, id=memory_id)
+    else:
+        log_event("memory.updated", logger=_log, owner=owner, type=kind, id=memory_id, key=after.get("key"))
 
 
-def _say(name: str, **details: Any) -> None:
-    _log.info(name, extra={"event": name, **details})
+def _log_counts(events: Iterable[Event]) -> None:
+    counts = Counter("deleted" if one.is_deleted else str(one.event) for one in events)
+    deleted, stored = counts.pop("deleted", 0), counts.pop(str(EventType.ADD), 0)
+    if stored:
+        log_event("memory.stored", logger=_log, count=stored)
+    if updated := counts.total():
+        log_event("memory.updated", logger=_log, count=updated)
+    if deleted:
+        log_event("memory.deleted", logger=_log, count=deleted)

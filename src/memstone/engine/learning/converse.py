@@ -35,7 +35,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Layer
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.trace import log
+from memstone.trace import log, log_event
 
 
 @dataclass(slots=True)
@@ -135,7 +135,7 @@ def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
 
 async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
-    _log(logging.INFO, "memory.extraction.start", owner=_owner(said))
+    log_event("memory.extraction.start", owner=_owner(said))
     with parts.watch.step("learn.extract"):
         found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
     for fact in found.facts:
@@ -143,7 +143,7 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     if found.error is not None and found.facts:
         _log_failure(said, found.error)
     if found.error is None or found.facts:
-        _log(logging.INFO, "memory.extraction.complete", owner=_owner(said), factCount=len(found.facts))
+        log_event("memory.extraction.complete", owner=_owner(said), factCount=len(found.facts))
     return found
 
 
@@ -276,8 +276,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
 def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(str(outcome.event), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
-    _log(
-        logging.INFO,
+    log_event(
         "memory_decision",
         user_id=said.scope.user_id,
         input_message_length=sum(len(turn.text) for turn in said.turns),
@@ -288,9 +287,9 @@ def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
         return
     own = found.facts[0].own if found.facts else ()
     for outcome, (action, target) in zip(learned.outcomes, decided, strict=True):
-        _log(
-            logging.DEBUG,
+        log_event(
             "memory_decision",
+            logging.DEBUG,
             user_id=said.scope.user_id,
             action=action,
             memory_id=target,
@@ -302,11 +301,7 @@ def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
 
 def _log_failure(said: Conversation, error: MemstoneError) -> None:
     """Only the code: a message of somebody else's may hold anything."""
-    _log(logging.WARNING, "memory.extraction.background.failed", owner=_owner(said), code=error.code)
-
-
-def _log(level: int, event: str, **details: Any) -> None:
-    log.log(level, event, extra={"event": event, **details})
+    log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner(said), code=error.code)
 
 
 def _owner(said: Conversation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -31,7 +32,7 @@ from memstone.model.memory import Layer, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
-from memstone.trace import log
+from memstone.trace import log_event
 
 PATTERN: Final = "pattern"
 FACTS: Final = "facts"
@@ -66,8 +67,7 @@ async def extract(
     if PATTERN in wanted or found.without is not None:
         found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata), turns)
     for fact in found.facts:
-        shown = {"key": fact.draft.key, "category": fact.candidate.category}
-        log.debug("memory.extraction.fact_found", extra={"event": "memory.extraction.fact_found", **shown})
+        log_event("memory.extraction.fact_found", DEBUG, key=fact.draft.key, category=fact.candidate.category)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from logging import WARNING
 from typing import Any
 
 from memstone.core.entities.finding import norm
@@ -24,7 +25,7 @@ from memstone.engine.parts import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
 from memstone.model.entity import NOTHING, USER, Entity, EntityType, Found
 from memstone.ports.llm import Llm, Prompt, Reply
-from memstone.trace import log
+from memstone.trace import log_event
 
 
 async def extract_with_llm(parts: Parts, text: str, speaker: str = USER) -> Found | None:
@@ -40,7 +41,7 @@ async def extract_with_llm(parts: Parts, text: str, speaker: str = USER) -> Foun
     except StorageError:
         raise
     except MemstoneError as error:
-        log.warning("memory.graph.skipped", extra={"event": "memory.graph.skipped", "code": error.code})
+        log_event("memory.graph.skipped", WARNING, code=error.code)
         return None
 
 

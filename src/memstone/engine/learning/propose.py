@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from logging import DEBUG
 from typing import Final
 
 from memstone.core.changes.reconcile import Action
@@ -14,7 +15,7 @@ from memstone.engine.learning.relate import Fact, Related, related
 from memstone.engine.parts import Parts
 from memstone.errors import LLMError
 from memstone.model.scope import Scope
-from memstone.trace import log
+from memstone.trace import log_event
 
 _OPEN_FROM: Final = 0.45
 """Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
@@ -53,7 +54,7 @@ async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
     )
     answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
     for line in answer.value.log:
-        log.debug("memory.decision.dropped", extra={"event": "memory.decision.dropped", "what": line})
+        log_event("memory.decision.dropped", DEBUG, what=line)
     texts = {one.seq: one.text for around in shown for one in around}
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()

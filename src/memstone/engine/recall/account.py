@@ -22,7 +22,7 @@ from memstone.model.instant import instant, moment
 from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.trace import log
+from memstone.trace import log, log_event
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked
@@ -74,9 +74,10 @@ class Account:
         watch, asked, chosen = self.parts.watch, self.asked, self.planned.chosen
         watch.laps("context", asked.ms)
         watch.gated(str(asked.gate.route))
-        tell("complete", asked, count=len(chosen), tier=_tier(self.parts, asked))
+        tier = _tier(self.parts, asked)
+        log_event("memory.retrieval.complete", owner=asked.owner, count=len(chosen), tier=tier)
         if log.isEnabledFor(DEBUG):
-            log.debug("memory.retrieval.selected", extra=_event("selected", ids=[one.id for one in chosen]))
+            log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
 
     def uses(self) -> Iterator[tuple[int, Scope]]:
         """The versions that are shown, and whose."""
@@ -157,13 +158,3 @@ def _tier(parts: Parts, asked: Asked) -> str:
     if not parts.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
     return "embedded" if parts.index.embedded else "external"
-
-
-def tell(step: str, asked: Asked, **more: object) -> None:
-    """Log a step of a retrieval, never its content."""
-    owner = asked.scope.user_id or asked.scope.agent_id or asked.scope.run_id
-    log.info("memory.retrieval.%s", step, extra=_event(step, owner=owner, **more))
-
-
-def _event(step: str, **more: object) -> dict[str, object]:
-    return {"event": f"memory.retrieval.{step}", **more}

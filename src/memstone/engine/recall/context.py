@@ -18,7 +18,7 @@ from memstone.core.text.analyze import query_terms
 from memstone.engine.access.pause import not_shown
 from memstone.engine.asking import EVERYBODY
 from memstone.engine.parts import Parts
-from memstone.engine.recall.account import Account, accounted, packed, tell
+from memstone.engine.recall.account import Account, accounted, packed
 from memstone.engine.recall.context_hits import find
 from memstone.engine.recall.fencing import fence_of
 from memstone.engine.recall.gating import gate
@@ -33,6 +33,7 @@ from memstone.model.entity import USER
 from memstone.model.instant import Instant, instant, moment, parse_when
 from memstone.model.scope import Scope
 from memstone.ports.glance import seen
+from memstone.trace import log_event
 
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
@@ -61,6 +62,11 @@ class Asked:
     degraded: list[dict[str, object]] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
+
+    @property
+    def owner(self) -> str:
+        """Whose memory it is, as the log names them."""
+        return self.scope.user_id or self.scope.agent_id or self.scope.run_id
 
     @property
     def at(self) -> Instant:
@@ -110,7 +116,7 @@ async def _looked(parts: Parts, asked: Asked) -> tuple[tuple[object, ...] | None
     if held is not None:
         return key, held
     asked.lap("cache")
-    tell("start", asked, strategy=_strategy(parts))
+    log_event("memory.retrieval.start", owner=asked.owner, strategy=_strategy(parts))
     return key, await made(parts, asked)
 
 

@@ -43,7 +43,7 @@ from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy, Upkeep
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.trace import log
+from memstone.trace import log_event
 
 TASK: Final = "consolidate"
 _COMPARED: Final = {Layer.EPISODE: 1_000, Layer.FACT: 5_000}
@@ -88,7 +88,7 @@ async def _logged(run: Pass) -> None:
         job.details = {**job.details, **_counted(run), "changes": newest}
         job.duration_ms = 1_000 * (perf_counter() - began)
         await run.parts.ledger.write(lambda tx: tx.jobs.put(job))
-        log.info("memory.consolidated", extra={"event": "memory.consolidated", **_counted(run)})
+        log_event("memory.consolidated", counts=_counted(run))
 
 
 async def _steps(run: Pass) -> None:

@@ -14,7 +14,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.tuning import tuned
 from memstone.model.instant import Instant, instant
 from memstone.model.scope import Scope
-from memstone.trace import log
+from memstone.trace import log_event
 
 FIRST_SECONDS: Final = 60.0
 """So long after its start a worker looks for the first time whether a pass is due."""
@@ -71,5 +71,5 @@ async def tick(parts: Parts) -> dict[str, Any] | None:
     from memstone.engine.upkeep.consolidate import consolidate
 
     answer = await consolidate(parts, {})
-    log.info("memory.scheduled", extra={"event": "memory.scheduled", "status": answer["status"]})
+    log_event("memory.scheduled", status=answer["status"])
     return answer

@@ -22,7 +22,7 @@ from memstone.engine.workshop import IN_BACKGROUND
 from memstone.errors import Forbidden, InvalidInput, StorageBusy, StorageError
 from memstone.model.scope import Scope
 from memstone.ports.waking import Listening, Waking
-from memstone.trace import log
+from memstone.trace import log_event
 
 POLL_SECONDS: Final = 1.0
 LISTENING_SECONDS: Final = 5.0
@@ -105,8 +105,8 @@ async def _step(parts: Parts, timetable: Timetable, patience: Patience) -> bool:
 def _tell_failure(parts: Parts, error: Exception) -> None:
     if parts.workshop.stopping and isinstance(error, StorageError):  # it was closed under us: nothing is lost
         return
-    event = "memory.extraction.background.failed"
-    log.log(logging.WARNING, event, extra={"event": event, "code": getattr(error, "code", type(error).__name__)})
+    code = getattr(error, "code", type(error).__name__)
+    log_event("memory.extraction.background.failed", logging.WARNING, code=code)
 
 
 async def _pause(parts: Parts, seconds: float) -> None:

@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
 from prometheus_client import Counter
+
+
+class Skip(StrEnum):
+    """Why a chat went on without memory; there are no other reasons, and none of them names anybody."""
+
+    NO_MEMORIES = "no_memories"
+    """Nothing that is known belongs to the message."""
+    EMPTY_CONTEXT = "empty_context"
+    """The gate sees no need for memory."""
+    DISABLED = "disabled"
+    """Memory is switched off by the settings, or its budget is 0."""
+    OPTED_OUT = "opted_out"
+    """The request does not want it (``X-Memory``)."""
+    PAUSED = "paused"
+    """The user, the agent or the session is paused."""
+    NO_USER = "no_user"
+    """The request names nobody."""
+    NOT_ALLOWED = "not_allowed"
+    """The key may not say whom the request is about."""
+    INVALID_ID = "invalid_id"
+    """The name of a user, an agent or a session that cannot be one."""
+    NO_MESSAGES = "no_messages"
+    """There is nothing to put memory into."""
+    NO_QUESTION = "no_question"
+    """The user says nothing in this request."""
+    DEADLINE = "deadline"
+    """Recalling took longer than ``gateway.recall_ms``."""
+    SETTINGS = "settings"
+    """What the user wants of memory cannot be read now."""
+    REFUSED = "refused"
+    """The upstream does not take what memory adds."""
+    UNREADABLE = "unreadable"
+    """A request or an answer that memory cannot read."""
+    ERROR = "error"
+    """Recalling failed; ``code`` says how."""
+
 
 SKIPPED: Final = Counter(
     "memstone_gateway_memory_skipped", "Chats that went on without memory, by why.", labelnames=("reason",)

@@ -13,20 +13,20 @@ from memstone.core.dialects.tooling import Tool
 from memstone.core.showing.capability import SystemRole, should_inject, system_role
 from memstone.core.showing.fence import echoes
 from memstone.core.showing.inject import Position
-from memstone.engine.access.pause import not_shown
+from memstone.engine.access.pause import why_idle
 from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.requests import ContextRequest, Loop
 from memstone.engine.shown import hold, shown_before
-from memstone.engine.tuning import tuned
+from memstone.engine.tuning import PAUSED, tuned
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.server.access import Caller
-from memstone.server.gateway.counts import SKIPPED
+from memstone.server.gateway.counts import SKIPPED, Skip
 from memstone.server.gateway.identity import Who
 from memstone.server.gateway.search import search_tool
 from memstone.server.gateway.switches import HEADER, Switches, is_understood
@@ -34,7 +34,6 @@ from memstone.server.gateway.tasks import Tasks
 from memstone.server.gateway.upstream import Target
 from memstone.server.observe import log
 
-_OFF: Final = "memory is off for this request"
 _ALWAYS: Final = ("always", "off")
 _CONTINUES: Final = "previous_response_id"
 _ANSWER: Final = "answer"
@@ -63,7 +62,7 @@ class Exchange:
     switches: Switches = field(default_factory=Switches)
     pack: ContextPack | None = None
     tool: Tool | None = None
-    skipped: str = ""
+    skipped: Skip | None = None
     told: list[str] = field(default_factory=list)
     recall_ms: float = 0.0
 
@@ -73,19 +72,18 @@ class Exchange:
         if not is_understood(self.headers):
             log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
         if not self.who.known:
-            self._skip(self.who.why or _OFF)
-            log.info("memory.injection.skipped", reason=self.skipped, model=str(self.body.get("model")))
+            self._skip(self.who.why or Skip.NO_USER)
             return
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self.deadline_ms / 1000):
                 await self._recall()
         except TimeoutError:
-            self.give_up("deadline")
+            self.give_up(Skip.DEADLINE)
         except MemstoneError as error:
-            self.give_up(error.code)
+            self.give_up(Skip.ERROR, error.code)
         except Exception as error:  # noqa: BLE001 - a chat must not fail for its memory
-            self.give_up(type(error).__name__)
+            self.give_up(Skip.ERROR, type(error).__name__)
         self.recall_ms = (time.perf_counter() - began) * 1000
 
     async def _recall(self) -> None:
@@ -93,22 +91,30 @@ class Exchange:
         scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
         parts = await self._engine.ask(tuned, scope)
         if not _is_told(parts, scope):
-            self.give_up("settings")
+            self.give_up(Skip.SETTINGS)
             return
         self.policy = parts.policy
         self._switch()
         question = readable(self.dialect.question(self.body))
-        if why := not_shown(parts):
-            self.tool = None
+        if why := self._unwanted(parts):
             self._skip(why)
-        elif not should_inject(self.dialect.spoken(self.body), enabled=self.switches.inject):
-            self._skip(_OFF)
         elif not question:
             self.pack = await self._kept()
             if self.pack is None:
-                self._skip("the user says nothing")
+                self._skip(Skip.NO_QUESTION)
         else:
             self.pack = await self._engine.shown(ContextRequest(question, **self._wanted()), self._loop())
+
+    def _unwanted(self, parts: Parts) -> Skip | None:
+        """Return why nothing is to be shown: by the settings, for now, or by the request; None when it is."""
+        idle = why_idle(parts)
+        if idle is not None or not self.policy.shows:
+            self.tool = None
+            return Skip.PAUSED if idle is not None and idle[0] == PAUSED else Skip.DISABLED
+        if not self.switches.inject:
+            by_settings = Switches.of({}, self.policy, agent_route=self.by_agent)
+            return Skip.OPTED_OUT if by_settings.inject else Skip.DISABLED
+        return None if should_inject(self.dialect.spoken(self.body), enabled=True) else Skip.NO_MESSAGES
 
     async def _kept(self) -> ContextPack | None:
         """What is shown with results of tools alone, for an answer that the service has kept: who the user is.
@@ -147,24 +153,30 @@ class Exchange:
         gate = {"gate": "heuristic"} if self.by_agent and self.policy.retrieval.gate in _ALWAYS else {}
         return {**self.who.reach(self.by_agent), **gate}
 
-    def _skip(self, reason: str) -> None:
+    def _skip(self, reason: Skip) -> None:
+        """Take note that nothing is shown, as it should be."""
         self.skipped = reason
-        SKIPPED.labels("off").inc()
+        SKIPPED.labels(reason).inc()
+        log.info("memory.injection.skipped", reason=reason, model=self._model)
+
+    @property
+    def _model(self) -> str:
+        return str(self.body.get("model"))
 
     @property
     def adds(self) -> bool:
         """Whether memory changes the request."""
         return self.tool is not None or (self.pack is not None and not self.pack.empty)
 
-    def step_back(self, reason: str) -> None:
+    def step_back(self, reason: Skip) -> None:
         """Leave the chat alone: whoever is not known to want memory is not searched for either."""
         self.skipped, self.pack, self.tool = reason, None, None
 
-    def give_up(self, reason: str) -> None:
-        """Go on without, which is counted."""
+    def give_up(self, reason: Skip, code: str | None = None) -> None:
+        """Go on without what should have been shown; ``code`` is the error's, where there was one."""
         self.step_back(reason)
         SKIPPED.labels(reason).inc()
-        log.warning("memory.injection.skipped", reason=reason, model=str(self.body.get("model")))
+        log.warning("memory.injection.skipped", reason=reason, model=self._model, code=code)
 
     def request_for(self, target: Target, body: Body) -> dict[str, Any]:
         """A request as an upstream is sent it: with what memory has to say, where the model takes it."""
@@ -172,13 +184,17 @@ class Exchange:
             return dict(body)
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
         role = known or system_role(target.upstream.name, target.model, str(body.get("model") or ""))
-        place = Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
-        block = Block(self.pack.stable, self.pack.volatile, place, role)
+        block = Block(self.pack.stable, self.pack.volatile, self._position, role)
         try:
             return self.dialect.with_memory(body, block)
         except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
-            self.skipped, self.pack = self.unread(error), None
+            self.unread(error)
+            self.skipped, self.pack = Skip.UNREADABLE, None
             return dict(body)
+
+    @property
+    def _position(self) -> Position:
+        return Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
 
     async def continuing(self, body: Body) -> Body:
         """A request that continues the end of an answer, where it names the beginning."""
@@ -206,27 +222,21 @@ class Exchange:
     def _engine(self) -> Engine:
         return self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
 
-    def unread(self, error: Exception) -> str:
+    def unread(self, error: Exception) -> None:
         """Something passes by that memory cannot read; the chat goes on, and it is counted."""
-        kind = type(error).__name__
-        SKIPPED.labels("unread").inc()
-        log.warning("memory.chat.unread", kind=kind, model=str(self.body.get("model")))
-        return kind
+        SKIPPED.labels(Skip.UNREADABLE).inc()
+        log.warning("memory.chat.unread", kind=type(error).__name__, model=self._model)
 
     async def tell(self) -> None:
-        """The record of what was shown, for a moment in which nobody waits for it."""
-        model = str(self.body.get("model"))
+        """Log what was shown and where, for a moment in which nobody waits for it."""
         if self.pack is not None and not self.pack.empty:
+            count, tokens = len(self.pack.citations), self.pack.tokens
             log.info(
-                "memory.injection.injected",
-                count=len(self.pack.citations),
-                strategy=self.policy.retrieval.strategy or self.policy.strategy,
-                model=model,
-                tokens=self.pack.tokens,
+                "memory.injection.injected", count=count, strategy=self._position, model=self._model, tokens=tokens
             )
-        elif not self.skipped:
-            SKIPPED.labels("no_memories").inc()
-            log.info("memory.injection.skipped", reason="no_memories", model=model)
+        elif self.skipped is None:
+            helps = self.pack is None or self.pack.gate.helps
+            self._skip(Skip.NO_MEMORIES if helps else Skip.EMPTY_CONTEXT)
 
     async def form(self, answer: str) -> None:
         """Keep what was said, for learning; a failure is logged and reaches nobody."""

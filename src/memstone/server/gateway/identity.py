@@ -13,6 +13,7 @@ from memstone.errors import Forbidden, ScopeError
 from memstone.model.ids import clean_id
 from memstone.model.policy import Identity
 from memstone.server.access import Caller
+from memstone.server.gateway.counts import Skip
 
 OWN_HEADER: Final = "x-memstone-user"
 FORMER_HEADER: Final = "x-retain-user"
@@ -26,17 +27,16 @@ SESSION_HEADERS: Final = (
 )
 AGENT_HEADERS: Final = ("x-agent-id", "x-memstone-agent", "x-retain-agent")
 _KEY: Final = "api_key"
-_NOT_ALLOWED: Final = "this key may not say for whom it asks"
 
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Whom a chat is about; ``user_id`` is None when nobody may be remembered, and ``why`` says so."""
+    """Whom a chat is about; ``user_id`` is None when nobody may be remembered, and ``why`` says why not."""
 
     user_id: str | None
     agent_id: str | None = None
     run_id: str | None = None
-    why: str = ""
+    why: Skip | None = None
 
     @property
     def known(self) -> bool:
@@ -75,33 +75,33 @@ def who(caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], pol
     """Resolve the user, the agent and the session of a chat."""
     user, why = _user(caller, headers, body, policy)
     if user == EVERYBODY:  # what is told to everybody is written by those who may, and not by who is so called
-        user, why = None, f"{EVERYBODY!r} is nobody's name"
+        user, why = None, Skip.INVALID_ID
     agent = caller.subjects.agent_id or _first(headers, AGENT_HEADERS) or None
     run = _first(headers, SESSION_HEADERS) or _text(body.get("session_id")) or request_id
     try:
         return Who(clean_id(user, "user_id") or None, clean_id(agent, "agent_id") or None, clean_id(run, "run_id"), why)
-    except ScopeError as error:
-        return Who(None, why=error.message)
+    except ScopeError:
+        return Who(None, why=Skip.INVALID_ID)
 
 
 def _user(
     caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity
-) -> tuple[str | None, str]:
+) -> tuple[str | None, Skip | None]:
     by_header = next(_named(headers, {}, policy), "")
     if caller.subjects.user_id:
         if by_header and by_header != caller.subjects.user_id:
             raise Forbidden("this key speaks for another user", hint="leave the header out")
-        return caller.subjects.user_id, ""
+        return caller.subjects.user_id, None
     if caller.subjects.may_assert_user:
         person = next(_named(headers, body, policy), "")
-        return (person, "") if person else (None, "the request names no user")
+        return (person, None) if person else (None, Skip.NO_USER)
     if by_header:  # somebody is meant, and it is not the key: two people must not end up in one pool
-        return None, _NOT_ALLOWED
+        return None, Skip.NOT_ALLOWED
     if policy.sources == (_KEY,):
-        return f"key:{caller.key.id}", ""
+        return f"key:{caller.key.id}", None
     if policy.nobody == "owner":
-        return policy.owner, ""
-    return None, _NOT_ALLOWED
+        return policy.owner, None
+    return None, Skip.NOT_ALLOWED
 
 
 def _named(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity) -> Iterator[str]:

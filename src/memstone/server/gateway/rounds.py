@@ -16,6 +16,7 @@ import httpx2
 from memstone.core.dialects.base import Body, Heard
 from memstone.core.dialects.tooling import Begun, Call, Ours, Tooling, added
 from memstone.errors import BackendError
+from memstone.server.gateway.counts import Skip
 from memstone.server.gateway.hook import Exchange
 from memstone.server.gateway.outages import Outage
 from memstone.server.gateway.search import searched
@@ -26,7 +27,6 @@ _OK: Final = 200
 # What a service says to a request it does not take: too long, tools or a role that it does not know.
 _NOT_TAKEN: Final = frozenset({400, 404, 413, 422})
 _FAILED: Final = 500
-_REFUSED: Final = "refused"
 _PREAMBLE: Final = 240
 _FEWEST: Final = 2
 
@@ -127,7 +127,7 @@ class Rounds:
         if not trial or not self._is_refusal(response):
             return response
         await response.aclose()
-        self.exchange.step_back(_REFUSED)
+        self.exchange.step_back(Skip.REFUSED)
         self.body = self.plain
         return await self._without_memory(failed=response.status_code == _FAILED)
 
@@ -145,7 +145,7 @@ class Rounds:
             raise
         if response.is_success:
             self.outage.ends()
-            self.exchange.give_up(_REFUSED)
+            self.exchange.give_up(Skip.REFUSED)
         elif failed and response.is_server_error:
             self.outage.begins()
         return response

@@ -132,7 +132,8 @@ class Upstreams:
                 except httpx2.HTTPError as error:
                     failure = error
                     attempts.note(target, error)
-                    _failed(target, kind=type(error).__name__)
+                    UPSTREAM.labels(target.upstream.name).inc()
+                    log.warning("gateway.upstream.failed", upstream=target.upstream.name, kind=type(error).__name__)
                     continue
                 if refusal is not None:
                     await refusal.aclose()
@@ -141,7 +142,8 @@ class Upstreams:
                     return response
                 refusal = response
                 attempts.note(target, response)
-                _failed(target, status=response.status_code)
+                UPSTREAM.labels(target.upstream.name).inc()
+                log.warning("gateway.upstream.failed", upstream=target.upstream.name, status=response.status_code)
         except BaseException:  # the caller has gone: nothing stays open for them
             for one in (refusal, response):
                 if one is not None:
@@ -265,11 +267,6 @@ def origin(upstream: UpstreamSettings) -> tuple[str, str]:
 def without_key(headers: Mapping[str, str]) -> dict[str, str]:
     """A key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
     return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
-
-
-def _failed(target: Target, **how: Any) -> None:
-    UPSTREAM.labels(target.upstream.name).inc()
-    log.warning("gateway.upstream.failed", upstream=target.upstream.name, **how)
 
 
 def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
