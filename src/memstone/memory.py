@@ -326,13 +326,18 @@ class Memory(
         """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
         return drive(self._engine.update_many(items, idempotency_key))
 
-    def delete(self, memory_id: str) -> dict[str, Any]:
-        """Delete a memory; its history stays. ``NotFoundError`` when there is none."""
-        return drive(self._engine.delete(memory_id))
+    def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Delete a memory; its history stays. ``NotFoundError`` when there is none.
 
-    def delete_many(self, ids: Sequence[str], *, idempotency_key: str | None = None) -> dict[str, Any]:
+        With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
+        """
+        return drive(self._engine.dry(dry_run).delete(memory_id))
+
+    def delete_many(
+        self, ids: Sequence[str], *, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> dict[str, Any]:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
-        return drive(self._engine.delete_many(ids, idempotency_key))
+        return drive(self._engine.dry(dry_run).delete_many(ids, idempotency_key))
 
     def delete_all(
         self,
@@ -341,9 +346,11 @@ class Memory(
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         filters: Filters | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
-        return drive(self._engine.delete_all({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, filters))
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.dry(dry_run).delete_all(given, filters))
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""

@@ -7,11 +7,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from tests.server.world import World
 
+_NUMBERS: Final = count(1)
 _VOLATILE: Final = frozenset({"api_keys", "receipts", "changes", "leases", "counters", "jobs"})
 """Tables that change by themselves, or by looking."""
 
@@ -33,8 +35,11 @@ class Stocked:
         client = self.world.client
         told = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "agent_id": "helper"}
         for user, run in (("alice", "r1"), ("alice", "r2"), ("bob", "r1")):
-            said = {**told, "messages": f"{told['messages']} I work on project {run}.", "user_id": user, "run_id": run}
-            assert client.post("/v1/memories", json=said).status_code == 200
+            scope = {"user_id": user, "run_id": run}
+            assert client.post("/v1/memories", json={**told, **scope}).is_success
+            for _ in range(2):  # new words each time: what was deleted is not learned again
+                said = {"messages": f"I own book {next(_NUMBERS)}.", "infer": False}
+                assert client.post("/v1/memories", json={**told, **scope, **said}).is_success
         vector = {"id": "fact-1", "values": [0.1, 0.7, 0.2], "metadata": {"content": "likes tea"}}
         assert client.post("/insert", json={"userId": "alice", "vectors": [vector]}).status_code == 200
         assert client.post("/memory/identity/overrides", json={"text": "Call me Al", "user_id": "alice"}).is_success
@@ -45,8 +50,10 @@ class Stocked:
         login = {"login": f"{key}@example.org", "password": "a long sentence of mine"}
         account = client.post("/v1/accounts", json=login).json()["id"]
         found = client.get("/v1/memories?user_id=alice").json()["results"]
+        assert client.post(f"/v1/console/memories/{found[-1]['id']}/quarantine").is_success
         self.names = {
             "memory_id": found[0]["id"],
+            "quarantined_id": found[-1]["id"],
             "key_id": key,
             "account_id": account,
             "agent_id": "helper",
@@ -65,12 +72,15 @@ def stock(config: Mapping[str, Any], path: Path) -> Iterator[Stocked]:
         yield made
 
 
-def dump(path: Path) -> dict[str, list[Any]]:
-    """Return every row that only a request can change, by table."""
+def dump(path: Path, *, keys: bool = False) -> dict[str, list[Any]]:
+    """Return every row that only a request can change, by table; of keys, which of them are valid."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
         tables = [name for (name,) in found if name not in _VOLATILE and not name.startswith(("sqlite_", "fulltext_"))]
-        return {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
+        rows = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
+        if keys:
+            rows["api_keys"] = connection.execute("SELECT id, revoked_at FROM api_keys").fetchall()
+        return rows
 
 
 def example_of(stocked: Stocked, method: str, path: str) -> Any:

@@ -234,7 +234,7 @@ def test_settings_are_set_for_a_user_by_their_key_and_for_all_by_an_administrato
     assert writer.put("/v1/settings", json={"values": {"context.budget": 700}}).status_code == 403
     assert world.client.put("/v1/settings", json={"values": {"context.budget": 700}}).status_code == 200
     assert world.client.put("/v1/settings", json={"values": {"nonsense": 1}}).status_code == 400
-    assert alice.delete("/v1/settings").json()["unset"] == 1
+    assert alice.delete("/v1/settings?confirm=alice").json()["unset"] == 1
     assert alice.get("/v1/settings").json()["settings"]["context.budget"] == 700
 
 

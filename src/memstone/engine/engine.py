@@ -22,6 +22,7 @@ from memstone.engine.storing.named import as_text
 from memstone.engine.storing.tally import write_down
 from memstone.engine.tuning import tuned, tuned_for
 from memstone.engine.workshop import IN_BACKGROUND
+from memstone.errors import InvalidInput
 from memstone.model.context import ContextPack
 from memstone.model.scope import Scope
 
@@ -72,6 +73,18 @@ class Engine:
         bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
         other = Engine(bounded(self.parts.of(tenant_id), bounds))
         other._open, other._guest = self._open, True
+        return other
+
+    def dry(self, dry_run: bool) -> Engine:  # noqa: FBT001 - the argument of the verb, passed on
+        """Return this engine, or for a dry run one that takes every change back."""
+        if not isinstance(dry_run, bool):
+            raise InvalidInput(f"dry_run must be true or false, not {dry_run!r}")
+        if not dry_run:
+            return self
+        from memstone.engine.dry_run import DryRun, without_effect
+
+        other = DryRun(without_effect(self.parts))
+        other._open, other._guest = self._open, True  # noqa: SLF001 - another engine, as in acting_for
         return other
 
     async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -66,6 +66,8 @@ class Parts:
     tally: Tally = field(default_factory=Tally)
     late: LateReceipts = field(default_factory=LateReceipts)
     waiting: Waiting = field(default_factory=Waiting)
+    dry_run: bool = False
+    """Whether the ledger takes every change back; see ``memstone.engine.dry_run``."""
 
     @property
     def at_hand(self) -> bool:

@@ -60,11 +60,11 @@ class Accounts(Face):
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return drive(self._engine.run(accounts.set_account, account, wanted))
 
-    def remove_account(self, account: str) -> dict[str, Any]:
+    def remove_account(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
         from memstone.engine.access import accounts
 
-        return drive(self._engine.run(accounts.remove_account, account))
+        return drive(self._engine.dry(dry_run).run(accounts.remove_account, account))
 
     def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
         """Sign the tokens of people who log in with another key from now on.

@@ -55,6 +55,7 @@ class Configuring(Face):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Remove stored settings; what stands below holds again.
 
@@ -62,7 +63,8 @@ class Configuring(Face):
         """
         from memstone.engine import settings
 
-        return drive(self._engine.run(settings.unset_settings, names, {"user_id": user_id, "agent_id": agent_id}))
+        given = {"user_id": user_id, "agent_id": agent_id}
+        return drive(self._engine.dry(dry_run).run(settings.unset_settings, names, given))
 
     def pause(
         self,
@@ -89,11 +91,13 @@ class Configuring(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """End a pause; name exactly those that it was made for."""
         from memstone.engine.access import pause
 
-        return drive(self._engine.run(pause.resume, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self._engine.dry(dry_run).run(pause.resume, given))
 
     def paused(
         self,
@@ -142,8 +146,8 @@ class Configuring(Face):
         change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
         return drive(self._engine.run(agents.save_agent, change))
 
-    def delete_agent(self, agent_id: str | int) -> dict[str, Any]:
+    def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
         from memstone.engine import agents
 
-        return drive(self._engine.run(agents.delete_agent, agent_id))
+        return drive(self._engine.dry(dry_run).run(agents.delete_agent, agent_id))

@@ -47,8 +47,8 @@ class Keyring(Face):
 
         return drive(self._engine.run(keys.rotate_key, key_id, grace_seconds))
 
-    def revoke_key(self, key_id: str) -> dict[str, Any]:
+    def revoke_key(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
         """End a key at once."""
         from memstone.engine.access import keys
 
-        return drive(self._engine.run(keys.revoke_key, key_id))
+        return drive(self._engine.dry(dry_run).run(keys.revoke_key, key_id))

@@ -35,11 +35,11 @@ class Layered(Face):
 
         return drive(self._engine.run(identity.add_override, user_id, text))
 
-    def remove_override(self, position: int, *, user_id: str | int) -> dict[str, Any]:
+    def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> dict[str, Any]:
         """Delete the override at a position, counted from 0; gives the identity."""
         from memstone.engine.layers import identity
 
-        return drive(self._engine.run(identity.remove_override, user_id, position))
+        return drive(self._engine.dry(dry_run).run(identity.remove_override, user_id, position))
 
     def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
         """Put these in the place of all overrides; gives the identity. What stays keeps its id and its history."""

@@ -85,11 +85,11 @@ class Undoing(Face):
 
         return drive(self._engine.run(status.approve, memory_id, reason))
 
-    def reject(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
         """Delete a memory that is in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
-        return drive(self._engine.run(status.reject, memory_id, reason))
+        return drive(self._engine.dry(dry_run).run(status.reject, memory_id, reason))
 
     def inspect(
         self,

@@ -37,7 +37,8 @@ class Call:
     is about all of them. ``all_needs_admin``: when it names nobody it is about everybody,
     and then takes an administrator. ``repeatable``: twice is the same as once, so that a client may try again without
     knowing whether the first try was carried out. ``long``: it may well take minutes. ``sets``: the argument that names
-    settings, some of which only an administrator may set.
+    settings, some of which only an administrator may set. ``narrowed_by``: arguments of a deletion; when none of them
+    is given it empties everything the caller reaches, and the service asks for a confirmation.
     """
 
     verb: Verb
@@ -47,6 +48,7 @@ class Call:
     repeatable: bool = False
     long: bool = False
     sets: str = ""
+    narrowed_by: tuple[str, ...] = ()
 
 
 _READING: Final = """
@@ -66,14 +68,24 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.WRITE), _WRITING),
     (
         Call(Verb.WRITE, repeatable=True),
-        "delete_all insert_vectors set_narrative set_overrides upsert_vectors",
+        "insert_vectors set_narrative set_overrides upsert_vectors",
     ),
+    (Call(Verb.WRITE, repeatable=True, narrowed_by=("user_id", "agent_id", "run_id", "filters")), "delete_all"),
     # The client gives every batch a key of its own, and what is in a transcript is not stored twice.
     (Call(Verb.WRITE, repeatable=True, long=True), "add_many delete_many ingest update_many"),
     (Call(Verb.WRITE, long=True), "backfill end_session ingest_session"),
     (Call(Verb.WRITE, all_needs_admin=True, repeatable=True), "pause resume"),
     (Call(Verb.WRITE, all_needs_admin=True, repeatable=True, sets="values"), "set_settings"),
-    (Call(Verb.WRITE, all_needs_admin=True, repeatable=True, sets="names"), "unset_settings"),
+    (
+        Call(
+            Verb.WRITE,
+            all_needs_admin=True,
+            repeatable=True,
+            sets="names",
+            narrowed_by=("names", "user_id", "agent_id"),
+        ),
+        "unset_settings",
+    ),
     (Call(Verb.WRITE, repeatable=True, sets="settings"), "save_agent"),
     (Call(Verb.WRITE, all_needs_admin=True, long=True), "consolidate flush summarize summarize_old"),
     (Call(Verb.ADMIN), "approve delete_agent reject"),

@@ -11,6 +11,11 @@ from memstone.errors import InvalidInput
 from memstone.server.schemas.base import Given
 
 ScopeId = Annotated[str | None, Query(max_length=256)]
+DryRun = Annotated[bool, Query(description="say what would be deleted, and delete nothing")]
+Confirm = Annotated[
+    str | None,
+    Query(max_length=256, description="needed where nothing narrows it: whom the key speaks for, or the tenant"),
+]
 
 
 class Named:

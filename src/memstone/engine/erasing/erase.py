@@ -53,7 +53,7 @@ class _Erasure:
 async def erase(
     parts: Parts, given: Mapping[str, Any], memory_id: str | None, progress: Progress | None
 ) -> dict[str, Any]:
-    """Erase a scope, or one memory; gives the sealed report."""
+    """Erase a scope, or one memory; gives the sealed report, or for a dry run what would go."""
     subject = await _as_stored(parts, _subject(parts, given, memory_id))
     now, number, fresh = parts.now(), new_id(), secrets.token_bytes(KEY_BYTES)
 
@@ -65,6 +65,8 @@ async def erase(
 
     ledger = parts.ledger
     key, note, removed = await (ledger.remove(rows) if isinstance(ledger, Copying) else ledger.write(rows))
+    if parts.dry_run:
+        return {"subject": named(subject), **_counts(removed)}
     under_way = _Erasure(parts, subject, note, key, removed, progress)
     under_way.step()
     return await _finished(under_way)
@@ -108,8 +110,12 @@ async def _finished(erasure: _Erasure) -> dict[str, Any]:
     return _report(erasure, checks)
 
 
+def _counts(removed: Removed) -> dict[str, Any]:
+    erased = {table: count for table, count in sorted(removed.counts.items()) if count}
+    return {"erased": erased, "rewritten": removed.rewritten, "kept_for_others": removed.kept}
+
+
 def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    removed = erasure.removed
     told = {
         "format": FORMAT,
         "version": VERSION,
@@ -117,9 +123,7 @@ def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, An
         "tenant_id": erasure.subject.tenant_id,
         "subject": named(erasure.subject),
         "created_at": erasure.note.created_at,
-        "erased": {table: count for table, count in sorted(removed.counts.items()) if count},
-        "rewritten": removed.rewritten,
-        "kept_for_others": removed.kept,
+        **_counts(erasure.removed),
         "checks": list(checks),
         "complete": all(check["ok"] for check in checks),
     }

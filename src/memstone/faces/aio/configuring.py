@@ -54,6 +54,7 @@ class Configuring(Face):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Remove stored settings; what stands below holds again.
 
@@ -61,7 +62,8 @@ class Configuring(Face):
         """
         from memstone.engine import settings
 
-        return await self._engine.run(settings.unset_settings, names, {"user_id": user_id, "agent_id": agent_id})
+        given = {"user_id": user_id, "agent_id": agent_id}
+        return await self._engine.dry(dry_run).run(settings.unset_settings, names, given)
 
     async def pause(
         self,
@@ -88,11 +90,13 @@ class Configuring(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """End a pause; name exactly those that it was made for."""
         from memstone.engine.access import pause
 
-        return await self._engine.run(pause.resume, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.dry(dry_run).run(pause.resume, given)
 
     async def paused(
         self,
@@ -141,8 +145,8 @@ class Configuring(Face):
         change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
         return await self._engine.run(agents.save_agent, change)
 
-    async def delete_agent(self, agent_id: str | int) -> dict[str, Any]:
+    async def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
         from memstone.engine import agents
 
-        return await self._engine.run(agents.delete_agent, agent_id)
+        return await self._engine.dry(dry_run).run(agents.delete_agent, agent_id)

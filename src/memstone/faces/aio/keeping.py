@@ -21,6 +21,7 @@ class Keeping(Face):
         run_id: str | int | None = None,
         memory_id: str | None = None,
         progress: Progress | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
@@ -31,11 +32,12 @@ class Keeping(Face):
 
         Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
         ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
+        With ``dry_run`` only the counts are returned, and nothing is erased.
         """
         from memstone.engine.erasing import erase
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(erase.erase, given, memory_id, progress)
+        return await self._engine.dry(dry_run).run(erase.erase, given, memory_id, progress)
 
     async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
         """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.

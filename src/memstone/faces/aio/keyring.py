@@ -46,8 +46,8 @@ class Keyring(Face):
 
         return await self._engine.run(keys.rotate_key, key_id, grace_seconds)
 
-    async def revoke_key(self, key_id: str) -> dict[str, Any]:
+    async def revoke_key(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
         """End a key at once."""
         from memstone.engine.access import keys
 
-        return await self._engine.run(keys.revoke_key, key_id)
+        return await self._engine.dry(dry_run).run(keys.revoke_key, key_id)

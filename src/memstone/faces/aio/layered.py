@@ -34,11 +34,11 @@ class Layered(Face):
 
         return await self._engine.run(identity.add_override, user_id, text)
 
-    async def remove_override(self, position: int, *, user_id: str | int) -> dict[str, Any]:
+    async def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> dict[str, Any]:
         """Delete the override at a position, counted from 0; gives the identity."""
         from memstone.engine.layers import identity
 
-        return await self._engine.run(identity.remove_override, user_id, position)
+        return await self._engine.dry(dry_run).run(identity.remove_override, user_id, position)
 
     async def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
         """Put these in the place of all overrides; gives the identity. What stays keeps its id and its history."""

@@ -39,12 +39,13 @@ class Sharing(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Take a memory from somebody. The others keep it; with the last one it is deleted, and ``event`` says so."""
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(sharing.unshare, memory_id, given, reason)
+        return await self._engine.dry(dry_run).run(sharing.unshare, memory_id, given, reason)
 
     async def replace(
         self,

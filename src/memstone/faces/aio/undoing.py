@@ -84,11 +84,11 @@ class Undoing(Face):
 
         return await self._engine.run(status.approve, memory_id, reason)
 
-    async def reject(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    async def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
         """Delete a memory that is in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
-        return await self._engine.run(status.reject, memory_id, reason)
+        return await self._engine.dry(dry_run).run(status.reject, memory_id, reason)
 
     async def inspect(
         self,

@@ -61,16 +61,22 @@ class Vectoring(Face):
 
         return await self._engine.run(vector_service.get_vectors, ids)
 
-    async def delete_vectors(self, ids: Sequence[str], *, reason: str | None = None) -> dict[str, Any]:
+    async def delete_vectors(
+        self,
+        ids: Sequence[str],
+        *,
+        reason: str | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
         """Delete vectors for all who hold them; gives the ids of those that were there."""
         from memstone.engine import vector_service
 
-        return await self._engine.run(vector_service.delete_vectors, ids, reason)
+        return await self._engine.dry(dry_run).run(vector_service.delete_vectors, ids, reason)
 
     async def unlink_vector(
-        self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None
+        self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None, dry_run: bool = False
     ) -> dict[str, Any]:
         """Take a vector from one user; the others keep it, and with the last one it is deleted."""
         from memstone.engine import vector_service
 
-        return await self._engine.run(vector_service.unlink_vector, vector_id, user_id, reason)
+        return await self._engine.dry(dry_run).run(vector_service.unlink_vector, vector_id, user_id, reason)

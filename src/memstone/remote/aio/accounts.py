@@ -74,9 +74,9 @@ class Accounts(Remote):
         result: dict[str, Any] = await self._link.call("set_account", given)
         return result
 
-    async def remove_account(self, account: str) -> dict[str, Any]:
+    async def remove_account(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
-        given: dict[str, Any] = {"account": account}
+        given: dict[str, Any] = {"account": account, "dry_run": dry_run}
         result: dict[str, Any] = await self._link.call("remove_account", given)
         return result
 

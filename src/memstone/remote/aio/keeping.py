@@ -21,6 +21,7 @@ class Keeping(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         memory_id: str | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
@@ -31,8 +32,15 @@ class Keeping(Remote):
 
         Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
         ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
+        With ``dry_run`` only the counts are returned, and nothing is erased.
         """
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "memory_id": memory_id}
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "memory_id": memory_id,
+            "dry_run": dry_run,
+        }
         result: dict[str, Any] = await self._link.call("erase", given)
         return result
 

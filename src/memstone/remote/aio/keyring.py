@@ -53,8 +53,8 @@ class Keyring(Remote):
         result: dict[str, Any] = await self._link.call("rotate_key", given)
         return result
 
-    async def revoke_key(self, key_id: str) -> dict[str, Any]:
+    async def revoke_key(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
         """End a key at once."""
-        given: dict[str, Any] = {"key_id": key_id}
+        given: dict[str, Any] = {"key_id": key_id, "dry_run": dry_run}
         result: dict[str, Any] = await self._link.call("revoke_key", given)
         return result

@@ -37,9 +37,9 @@ class Layered(Remote):
         result: dict[str, Any] = await self._link.call("add_override", given)
         return result
 
-    async def remove_override(self, position: int, *, user_id: str | int) -> dict[str, Any]:
+    async def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> dict[str, Any]:
         """Delete the override at a position, counted from 0; gives the identity."""
-        given: dict[str, Any] = {"position": position, "user_id": user_id}
+        given: dict[str, Any] = {"position": position, "user_id": user_id, "dry_run": dry_run}
         result: dict[str, Any] = await self._link.call("remove_override", given)
         return result
 

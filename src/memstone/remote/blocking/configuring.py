@@ -58,12 +58,13 @@ class Configuring(Remote):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Remove stored settings; what stands below holds again.
 
         When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
         """
-        given: dict[str, Any] = {"names": names, "user_id": user_id, "agent_id": agent_id}
+        given: dict[str, Any] = {"names": names, "user_id": user_id, "agent_id": agent_id, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("unset_settings", given))
         return result
 
@@ -91,9 +92,10 @@ class Configuring(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """End a pause; name exactly those that it was made for."""
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("resume", given))
         return result
 
@@ -149,8 +151,8 @@ class Configuring(Remote):
         result: dict[str, Any] = drive(self._link.call("save_agent", given))
         return result
 
-    def delete_agent(self, agent_id: str | int) -> dict[str, Any]:
+    def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
-        given: dict[str, Any] = {"agent_id": agent_id}
+        given: dict[str, Any] = {"agent_id": agent_id, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("delete_agent", given))
         return result

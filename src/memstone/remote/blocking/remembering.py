@@ -307,15 +307,24 @@ class Remembering(Remote):
         result: dict[str, Any] = drive(self._link.call("update_many", given))
         return result
 
-    def delete(self, memory_id: str) -> dict[str, Any]:
-        """Delete a memory; its history stays. ``NotFoundError`` when there is none."""
-        given: dict[str, Any] = {"memory_id": memory_id}
+    def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Delete a memory; its history stays. ``NotFoundError`` when there is none.
+
+        With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
+        """
+        given: dict[str, Any] = {"memory_id": memory_id, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("delete", given))
         return result
 
-    def delete_many(self, ids: Sequence[str], *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def delete_many(
+        self,
+        ids: Sequence[str],
+        *,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> dict[str, Any]:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
-        given: dict[str, Any] = {"ids": ids, "idempotency_key": idempotency_key}
+        given: dict[str, Any] = {"ids": ids, "idempotency_key": idempotency_key, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("delete_many", given))
         return result
 
@@ -326,9 +335,16 @@ class Remembering(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         filters: Filters | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "filters": filters}
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "filters": filters,
+            "dry_run": dry_run,
+        }
         result: dict[str, Any] = drive(self._link.call("delete_all", given))
         return result
 

@@ -47,6 +47,7 @@ class Sharing(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Take a memory from somebody. The others keep it; with the last one it is deleted, and ``event`` says so."""
         given: dict[str, Any] = {
@@ -55,6 +56,7 @@ class Sharing(Remote):
             "agent_id": agent_id,
             "run_id": run_id,
             "reason": reason,
+            "dry_run": dry_run,
         }
         result: dict[str, Any] = drive(self._link.call("unshare", given))
         return result

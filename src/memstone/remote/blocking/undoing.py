@@ -92,9 +92,9 @@ class Undoing(Remote):
         result: dict[str, Any] = drive(self._link.call("approve", given))
         return result
 
-    def reject(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
         """Delete a memory that is in quarantine; it does not come back by itself."""
-        given: dict[str, Any] = {"memory_id": memory_id, "reason": reason}
+        given: dict[str, Any] = {"memory_id": memory_id, "reason": reason, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("reject", given))
         return result
 

@@ -77,9 +77,9 @@ class Vectoring(Remote):
         result: dict[str, Any] = drive(self._link.call("get_vectors", given))
         return result
 
-    def delete_vectors(self, ids: Sequence[str], *, reason: str | None = None) -> dict[str, Any]:
+    def delete_vectors(self, ids: Sequence[str], *, reason: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """Delete vectors for all who hold them; gives the ids of those that were there."""
-        given: dict[str, Any] = {"ids": ids, "reason": reason}
+        given: dict[str, Any] = {"ids": ids, "reason": reason, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("delete_vectors", given))
         return result
 
@@ -89,8 +89,9 @@ class Vectoring(Remote):
         *,
         user_id: str | int | None = None,
         reason: str | None = None,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Take a vector from one user; the others keep it, and with the last one it is deleted."""
-        given: dict[str, Any] = {"vector_id": vector_id, "user_id": user_id, "reason": reason}
+        given: dict[str, Any] = {"vector_id": vector_id, "user_id": user_id, "reason": reason, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("unlink_vector", given))
         return result

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from memstone.server.access import Admin, Keyed
 from memstone.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
 from memstone.server.schemas.base import PROBLEMS, Given, told
+from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 
@@ -40,10 +41,10 @@ async def change(request: Request, caller: Admin, account_id: AccountId, wanted:
 
 
 @router.delete("/{account_id}", response_model=told("answers.console.AccountRemoved"))
-async def remove(request: Request, caller: Admin, account_id: AccountId) -> Any:
+async def remove(request: Request, caller: Admin, account_id: AccountId, *, dry_run: DryRun = False) -> Any:
     """Remove an account; its sessions end at once."""
     caller.needs_tenant()
-    answer = await caller.memory.remove_account(account_id)
+    answer = await caller.memory.remove_account(account_id, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()
     return answer
 

@@ -12,6 +12,7 @@ from memstone.server.access import Admin, Keyed, Reader, Writer
 from memstone.server.reach import setting
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
+from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
 
@@ -52,6 +53,6 @@ async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
 
 
 @router.delete("/{agent_id:path}", response_model=AgentDeleted)
-async def delete(caller: Admin, agent_id: str) -> Any:
+async def delete(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
     """Remove an agent with its memories, vectors, signals and settings."""
-    return await caller.memory.delete_agent(agent_id)
+    return await caller.memory.delete_agent(agent_id, dry_run=dry_run)

@@ -114,13 +114,15 @@ async def update(request: Request, caller: Writer, memory_id: str, changes: Entr
 
 
 @router.delete("/{memory_id}", response_model=Success, responses=_ABSENT)
-async def delete(request: Request, caller: Writer, memory_id: str) -> Any:
+async def delete(
+    request: Request, caller: Writer, memory_id: str, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
+) -> Any:
     """Delete an entry; its history stays."""
     try:
-        await caller.memory.delete(memory_id)
+        await caller.memory.delete(memory_id, dry_run=dry_run)
     except NotFoundError:
         return absent(request)
-    return {"success": True}
+    return {"success": True, "dryRun": True} if dry_run else {"success": True}
 
 
 async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) -> str:

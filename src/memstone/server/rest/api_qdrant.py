@@ -18,6 +18,7 @@ from memstone.server.schemas.api_settings import (
     EmbeddingModels,
     QdrantChange,
     QdrantCleaned,
+    QdrantCleanup,
     QdrantHealth,
     QdrantHits,
     QdrantQuestion,
@@ -115,12 +116,14 @@ async def search(request: Request, caller: Admin, question: QdrantQuestion) -> A
 
 
 @router.post("/cleanup", response_model=QdrantCleaned)
-async def cleanup(request: Request, caller: Admin) -> Any:
+async def cleanup(request: Request, caller: Admin, wanted: QdrantCleanup | None = None) -> Any:
     """Bring it in step with the ledger: what is no longer known leaves it."""
-    missing = await _unused(request, caller)
-    if missing is None:
-        await caller.memory.reindex()
-    return missing or {"ok": True, "status": "ok"}
+    if (missing := await _unused(request, caller)) is not None:
+        return missing
+    if wanted is not None and wanted.dry_run:
+        return {"ok": True, "status": "dry_run", "dryRun": True, "pending": await caller.memory.pending_vectors()}
+    await caller.memory.reindex()
+    return {"ok": True, "status": "ok"}
 
 
 async def _unused(request: Request, caller: Caller) -> dict[str, Any] | None:

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from memstone.errors import InvalidInput, ScopeError
+from memstone.errors import ScopeError
 from memstone.server.access import Admin, Keyed, Reader, Writer
 from memstone.server.reach import reaching
+from memstone.server.rest.memories import emptied
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.schemas.companion import (
     Consolidated,
@@ -21,7 +22,7 @@ from memstone.server.schemas.companion import (
 )
 from memstone.server.schemas.console import Tidying
 from memstone.server.schemas.memories import Confirmed, Whom
-from memstone.server.scoping import NamedScope, ScopeId, merge_body
+from memstone.server.scoping import DryRun, NamedScope, ScopeId, merge_body
 
 router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 
@@ -79,9 +80,9 @@ async def set_overrides(caller: Writer, said: Overrides) -> Any:
 
 
 @router.delete("/identity/overrides/{position}", response_model=Identity)
-async def remove_override(caller: Writer, position: int, user_id: ScopeId = None) -> Any:
+async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
     """Delete the override at a position, counted from 0."""
-    return await caller.memory.remove_override(position, user_id=_user(caller, user_id))
+    return await caller.memory.remove_override(position, user_id=_user(caller, user_id), dry_run=dry_run)
 
 
 @router.get("/episodes", response_model=told("answers.layers.Episodes"))
@@ -107,13 +108,9 @@ async def transcript(
 
 
 @router.post("/clear", response_model=told("answers.console.Emptied"))
-async def clear(caller: Admin, confirmed: Confirmed) -> Any:
+async def clear(caller: Admin, wanted: Confirmed) -> Any:
     """Remove all layers of this tenant's memory, for good."""
-    caller.needs_tenant()
-    if confirmed.confirm != caller.key.tenant_id:
-        raise InvalidInput("this cannot be taken back", hint="confirm it with the name of the tenant")
-    await caller.memory.reset()
-    return {"status": "cleared"}
+    return await emptied(caller, wanted, "cleared")
 
 
 def _user(caller: Reader, user_id: str | None) -> str:

@@ -24,9 +24,12 @@ from memstone.server.schemas.console import (
     Moved,
     Previewed,
     Reassignment,
+    Rejection,
     Rollback,
     Scopes,
     SharedWith,
+    TakenFrom,
+    Trial,
     Undone,
     UseFound,
     Version,
@@ -80,9 +83,9 @@ async def history(caller: Reader, memory_id: str) -> Any:
 
 
 @router.post("/memories/{memory_id}/forget", response_model=Deleted)
-async def forget(caller: Writer, memory_id: str) -> Any:
+async def forget(caller: Writer, memory_id: str, wanted: Trial | None = None) -> Any:
     """Delete a memory; its history stays, and it can be restored."""
-    return await caller.memory.delete(memory_id)
+    return await caller.memory.delete(memory_id, dry_run=(wanted or Trial()).dry_run)
 
 
 @router.post("/memories/{memory_id}/restore", response_model=told("answers.memories.RestoredMemory"))
@@ -98,9 +101,10 @@ async def approve(caller: Admin, memory_id: str, why: Because | None = None) -> 
 
 
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
-async def reject(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
+async def reject(caller: Admin, memory_id: str, why: Rejection | None = None) -> Any:
     """Delete a memory that is in quarantine."""
-    return await caller.memory.reject(memory_id, (why or Because()).reason)
+    given = why or Rejection()
+    return await caller.memory.reject(memory_id, given.reason, dry_run=given.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
@@ -110,7 +114,7 @@ async def share(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
 
 
 @router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
-async def unshare(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
+async def unshare(caller: Writer, memory_id: str, whom: TakenFrom) -> Any:
     """Take a memory from somebody; the others keep it."""
     return await caller.memory.unshare(memory_id, **whom.model_dump())
 

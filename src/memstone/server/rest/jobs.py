@@ -71,7 +71,7 @@ async def reindex(request: Request, caller: Admin) -> Any:
 @router.post("/v1/console/erase", status_code=202, response_model=JobState)
 async def erase(request: Request, caller: Admin, wanted: Erasure) -> Any:
     """Remove everything of a scope, or one memory, for good, as a job; its result is the report."""
-    if wanted.subject is None or wanted.confirm != wanted.subject:
+    if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
         raise InvalidInput(
             "this cannot be taken back", hint="name a scope or a memory, and confirm by repeating its id"
         )

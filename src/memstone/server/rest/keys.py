@@ -9,6 +9,7 @@ from fastapi import APIRouter, Body, Request
 from memstone.server.access import Admin, Keyed
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.keys import KeyList, KeyMade, KeyShown, NewKey, Rotation
+from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
 
@@ -39,9 +40,9 @@ async def rotate(
 
 
 @router.delete("/{key_id}", response_model=KeyShown)
-async def revoke(request: Request, caller: Admin, key_id: str) -> Any:
+async def revoke(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
     """End a key at once."""
     caller.needs_tenant()
-    answer = await caller.memory.revoke_key(key_id)
+    answer = await caller.memory.revoke_key(key_id, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()
     return answer

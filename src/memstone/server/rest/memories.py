@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
 
-from memstone.errors import InvalidInput, NotFoundError
-from memstone.server.access import Admin, Keyed, Reader, Writer
-from memstone.server.reach import reaching
+from memstone.errors import NotFoundError
+from memstone.server.access import Admin, Caller, Keyed, Reader, Writer
+from memstone.server.reach import confirmed, is_bound, reaching
 from memstone.server.schemas.base import PROBLEMS, Told, told
 from memstone.server.schemas.companion import Synced
 from memstone.server.schemas.memories import (
@@ -31,7 +31,7 @@ from memstone.server.schemas.memories import (
     Transcript,
     Whom,
 )
-from memstone.server.scoping import NamedScope, merge_body
+from memstone.server.scoping import Confirm, DryRun, NamedScope, merge_body
 
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
@@ -61,7 +61,7 @@ async def update_many(caller: Writer, batch: ChangesBatch, idempotency_key: Idem
 @router.delete("/memories/batch", response_model=told("answers.memories.DeletedByIds"))
 async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyKey = None) -> Any:
     """Delete up to 1,000 memories at once."""
-    return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key)
+    return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key, dry_run=wanted.dry_run)
 
 
 @router.get("/memories/search", response_model=FoundMemories)
@@ -111,9 +111,11 @@ async def get_all(
 
 
 @router.delete("/memories", response_model=DeletedMany)
-async def delete_all(caller: Writer, named: NamedScope) -> Any:
-    """Delete everything a scope sees."""
-    return await caller.memory.delete_all(**named.as_dict())
+async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None, *, dry_run: DryRun = False) -> Any:
+    """Delete everything a scope sees; ``POST /v1/verbs/delete_all`` also takes filters."""
+    if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
+        confirmed(caller, named.as_dict(), confirm, dry_run=dry_run)
+    return await caller.memory.delete_all(**named.as_dict(), dry_run=dry_run)
 
 
 @router.get("/memories/{memory_id}", response_model=MemoryItem)
@@ -133,9 +135,9 @@ async def update(caller: Writer, memory_id: str, changes: Changes) -> Any:
 
 
 @router.delete("/memories/{memory_id}", response_model=Deleted)
-async def delete(caller: Writer, memory_id: str) -> Any:
+async def delete(caller: Writer, memory_id: str, *, dry_run: DryRun = False) -> Any:
     """Delete a memory; its history stays."""
-    return await caller.memory.delete(memory_id)
+    return await caller.memory.delete(memory_id, dry_run=dry_run)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
@@ -202,13 +204,19 @@ async def stats(caller: Admin) -> Any:
 
 
 @router.post("/reset", response_model=told("answers.console.Emptied"))
-async def reset(caller: Admin, confirmed: Confirmed) -> Any:
+async def reset(caller: Admin, wanted: Confirmed) -> Any:
     """Remove everything of this tenant, for good."""
+    return await emptied(caller, wanted, "reset")
+
+
+async def emptied(caller: Caller, wanted: Confirmed, status: str) -> dict[str, Any]:
+    """Remove everything of a tenant, if its name confirms that; for a dry run say what there is."""
     caller.needs_tenant()
-    if confirmed.confirm != caller.key.tenant_id:
-        raise InvalidInput("this cannot be taken back", hint="confirm it with the name of the tenant")
+    if wanted.dry_run:
+        return {"status": "dry_run", "dry_run": True, "would_delete": await caller.memory.stats()}
+    confirmed(caller, {}, wanted.confirm)
     await caller.memory.reset()
-    return {"status": "reset"}
+    return {"status": status}
 
 
 def _listed(answer: Any) -> Any:

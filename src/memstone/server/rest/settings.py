@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query
 
 from memstone.model.access import Verb
 from memstone.server.access import Caller, Keyed, Reader, Writer
-from memstone.server.reach import reaching, setting
+from memstone.server.reach import confirmed, is_bound, reaching, setting
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
-from memstone.server.scoping import NamedScope, ScopeId
+from memstone.server.scoping import Confirm, DryRun, NamedScope, ScopeId
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
@@ -40,11 +40,16 @@ async def unset_settings(
     user_id: ScopeId = None,
     agent_id: ScopeId = None,
     names: Annotated[list[str] | None, Query(max_length=1_000)] = None,
+    confirm: Confirm = None,
+    *,
+    dry_run: DryRun = False,
 ) -> Any:
     """Remove stored settings; when none are named all of them, but for quotas and masking of a user or an agent."""
     _tenants(caller, user_id, agent_id)
     setting(caller, names)
-    return await caller.memory.unset_settings(names, user_id=user_id or None, agent_id=agent_id or None)
+    whose = {"user_id": user_id or None, "agent_id": agent_id or None}
+    confirmed(caller, {**whose, "names": names}, confirm, dry_run=dry_run)
+    return await caller.memory.unset_settings(names, **whose, dry_run=dry_run)
 
 
 @router.get("/pause", response_model=told("answers.console.Pauses"))
@@ -60,12 +65,11 @@ async def pause(caller: Writer, wanted: Pause) -> Any:
 
 
 @router.delete("/pause", response_model=told("answers.console.Resumed"))
-async def resume(caller: Writer, named: NamedScope) -> Any:
+async def resume(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
     """End a pause of exactly those that are named."""
-    return await caller.memory.resume(**named.as_dict())
+    return await caller.memory.resume(**named.as_dict(), dry_run=dry_run)
 
 
 def _tenants(caller: Caller, user_id: str | None, agent_id: str | None) -> None:
-    bound = caller.subjects.user_id or caller.subjects.agent_id
-    if not (user_id or agent_id or bound):
+    if not (user_id or agent_id or is_bound(caller)):
         caller.needs(Verb.ADMIN)

@@ -12,6 +12,7 @@ from memstone.server.access import Keyed, Reader, Writer
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.vectors import (
     Counted,
+    GoneVectors,
     HeldVectors,
     Matches,
     NewVectors,
@@ -66,13 +67,15 @@ async def query(caller: Reader, asked: VectorQuestion) -> Any:
 @_at("/delete-memory", Unlinked)
 async def unlink(caller: Writer, wanted: VectorUnlinked) -> Any:
     """Take a vector from a user; the others keep it."""
-    return await caller.memory.unlink_vector(wanted.vectorId, user_id=wanted.userId, reason=wanted.reason)
+    return await caller.memory.unlink_vector(
+        wanted.vectorId, user_id=wanted.userId, reason=wanted.reason, dry_run=wanted.dryRun
+    )
 
 
 @_at("/deleteByIds", Counted)
-async def delete(caller: Writer, wanted: VectorIds) -> Any:
+async def delete(caller: Writer, wanted: GoneVectors) -> Any:
     """Delete vectors for everybody whom the key reaches."""
-    return await caller.memory.delete_vectors(wanted.ids)
+    return await caller.memory.delete_vectors(wanted.ids, dry_run=wanted.dryRun)
 
 
 @_at("/getByIds", HeldVectors)

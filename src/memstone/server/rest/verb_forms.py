@@ -76,11 +76,16 @@ def parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
     return [one for one in every if one.name not in LEFT_OUT]
 
 
-def form_of(name: str, method: Callable[..., Any]) -> type[BaseModel]:
-    """The body of a call; what the method does not know is an error."""
+def form_of(name: str, method: Callable[..., Any], *, confirms: bool = False) -> type[BaseModel]:
+    """The body of a call; what the method does not know is an error.
+
+    One that could empty everything takes ``confirm`` besides, which is the service's and not the method's.
+    """
     fields: dict[str, Any] = {
         one.name: (_type(one), ... if one.default is one.empty else _default(one)) for one in parameters(method)
     }
+    if confirms:
+        fields["confirm"] = (str | None, None)
     base = type("Strict", (Given,), {"model_config": _config(name, method), "__doc__": f"What ``{name}`` takes."})
     return create_model(f"{_camel(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
 

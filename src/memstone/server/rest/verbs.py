@@ -20,7 +20,7 @@ from memstone.model.access import Verb
 from memstone.model.context import ContextPack
 from memstone.remote.verbs import VERBS, Call
 from memstone.server.access import Admin, Caller, Keyed, Reader, Writer, admitted
-from memstone.server.reach import needs_operator, reaching, setting
+from memstone.server.reach import confirmed, is_bound, needs_operator, reaching, setting
 from memstone.server.rest.verb_forms import form_of, parameters
 from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as, told
 
@@ -70,7 +70,11 @@ def _allowed(request: Request, caller: Caller, call: Call, given: dict[str, Any]
 def _endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool) -> Callable[..., Any]:
     async def endpoint(request: Request, caller: Caller, given: Any = None) -> Any:
         body = {} if given is None else {one: getattr(given, one) for one in given.model_fields_set}
+        confirm = body.pop("confirm", None)
         _allowed(request, caller, call, body)
+        if call.narrowed_by and (call.all_needs_admin or is_bound(caller)):  # others are refused by the memory itself
+            narrowing = {one: body.get(one) for one in call.narrowed_by}
+            confirmed(caller, narrowing, confirm, dry_run=body.get("dry_run", False))
         answer = await getattr(caller.memory, name)(**body)
         if name in _CHANGES_KEYS:
             request.app.state.memstone.doorkeeper.forget()
@@ -88,7 +92,7 @@ def _endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool
 def _add(name: str, call: Call) -> None:
     method = getattr(AsyncMemory, name)
     body_needed = any(one.default is one.empty for one in parameters(method))
-    endpoint = _endpoint(name, call, form_of(name, method), body_needed=body_needed)
+    endpoint = _endpoint(name, call, form_of(name, method, confirms=bool(call.narrowed_by)), body_needed=body_needed)
     router.add_api_route(f"/verbs/{name}", endpoint, methods=["POST"], response_model=told("answers.verbs.VERBS", name))
 
 

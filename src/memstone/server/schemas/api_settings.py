@@ -110,11 +110,19 @@ class QdrantHits(ApiAnswer):
     results: list[Json]
 
 
+class QdrantCleanup(ApiGiven):
+    """With ``dryRun`` the store stays as it is."""
+
+    model_config = camel({"dryRun": True})
+
+    dry_run: StrictBool = False
+
+
 class QdrantCleaned(ApiAnswer):
-    """The store after it was brought in step with the ledger."""
+    """The store after it was brought in step with the ledger; for a dry run, how many memories wait for a vector."""
 
     ok: bool
-    status: Literal["ok", "not_configured"]
+    status: Literal["ok", "not_configured", "dry_run"]
     reason: str | None = None
 
 

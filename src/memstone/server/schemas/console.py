@@ -35,6 +35,20 @@ class Because(Given):
     reason: Reason = None
 
 
+class Trial(Given):
+    """Whether to look first: with ``dry_run`` nothing is deleted."""
+
+    model_config = shown_as(dry_run=True)
+
+    dry_run: bool = False
+
+
+class Rejection(Because):
+    """Why a memory is not to be, if anybody wants to say."""
+
+    dry_run: bool = False
+
+
 class Version(Given):
     """Which version comes back; the last one when none is named."""
 
@@ -140,11 +154,17 @@ class Metrics(Answer):
 
 
 class SharedWith(Scoped):
-    """Who is to hold a memory, or no longer."""
+    """Who is to hold a memory."""
 
     model_config = shown_as(user_id="bob")
 
     reason: Reason = None
+
+
+class TakenFrom(SharedWith):
+    """Who is to hold a memory no longer."""
+
+    dry_run: bool = False
 
 
 class Reassignment(Given):
@@ -269,14 +289,18 @@ class Tidying(Scoped):
 
 
 class Erasure(Scoped):
-    """What is removed for good. ``confirm`` repeats the id that is named (of several, the first)."""
+    """What is removed for good. ``confirm`` repeats the id that is named (of several, the first).
+
+    With ``dry_run`` the result of the job says how many rows would go, and ``confirm`` is not needed.
+    """
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"user_id": "alice", "confirm": "alice"}]}
     )
 
     memory_id: Id | None = None
-    confirm: str
+    confirm: str = ""
+    dry_run: bool = False
 
     @property
     def subject(self) -> str | None:

@@ -66,6 +66,7 @@ class Ids(Given):
     model_config = shown_as(ids=["0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"])
 
     ids: list[Id]
+    dry_run: bool = False
 
 
 class Question(Scoped):
@@ -126,11 +127,12 @@ class Transcript(Scoped):
 
 
 class Confirmed(Given):
-    """An act that cannot be taken back: ``confirm`` is the name of the tenant."""
+    """An act that cannot be taken back: ``confirm`` is the name of the tenant. A ``dry_run`` needs none."""
 
     model_config = shown_as(confirm="default")
 
-    confirm: str
+    confirm: str = ""
+    dry_run: bool = False
 
 
 class MemoryItem(Answer):

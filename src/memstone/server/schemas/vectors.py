@@ -64,6 +64,7 @@ class VectorUnlinked(Given):
     userId: Id  # noqa: N815 - the name on the wire
     vectorId: Id  # noqa: N815 - the name on the wire
     reason: str | None = Field(default=None, max_length=1_000)
+    dryRun: bool = False  # noqa: N815 - the name on the wire
 
 
 class VectorIds(Given):
@@ -72,6 +73,14 @@ class VectorIds(Given):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"]}]})
 
     ids: Ids
+
+
+class GoneVectors(VectorIds):
+    """Which ones are to be deleted."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"], "dryRun": True}]})
+
+    dryRun: bool = False  # noqa: N815 - the name on the wire
 
 
 class Counted(Answer):

@@ -7,9 +7,9 @@ from typing import Literal
 from memstone.server.schemas.accounts import AccountShown
 from memstone.server.schemas.answers.layers import Episode, PinnedFact
 from memstone.server.schemas.answers.memories import MemoryBesides
-from memstone.server.schemas.answers.moving import BackupMade, ErasureReport, Imported
+from memstone.server.schemas.answers.moving import BackupMade, ErasureReport, ErasureTrial, Imported
 from memstone.server.schemas.answers.parts import Degraded, Failure, means, sometimes
-from memstone.server.schemas.answers.store import Reindexed
+from memstone.server.schemas.answers.store import Reindexed, Stats
 from memstone.server.schemas.base import Answer, Json
 from memstone.server.schemas.companion import Agent, Consolidated, Identity
 
@@ -146,7 +146,7 @@ class JobBesides(Answer):
 
     task: str = means("`consolidate`, `reindex`, `erase`, `backup` or `import`")
     total: int | None = means("null as long as it is not known")
-    result: Consolidated | Reindexed | ErasureReport | BackupMade | Imported | None = means(
+    result: Consolidated | Reindexed | ErasureReport | ErasureTrial | BackupMade | Imported | None = means(
         "what the task answers, once it is done"
     )
     error: Failure | None
@@ -201,9 +201,10 @@ class MovedBesides(Answer):
 
 
 class Emptied(Answer):
-    """Everything is gone."""
+    """Everything is gone; for a dry run, what there is to go."""
 
-    status: Literal["reset", "cleared"]
+    status: Literal["reset", "cleared", "dry_run"]
+    would_delete: Stats = sometimes("counts of everything, for a dry run")
 
 
 class AccountRemoved(AccountShown):

@@ -61,6 +61,16 @@ class ErasureReport(Answer):
     hmac: str
 
 
+class ErasureTrial(Answer):
+    """What an erasure would remove."""
+
+    dry_run: Literal[True]
+    subject: Subject
+    erased: dict[str, int] = means("rows by table")
+    rewritten: int = means("how much of others' speaks of it")
+    kept_for_others: int
+
+
 class ErasureVerified(Answer):
     """Whether a report is what this store wrote, and whether anything from before it has come back."""
 

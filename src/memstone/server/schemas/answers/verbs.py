@@ -50,7 +50,7 @@ VERBS: Final[dict[str, Any]] = {
     "engine_status": store.EngineMade,
     "entities": layers.Entities,
     "episodes": layers.Episodes,
-    "erase": moving.ErasureReport,
+    "erase": moving.ErasureReport | moving.ErasureTrial,
     "events": memories.Events,
     "feedback": Judged,
     "flush": Synced,

@@ -1,0 +1,101 @@
+"""Dry runs: a deletion is carried out on the store itself and taken back, so that its answer is what it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+
+from memstone.engine.engine import Engine
+from memstone.engine.parts import Parts
+from memstone.ports.ledger import Ledger, Tx, Work
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _TakenBack(Exception):
+    """Carries the result of a unit out of the transaction that is rolled back."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
+
+
+class DryRunLedger:
+    """See ``memstone.ports.ledger.Ledger``: every unit that writes is run, and rolled back."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    @property
+    def in_process(self) -> bool:
+        """As the store beneath."""
+        return self._ledger.in_process
+
+    def of(self, tenant_id: str) -> Ledger:
+        """The same for another tenant."""
+        return DryRunLedger(self._ledger.of(tenant_id))
+
+    async def open(self) -> None:
+        """Open the store beneath."""
+        await self._ledger.open()
+
+    async def read(self, work: Work[T]) -> T:
+        """Run a unit on one snapshot."""
+        return await self._ledger.read(work)
+
+    async def peek(self, work: Work[T]) -> T:
+        """Run a unit of one statement."""
+        return await self._ledger.peek(work)
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a unit, take it back, and return its result."""
+
+        async def run(tx: Tx) -> NoReturn:
+            raise _TakenBack(await work(tx))
+
+        try:
+            await self._ledger.write(run)
+        except _TakenBack as back:
+            result: T = back.result
+            return result
+
+    async def aside(self, work: Work[T]) -> T:
+        """Run a unit and take it back."""
+        return await self.write(work)
+
+    async def note(self, work: Work[T]) -> T:
+        """Run a unit and take it back."""
+        return await self.write(work)
+
+    async def check(self) -> dict[str, Any]:
+        """Check the store beneath."""
+        return await self._ledger.check()
+
+    async def close(self) -> None:
+        """Leave the store open: it belongs to whoever opened it."""
+
+
+class DryRun(Engine):
+    """An engine that changes nothing and marks its answers with ``dry_run``.
+
+    Only for verbs whose transactions do not build on each other's changes, as is so for every deletion.
+    """
+
+    async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Carry out what a module of the engine knows how to do, and mark the answer."""
+        return _marked(await super().run(verb, *args, **kwargs))
+
+    async def _forgotten(self, answer: T) -> T:
+        """Return the marked answer; there are no words to remove."""
+        return _marked(answer)
+
+
+def without_effect(parts: Parts) -> Parts:
+    """Return the same parts over a ledger that takes every change back."""
+    return replace(parts, ledger=DryRunLedger(parts.ledger), dry_run=True)
+
+
+def _marked(answer: T) -> T:
+    return {**answer, "dry_run": True} if isinstance(answer, dict) else answer  # type: ignore[return-value]
