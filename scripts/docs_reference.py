@@ -177,8 +177,10 @@ MEANING: Final = {
     "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
     "reconcile.within": "the ids within which a fact is known once and changes what is known, of those that are given",
     "reconcile.slots": "what people have one or many of, see [own rules](own-rules.md)",
-    "custom_prompts.fact_extraction": "replaces the instructions for finding facts; the form of the answer stays ours",
-    "custom_prompts.update_decision": "replaces the instructions for deciding what a fact does to what is known",
+    "custom_prompts.fact_extraction": "replaces the instructions for finding facts; the form of the answer stays ours. "
+    "`{conversation}` and `{existing_memories_list}` are filled in",
+    "custom_prompts.update_decision": "replaces the instructions for deciding what a fact does to what is known. "
+    "`{existing_memories_list}` and `{new_facts_list}` are filled in",
     "version": '`v1.1` answers `{"results": [...]}`, `v1.0` the bare list',
     "tenant": "the isolation wall: one memory never sees another tenant's rows",
     "embedder local.model_dir": "a directory with a `model.onnx` and `vocab.txt` of your own",

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose
 from memstone.config import Settings
+from memstone.core.checks.arguments import either
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
@@ -134,7 +135,7 @@ class AsyncMemory(
         Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred" | "queued"}``.
         """
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
-        request.expires_at, request.prompt = expires_at, prompt or ""
+        request.expires_at, request.prompt = expires_at, prompt
         request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
         answer: dict[str, Any] = await self._engine.add(request)
         return answer
@@ -186,12 +187,12 @@ class AsyncMemory(
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        limit: int = 100,
+        limit: int | None = None,
         top_k: int | None = None,
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: Sequence[str] | None = None,
+        layers: str | Sequence[str] | None = None,
         as_of: When | None = None,
         strategy: str | None = None,
         explain: bool = False,
@@ -203,10 +204,11 @@ class AsyncMemory(
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
         ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
-        ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
-        meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
-        the query), ``vector`` or ``text`` (one channel alone). ``as_of`` searches what was known at that time.
-        ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is found too.
+        ``limit`` is 100 when it is not given; ``top_k`` is another name for it, and ``threshold`` for ``min_score``.
+        ``strategy`` is ``hybrid`` (words and meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the
+        words), ``recent`` (the newest, whatever the query), ``vector`` or ``text`` (one channel alone). ``as_of``
+        searches what was known at that time. ``explain`` adds what each score is made of. With a ``project_id`` what is
+        known in the project is found too.
 
         ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
         ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``,
@@ -214,7 +216,8 @@ class AsyncMemory(
 
         Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
         """
-        most, least = limit if top_k is None else top_k, threshold if min_score is None else min_score
+        most = either("limit", limit, "top_k", top_k)
+        least = either("min_score", min_score, "threshold", threshold)
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
         request.project_id = project_id
@@ -258,12 +261,12 @@ class AsyncMemory(
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        limit: int = 100,
+        limit: int | None = None,
         top_k: int | None = None,
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: Sequence[str] | None = None,
+        layers: str | Sequence[str] | None = None,
         kind: str | None = None,
         q: str | None = None,
         status: str | None = None,
@@ -273,14 +276,15 @@ class AsyncMemory(
     ) -> dict[str, Any]:
         """List what a scope sees, most recently written first.
 
-        ``q`` keeps memories whose text or key contains it. ``offset`` wins over ``page``. ``counts`` adds how many
+        ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
+        contains it. ``offset`` wins over ``page``. ``counts`` adds how many
         match in all and by kind.
         """
         request = ListRequest(
             user_id,
             agent_id,
             run_id,
-            limit if top_k is None else top_k,
+            either("limit", limit, "top_k", top_k),
             offset,
             page,
             filters,

@@ -63,7 +63,7 @@ CASES: list[tuple[dict[str, Any], type[UsageError], str]] = [
     ({"metadata": nested(5000)}, InvalidInput, "deeper than"),
     ({"kind": "fact"}, InvalidInput, "unknown kind"),
     ({"kind": "override"}, InvalidInput, "unknown kind"),
-    ({"kind": ["factual"]}, InvalidInput, "unknown kind"),
+    ({"kind": ["factual"]}, InvalidInput, "kind must be text"),
     ({"key": 7}, InvalidInput, "key must be text"),
     ({"key": "k" * 513}, TooLarge, "key has 513"),
     ({"key": "a\0"}, InvalidInput, "NUL"),

@@ -191,7 +191,7 @@ async def test_a_key_is_kept_for_a_day(face: Face, opens: Opens) -> None:
 @pytest.mark.parametrize("wrong", ["one", b"one", 7, None, {"messages": "one"}])
 async def test_what_is_no_list_is_no_batch(face: Face, wrong: Any) -> None:
     for call in (face.store_many(wrong), face.update_many(wrong), face.delete_many(wrong)):
-        with pytest.raises(InvalidInput, match="a batch is a list"):
+        with pytest.raises(InvalidInput, match="must be a list"):
             await call
 
 

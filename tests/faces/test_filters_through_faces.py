@@ -190,6 +190,12 @@ async def _inspected(face: Face, filters: Any, q: str | None = None) -> list[str
 
 
 Look: TypeAlias = Callable[[Face, Any], Awaitable[list[str]]]
+
+
+async def _deleted(face: Face, filters: Any) -> list[str]:
+    return [str(await face.delete_all(user_id="alice", filters=filters))]
+
+
 LOOKS: dict[str, Look] = {
     "get_all": lambda face, filters: face.listed(filters=filters),
     "search": lambda face, filters: face.found("here", filters=filters),
@@ -256,7 +262,7 @@ async def test_a_field_by_its_bare_name_is_an_error_that_says_how_to_write_it(fa
         {"OR": [{"colour": "red"}, {"field": name, "op": "eq", "value": "x"}]},
     ]
     for filters in asked:
-        for look in (*LOOKS.values(), lambda face, filters: face.delete_all(user_id="alice", filters=filters)):
+        for look in (*LOOKS.values(), _deleted):
             with pytest.raises(InvalidFilter) as refused:
                 await look(face, filters)
             assert f"memory.{name}" in refused.value.hint

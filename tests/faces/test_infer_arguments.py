@@ -52,6 +52,21 @@ async def test_yes_or_no_is_not_guessed(face: Face, option: dict[str, Any]) -> N
     assert await kept(face) == []
 
 
+@pytest.mark.req("C-21")
+async def test_instructions_that_no_model_reads_are_refused(opens: Opens) -> None:
+    learns, stores = {"prompt": "Only look for drinks."}, {"prompt": "Only look for drinks.", "infer": False}
+    by_rules = {"extract": {"strategies": ["pattern"]}}
+    model = ScriptedLlm(lambda _: {"facts": []})
+    for face, option in ((opens(), learns), (opens(), stores), (opens(by_rules, llm=model), learns)):
+        with pytest.raises(InvalidInput, match="prompt") as caught:
+            await face.add("I love rum.", user_id="alice", **option)
+        assert caught.value.hint
+        (result,) = (await face.add_many([{"messages": "I love rum.", "user_id": "alice", **option}]))["results"]
+        assert result["error"]["code"] == InvalidInput.code
+        assert await kept(face) == []
+    assert not model.prompts
+
+
 async def test_metadata_is_kept_with_facts_and_turns(face: Face, opens: Opens) -> None:
     await told(face, "I live in Oslo.", opens, metadata={"via": "app", "n": 1})
     await told(face, "I live in Rome.", opens, metadata={"n": 2})

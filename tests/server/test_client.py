@@ -89,7 +89,10 @@ def test_what_makes_no_sense_over_http_is_not_there(name: str) -> None:
 
 def values(method: Any) -> dict[str, Any]:
     """Something for every argument that must be given."""
-    given: dict[str, Any] = {"records": [], "items": [], "updates": [], "ids": []}
+    lists = ("ids", "items", "records", "texts", "updates", "vector", "vectors")
+    mappings = ("from_scope", "report", "to_scope", "values")
+    given: dict[str, Any] = {"position": 0, "useful": True, **{name: [] for name in lists}}
+    given |= {name: {} for name in mappings}
     needed = [one for one in inspect.signature(method).parameters.values() if one.default is inspect.Parameter.empty]
     return {one.name: given.get(one.name, "x") for one in needed}
 
@@ -313,7 +316,7 @@ def test_what_is_wrong_with_an_export_is_told_in_full(service: tuple[str, Memory
 def test_an_error_says_what_is_wrong_with_which_field(service: tuple[str, Memory]) -> None:
     with client_of(service) as client:
         with pytest.raises(InvalidInput) as caught:
-            client.search("Oslo", user_id="alice", limit="many")  # type: ignore[arg-type]
+            client.search("Oslo", user_id="alice", limit=2**60)
         told = vars(caught.value)
         assert [one["field"] for one in told["details"]] == ["body.limit"]
         assert told["request_id"] in caught.value.__notes__[0]

@@ -50,6 +50,21 @@ def test_a_custom_prompt_replaces_the_instructions_and_keeps_the_format() -> Non
     assert question.version == "custom"
 
 
+@pytest.mark.req("C-44")
+def test_a_custom_prompt_may_say_where_memories_and_facts_stand() -> None:
+    own = 'Known: {existing_memories_list} New: {new_facts_list} Answer {"memory": []} and {other}.'
+    system = decision_prompt(["{existing_memories_list}"], [[CAT]], custom_prompt=own).messages[0]["content"]
+    assert system.startswith(
+        f"Known: 1. {CAT.text} New: 1. {{existing_memories_list}} (similar memories: 1) "
+        'Answer {"memory": []} and {other}.'
+    )
+    assert (
+        decision_prompt(["a"], [[]], custom_prompt="[{existing_memories_list}]")
+        .messages[0]["content"]
+        .startswith("[(none)]")
+    )
+
+
 def test_the_schema_is_in_the_strict_form() -> None:
     schema = decision_prompt(FACTS[:1], [[]]).schema
     item = schema["properties"]["decisions"]["items"]

@@ -88,6 +88,14 @@ def test_the_last_ten_messages_are_shown_with_300_characters_each() -> None:
     assert {len(line) for line in shown} == {len("- user: ") + 301}
 
 
+def test_a_custom_prompt_may_say_where_the_conversation_and_what_is_known_stand() -> None:
+    own = "Known:\n{existing_memories_list}\nSaid:\n{conversation}"
+    system, asked = (one["content"] for one in prompt(custom_prompt=own, known=["User lives in Oslo."]).messages)
+    assert system.startswith("Known:\n1. User lives in Oslo.\nSaid:\n[1] user: ")
+    assert "Known memories:\n1. User lives in Oslo." in asked
+    assert prompt(custom_prompt="[{existing_memories_list}]").messages[0]["content"].startswith("[(none)]")
+
+
 @pytest.mark.req("C-21", "C-44")
 def test_a_custom_prompt_replaces_the_instructions_and_keeps_the_format() -> None:
     asked = prompt(custom_prompt="Only note allergies.")

@@ -23,6 +23,9 @@ SCOPES: Final = ("session", "owner", "global")
 EVERYBODY: Final = "*"
 """The user whose memories are everybody's."""
 
+USUAL: Final = 100
+"""So many a search or a list shows when nobody says how many."""
+
 LARGEST: Final = "limits.page is the largest one"
 """What to do about a limit that is too large, where there are no pages."""
 
@@ -35,10 +38,10 @@ class SearchRequest:
     user_id: Any = None
     agent_id: Any = None
     run_id: Any = None
-    limit: int = 100
+    limit: int | None = None
     filters: Filters | None = None
     min_score: float | None = None
-    layers: Sequence[str] | None = None
+    layers: str | Sequence[str] | None = None
     as_of: When | None = None
     strategy: str | None = None
     explain: bool = False
@@ -81,7 +84,11 @@ def check(parts: Parts, request: SearchRequest) -> Search:
         scope=scope,
         where=_where(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
         filtered=extra is not None,
-        limit=checked_limit(request.limit, parts.policy.limits.page, f"get_all lists everything; {LARGEST}"),
+        limit=checked_limit(
+            USUAL if request.limit is None else request.limit,
+            parts.policy.limits.page,
+            f"get_all lists everything; {LARGEST}",
+        ),
         layers=layers,
         strategy=strategy,
         min_score=_min_score(request.min_score if request.min_score is not None else parts.policy.min_score),
@@ -158,7 +165,7 @@ def _where(
     return And((*where.parts, Condition("created_at", Op.GTE, since)))
 
 
-def checked_layers(layers: Sequence[str] | None) -> tuple[str, ...]:
+def checked_layers(layers: str | Sequence[str] | None) -> tuple[str, ...]:
     """The layers to look at; facts unless the caller says otherwise."""
     if layers is None:
         return tuple(str(layer) for layer in DEFAULT_LAYERS)

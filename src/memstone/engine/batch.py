@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from memstone.core.checks.arguments import check_fields
 from memstone.core.checks.values import checked_text
 from memstone.engine.parts import Parts
 from memstone.errors import Conflict, InvalidInput, TooLarge
@@ -75,6 +76,7 @@ def request_of(made: type[R], item: object, needed: str, other_names: Mapping[st
     for other, name in (other_names or {}).items():
         if other in given and name not in given:
             given[name] = given.pop(other)
+    check_fields(made.__annotations__, given)
     try:
         return made(**given)
     except TypeError:

@@ -6,7 +6,7 @@ loading everything would.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
@@ -103,7 +103,7 @@ class Engine:
 
     async def _meet(self, agent_ids: Sequence[Any], answer: Mapping[str, Any]) -> None:
         """Give agents that were named for the first time their rows, unless nothing was stored for them."""
-        named = {one for one in agent_ids if one is not None}
+        named = {one for one in agent_ids if one is not None and isinstance(one, Hashable)}
         if named and answer.get("status") not in ("paused", "disabled"):
             from memstone.engine import agents
 

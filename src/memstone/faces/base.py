@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memstone.core.checks.arguments import check_methods
 from memstone.engine.engine import Engine
 
 
@@ -9,3 +10,9 @@ class Face:
     """A part of ``Memory`` or ``AsyncMemory``."""
 
     _engine: Engine
+
+    def __init_subclass__(cls) -> None:
+        """Let the methods refuse arguments of the wrong type; methods of somebody's own class are theirs."""
+        super().__init_subclass__()
+        if cls.__module__.startswith("memstone."):
+            check_methods(cls)

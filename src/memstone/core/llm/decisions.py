@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import Question, object_schema, system_message
+from memstone.core.llm.question import EXISTING, NEW_FACTS, Question, object_schema, system_message
 from memstone.core.llm.screen import MAX_CHARS, clean, unusable
 
 MAX_REASON_CHARS: Final = 200
@@ -104,9 +104,9 @@ def decision_prompt(
 ) -> Question:
     """The question for all facts together; a memory that is near several facts is shown once.
 
-    ``targets`` of the question are the memories' ids in the order of their numbers.
+    ``targets`` of the question are the memories' ids in the order of their numbers. A ``custom_prompt`` may say where
+    it wants the memories and the facts; they stand in the question either way.
     """
-    system, version = system_message("decide", custom_prompt)
     numbers: dict[str, int] = {}
     shown: list[str] = []
     for neighbour in (one for near in neighbours_per_fact for one in near):
@@ -117,7 +117,10 @@ def decision_prompt(
         f"{number}. {clean(fact)} {_near(near, numbers)}"
         for number, (fact, near) in enumerate(zip(facts, neighbours_per_fact, strict=True), 1)
     ]
-    user = "\n".join(["Stored memories:", *(shown or ["(none)"]), "", "New facts:", *told])
+    memories, facts_shown = "\n".join(shown or ["(none)"]), "\n".join(told)
+    fill = {EXISTING: memories, NEW_FACTS: facts_shown}
+    system, version = system_message("decide", custom_prompt, fill=fill)
+    user = f"Stored memories:\n{memories}\n\nNew facts:\n{facts_shown}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     return Question(messages, dict(_SCHEMA), version, targets=tuple(numbers))
 

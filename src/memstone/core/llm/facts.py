@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.changes.statement import polarity_of
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import Question, object_schema, system_message
+from memstone.core.llm.question import CONVERSATION, EXISTING, Question, object_schema, system_message
 from memstone.core.llm.screen import assistant_says, clean, first_person, is_stock_name, other_script, unusable
 from memstone.core.privacy.poison import is_quoted
 from memstone.core.prompts import prompt_text
@@ -130,11 +130,13 @@ def extraction_prompt(  # noqa: PLR0913 - all that a question is made of, by nam
     """
     agent = prompt_text("extract_facts_agent.v1") if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
-    system, version = system_message("extract_facts", custom_prompt, agent, more)
     told, cut = _told(turns)
+    memories = [f"{number}. {_one_line(text)}" for number, text in enumerate(known, 1)]
+    fill = {EXISTING: "\n".join(memories or ["(none)"]), CONVERSATION: "\n".join(told)}
+    system, version = system_message("extract_facts", custom_prompt, agent, more, fill=fill)
     shown = [
         f"Conversation date: {now:%Y-%m-%d} ({_WEEKDAYS[now.weekday()]}), {now:%H:%M}, time zone {timezone}.",
-        _block("Known memories", [f"{number}. {_one_line(text)}" for number, text in enumerate(known, 1)]),
+        _block("Known memories", memories),
         _block("Earlier messages, for understanding", [_earlier(message) for message in recent[-RECENT_MESSAGES:]]),
         _block("Conversation", told),
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,6 +11,11 @@ from memstone.core.prompts import prompt_text
 from memstone.core.showing.neutralize import neutralize
 
 MAX_QUOTED_ANSWER: Final = 4_000
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+EXISTING: Final = "existing_memories_list"
+NEW_FACTS: Final = "new_facts_list"
+CONVERSATION: Final = "conversation"
+"""Names in braces that a custom prompt may hold: what is known, what is new, and what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,14 @@ def safe_messages(question: Question) -> list[dict[str, str]]:
     ]
 
 
-def system_message(name: str, custom: str, *more: str) -> tuple[str, str]:
-    """The system message and its version; a custom text replaces ours, and the answer's format always follows."""
-    own = custom.strip()
+def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """The system message and its version; a custom text replaces ours, and the answer's format always follows.
+
+    ``fill`` says what stands in the place of ``{name}`` in a custom text, made safe as in any other message. Other
+    braces stay: a text may show JSON.
+    """
+    values = {placeholder: neutralize(value) for placeholder, value in (fill or {}).items()}
+    own = _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), custom.strip())
     parts = [own or prompt_text(f"{name}.v1"), *more, prompt_text(f"{name}_format.v1")]
     return "\n\n".join(part for part in parts if part), "custom" if own else f"{name}.v1"
 

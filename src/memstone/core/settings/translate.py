@@ -54,6 +54,9 @@ def native_names(names: Iterable[str]) -> list[str]:
     """The names under which settings are stored."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInput("names of settings are a list")
+    names = list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInput("the name of a setting is text", hint='such as "context.budget"')
     return [native_name(name) for name in names]
 
 

@@ -10,6 +10,7 @@ from memstone.core.rules.plain import plain, sentences
 from memstone.core.rules.requests import forgets_everything
 from memstone.core.talk.messages import read_messages, stored_messages
 from memstone.engine.learning.converse import Conversation, Learned, converse
+from memstone.engine.learning.extract import FACTS
 from memstone.engine.learning.queueing import is_inline, queue
 from memstone.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope
 from memstone.engine.parts import Parts
@@ -31,6 +32,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
                 f"a {name} describes one memory, and what is learned may be several or none",
                 hint="pass infer=False to store the text itself as one memory",
             )
+    _check_prompt(parts, request.prompt)
     redaction = redaction_of(parts.policy)
     (scope, project), now = request_scope(parts, request), parts.now()
     metadata, warnings = request_metadata(parts, request)
@@ -40,7 +42,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     kept = heard(accepted(parts.policy, stored_messages(_read(parts, request, warnings))), redaction)
     turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
-    said = Conversation(scope, turns, metadata, request.prompt, dated, expires_at, keep_turns, project)
+    said = Conversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
     if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
         return _unwanted(parts)
     if not is_inline(parts):
@@ -54,6 +56,16 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     answer = _learned(learned, [*warnings, *kept.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     return {**answer, "left_out": left_out} if left_out else answer
+
+
+def _check_prompt(parts: Parts, prompt: str | None) -> None:
+    """Raise ``InvalidInput`` if instructions are given and no language model reads them."""
+    strategies = parts.policy.curation.strategies
+    if prompt and (parts.llm is None or (strategies and FACTS not in strategies)):
+        raise InvalidInput(
+            "prompt instructs the language model that extracts facts, and none is used here",
+            hint="configure llm (and extract.strategies with facts), or leave prompt out",
+        )
 
 
 def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:

@@ -42,7 +42,7 @@ class AddRequest:
     key: str | None = None
     occurred_at: When | None = None
     expires_at: When | None = None
-    prompt: str = ""
+    prompt: str | None = None
     strict: bool = False
     keep_turns: bool | None = None
     project_id: Any = None
@@ -59,7 +59,7 @@ class Drafted:
 
 async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Store what one request says, or what follows from it."""
-    if _learns(request):
+    if request.infer:
         return await _taught(parts, request)
     if (answer := await turned_away(parts, request)) is not None:
         return answer
@@ -75,14 +75,6 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
         parts.waiting.left(parts.tenant_id)
     await note_known(parts, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
-
-
-def _learns(request: AddRequest) -> bool:
-    """Whether facts are wanted, or the text itself; ``"no"`` would pass for yes."""
-    for name, value in (("infer", request.infer), ("strict", request.strict)):
-        if value not in (True, False):
-            raise InvalidInput(f"{name} must be true or false, not {value!r}", hint="leave it out to have the default")
-    return request.infer
 
 
 async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
@@ -171,6 +163,8 @@ async def _learned(parts: Parts, request: AddRequest) -> dict[str, Any]:
 
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
+    if request.prompt:
+        raise InvalidInput("prompt says how to learn, and infer=False stores the text as it is", hint="leave one out")
     limits = parts.policy.limits
     scope, project = request_scope(parts, request)
     now = parts.now()
@@ -219,7 +213,7 @@ async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted 
         request = request_of(AddRequest, item, "messages")
         request.filters = await admit_filters(parts, request.filters)
         parts = await tuned_for(parts, request)
-        if _learns(request):
+        if request.infer:
             return await _taught(parts, request)
         answer = await turned_away(parts, request, ahead)
         return draft_request(parts, request) if answer is None else answer

@@ -55,8 +55,8 @@ class InspectRequest:
     user_id: Any = None
     agent_id: Any = None
     run_id: Any = None
-    layers: Sequence[str] | None = None
-    statuses: Sequence[str] | None = None
+    layers: str | Sequence[str] | None = None
+    statuses: str | Sequence[str] | None = None
     filters: Filters | None = None
     limit: int = USUAL
     as_of: When | None = None
@@ -108,7 +108,7 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
     )
 
 
-def _checked_statuses(statuses: Sequence[str] | None) -> tuple[str, ...]:
+def _checked_statuses(statuses: str | Sequence[str] | None) -> tuple[str, ...]:
     if statuses is None:
         return tuple(map(str, _SHOWN))
     chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses) if isinstance(statuses, Iterable) else ()

@@ -10,7 +10,7 @@ from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.checks.values import checked_kind, checked_text
 from memstone.core.checks.visible import visible
 from memstone.engine import shape
-from memstone.engine.asking import checked_layers, checked_limit
+from memstone.engine.asking import USUAL, checked_layers, checked_limit
 from memstone.engine.events import history_line
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import merged_scope
@@ -29,11 +29,11 @@ class ListRequest:
     user_id: Any = None
     agent_id: Any = None
     run_id: Any = None
-    limit: int = 100
+    limit: int | None = None
     offset: int | None = None
     page: int | None = None
     filters: Filters | None = None
-    layers: Sequence[str] | None = None
+    layers: str | Sequence[str] | None = None
     kind: str | None = None
     q: str | None = None
     status: str | None = None
@@ -56,7 +56,7 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
 async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
     """What a scope sees, newest first."""
     where = _where(parts, request)
-    limit = checked_limit(request.limit, parts.policy.limits.page)
+    limit = checked_limit(USUAL if request.limit is None else request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)
 
     async def work(tx: Tx) -> tuple[list[Found], dict[str, int]]:

@@ -6,19 +6,11 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from memstone.core.checks.arguments import IDS
 from memstone.errors import InvalidInput
 
 T = TypeVar("T")
 _NO_NUL: Final = "not every database can look for one"
-_IDS: Final = {
-    "memory_id": ("a memory", "add, search and get_all show ids"),
-    "event_id": ("an event", "history and events show their ids"),
-    "job_id": ("a job", "events show the job_id of what a job did"),
-    "receipt_id": ("a receipt", "context gives it"),
-    "key_id": ("a key", "`memstone keys list` shows them"),
-}
-"""What an id is of, by the name of the argument, and where callers find it."""
-
 _UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -31,7 +23,7 @@ def as_text(memory_id: Any) -> Any:
 
 def checked_id(given: Any, name: str = "memory_id") -> str:
     """An id as callers give it: text, or the UUID that some have of it."""
-    (what, hint), value = _IDS[name], as_text(given)
+    (what, hint), value = IDS[name], as_text(given)
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
     return without_nul(value.strip(), name)

@@ -31,6 +31,7 @@ async def backfill(
     """Ingest one conversation after the other, each in a transaction of its own; what is known is left alone."""
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
         raise InvalidInput(f"conversations must be a list of them, not {type(conversations).__name__}")
+    parts.scope(given)  # whoever is named wrongly is so for all of them
     total = len(conversations) if isinstance(conversations, Sized) else 0
     counts, results, stopped = Counter[str](), list[dict[str, Any]](), False
     for done, item in enumerate(conversations, 1):

@@ -136,12 +136,12 @@ class Remembering(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        limit: int = 100,
+        limit: int | None = None,
         top_k: int | None = None,
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: Sequence[str] | None = None,
+        layers: str | Sequence[str] | None = None,
         as_of: When | None = None,
         strategy: str | None = None,
         explain: bool = False,
@@ -153,10 +153,11 @@ class Remembering(Remote):
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
         ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
-        ``top_k`` is another name for ``limit``, ``threshold`` for ``min_score``. ``strategy`` is ``hybrid`` (words and
-        meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the words), ``recent`` (the newest, whatever
-        the query), ``vector`` or ``text`` (one channel alone). ``as_of`` searches what was known at that time.
-        ``explain`` adds what each score is made of. With a ``project_id`` what is known in the project is found too.
+        ``limit`` is 100 when it is not given; ``top_k`` is another name for it, and ``threshold`` for ``min_score``.
+        ``strategy`` is ``hybrid`` (words and meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the
+        words), ``recent`` (the newest, whatever the query), ``vector`` or ``text`` (one channel alone). ``as_of``
+        searches what was known at that time. ``explain`` adds what each score is made of. With a ``project_id`` what is
+        known in the project is found too.
 
         ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
         ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``,
@@ -235,12 +236,12 @@ class Remembering(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        limit: int = 100,
+        limit: int | None = None,
         top_k: int | None = None,
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: Sequence[str] | None = None,
+        layers: str | Sequence[str] | None = None,
         kind: str | None = None,
         q: str | None = None,
         status: str | None = None,
@@ -250,7 +251,8 @@ class Remembering(Remote):
     ) -> dict[str, Any]:
         """List what a scope sees, most recently written first.
 
-        ``q`` keeps memories whose text or key contains it. ``offset`` wins over ``page``. ``counts`` adds how many
+        ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
+        contains it. ``offset`` wins over ``page``. ``counts`` adds how many
         match in all and by kind.
         """
         given: dict[str, Any] = {

@@ -33,6 +33,7 @@ TYPES: Final[dict[str, Any]] = {
     "float": float,
     "int": _Whole,
     "str": str,
+    "str | Sequence[str]": str | list[str],
     "str | int": str | int,
 }
 """What an annotation of a method means in JSON; a date is text there."""
