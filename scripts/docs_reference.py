@@ -116,6 +116,13 @@ MEANING: Final = {
     "server.origins": "web pages that may ask it, as `https://host`",
     "server.private_urls": "hosts inside your network that stored settings may name",
     "server.body_bytes": "how large a request may be",
+    "server.connections.limit": (
+        "requests that are answered at once; more get 503, but for `/healthz` and `/readyz`. It is lowered to what the "
+        "process may have files open"
+    ),
+    "server.connections.head_seconds": "how long the head of a request may take to come",
+    "server.connections.body_seconds": "how long a body may take to come, besides a second for each of the bytes below",
+    "server.connections.bytes_per_second": "the least pace at which a body must come and an answer must be read",
     "server.rate.per_minute": "requests a key may make in a minute; 0: no limit",
     "server.rate.burst": "how many of them at once; 0: as many as in a minute",
     "server.failed_logins.per_minute": "wrong keys and passwords that are forgiven an address in a minute; 0: no limit",

@@ -44,16 +44,25 @@ def config_of(place: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def running(place: Path) -> Iterator[Service]:
-    """Start a service over a store; it is ended afterwards."""
+def running(place: Path, *, log: Path | None = None, descriptors: int = 0, **settings: str) -> Iterator[Service]:
+    """Start a service over a store; it is ended afterwards.
+
+    ``log`` is where its log goes, ``descriptors`` how many files it may have open, 0 for as many as this process.
+    ``settings`` are variables of its environment.
+    """
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     program = [sys.executable, "-m", "memstone.cli", "--db", str(place), "serve", "--port", str(port)]
-    environment = {**os.environ, "MEMSTONE_EMBEDDER__PROVIDER": "hash", "MEMSTONE_SERVER__LOG": "json"}
-    with subprocess.Popen(  # noqa: S603 - our own command
-        program, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+    if descriptors:
+        program = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh", *program]
+    # One key asks all the time here; what it may ask in a minute is not what is measured.
+    ours = {"EMBEDDER__PROVIDER": "hash", "SERVER__LOG": "json", "SERVER__RATE__PER_MINUTE": "0", **settings}
+    environment = {**os.environ, **{f"MEMSTONE_{name}": value for name, value in ours.items()}}
+    with (
+        (log or Path(os.devnull)).open("wb") as written,
+        subprocess.Popen(program, env=environment, stdout=subprocess.DEVNULL, stderr=written) as process,  # noqa: S603 - our own command
+    ):
         try:
             _wait(f"http://127.0.0.1:{port}", process)
             service = Service(f"http://127.0.0.1:{port}", process.pid, 0.0)

@@ -18,6 +18,19 @@ class RateSettings(Section):
     burst: int = Field(default=0, ge=0)
 
 
+class ConnectionSettings(Section):
+    """How many requests are answered at once, and how slowly a caller may send and read.
+
+    A head must be there within ``head_seconds``. A body may take ``body_seconds``, and a second more for every
+    ``bytes_per_second`` bytes of it; whoever reads an answer more slowly than that is cut off.
+    """
+
+    limit: int = Field(default=1_000, ge=1)
+    head_seconds: float = Field(default=10.0, gt=0)
+    body_seconds: float = Field(default=30.0, gt=0)
+    bytes_per_second: int = Field(default=1_000, ge=1)
+
+
 class AccountSettings(Section):
     """People who log in: how long a token is good for asking, how long for another one, and a session altogether.
 
@@ -50,6 +63,7 @@ class ServerSettings(Section):
     origins: tuple[str, ...] = ()
     private_urls: tuple[str, ...] = ()
     body_bytes: int = Field(default=4_194_304, ge=1_024)
+    connections: ConnectionSettings = ConnectionSettings()
     rate: RateSettings = RateSettings()
     failed_logins: RateSettings = RateSettings(per_minute=10, burst=20)
     accounts: AccountSettings = AccountSettings()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.server import middleware
 from memstone.server.app import create_app
 from tests.patience import LONG
 from tests.server.conftest import CONFIG
@@ -35,9 +34,9 @@ def test_nobody_without_a_key_has_a_body_read(tmp_path: Any) -> None:
             assert b" 401 " in _asked(url, f"POST {path}", b"{").partition(b"\r\n")[0], path
 
 
-def test_a_body_that_stops_coming_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr(middleware, "_PATIENCE", 0.05)
-    config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/m.db"}}
+def test_a_body_that_stops_coming_is_not_waited_for_without_end(tmp_path: Any) -> None:
+    server = {"connections": {"body_seconds": 0.05}}
+    config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/m.db"}, "server": server}
     with Memory(config) as memory, served(create_app(config)) as url:
         key = memory.create_key()["key"]
         answer = _asked(url, "POST /v1/memories", b'{"messages"').partition(b"\r\n")[0]

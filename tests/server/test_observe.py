@@ -311,3 +311,48 @@ def test_an_application_that_configured_nothing_finds_the_log_in_its_own(
     assert vars(broken)["error"] == "ValueError"
     assert not [word for word in ("Oslo", CANARY) if word in str(vars(broken))]
     assert capsys.readouterr().out == ""
+
+
+def test_a_warning_that_comes_again_and_again_is_written_a_few_times_and_summed_up(lines: Lines) -> None:
+    now = [0.0]
+    repeats = observe.Repeats(most=3, seconds=60, now=lambda: now[0])
+    structlog.configure(processors=_with(repeats))
+    for number in range(50):
+        logging.getLogger("asyncio").warning("accept failed on socket %s", number)
+        log.warning("request.failed", code="storage_busy" if number % 2 else "corrupted")
+        log.info("something.else", number=number)
+    now[0] = 59.0
+    repeats.write_sums()
+    first = lines()
+    assert [line["event"] for line in first].count("something.else") == 50
+    assert [line["code"] for line in named(first, "request.failed")] == ["corrupted", "storage_busy"] * 3
+    assert len([line for line in first if line["event"].startswith("accept failed")]) == 3
+    assert not named(first, "log.repeated")
+    now[0] = 61.0
+    repeats.write_sums()
+    sums = lines()
+    assert [(line["repeated"], line.get("code"), line["times"]) for line in sums] == [
+        ("accept failed on socket 0", None, 47),
+        ("request.failed", "corrupted", 22),
+        ("request.failed", "storage_busy", 22),
+    ]
+    log.warning("request.failed", code="corrupted")
+    assert len(lines()) == 1  # another minute
+
+
+def _with(repeats: observe.Repeats) -> list[Any]:
+    """The processors of the log, with another in the place of the one that sums up."""
+    return [repeats if isinstance(one, observe.Repeats) else one for one in structlog.get_config()["processors"]]
+
+
+def test_requests_of_nobody_are_summed_up_and_those_of_a_key_are_not(lines: Lines, world: World) -> None:
+    for _ in range(30):
+        assert world.anonymous().get("/v1/me").status_code == 401
+        assert world.client.get("/v1/me").status_code == 200
+    found = named(lines(), "request")
+    assert [line["status"] for line in found].count(401) == 20
+    assert [line["status"] for line in found].count(200) == 30
+    structlog.get_config()["processors"][1].write_sums(at_once=True)
+    (total,) = lines()
+    assert (total["event"], total["route"], total["status"], total["times"]) == ("log.repeated", "/v1/me", 401, 10)
+    assert "request_id" not in total

@@ -38,9 +38,9 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     settings = _placed(given.settings(), host, port)
     token, shown = _first_key(settings), _Shown()
     try:
-        configure(settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()])
+        repeats = configure(settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()])
         app = create_app(with_stored(settings))
-        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown))
+        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown), repeats)
     finally:
         shown(token)  # a start that failed or was interrupted: it is good for the next one
     return OK

@@ -79,8 +79,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     app.add_middleware(Net)
     if server.origins:
         app.add_middleware(CORSMiddleware, **sharing(server.origins))
-    sizes = {"body_bytes": server.body_bytes, "model_bytes": settings.gateway.body_bytes}
-    app.add_middleware(Wall, hosts=server.hosts, origins=server.origins, **sizes)
+    app.add_middleware(Wall, server=server, model_bytes=settings.gateway.body_bytes)
     app.add_middleware(Watcher, journal=app.state.journal)
     app.add_middleware(Envelope)
     return app

@@ -19,6 +19,10 @@ REQUESTS: Final = Histogram(
     buckets=_SECONDS,
 )
 RUNNING: Final = Gauge("memstone_requests_running", "Requests that are being answered.")
+CONNECTIONS: Final = Gauge("memstone_connections", "Open connections.")
+CONNECTIONS_CLOSED: Final = Counter(
+    "memstone_connections_closed", "Connections that the service ended before their time.", labelnames=("reason",)
+)
 STEPS: Final = Histogram(
     "memstone_step_seconds", "How long the steps of the engine took.", labelnames=("step",), buckets=_SECONDS
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memstone.sections_service import ConnectionSettings, ServerSettings
 from memstone.server.errors import problem, unforeseen
 
 _MODELS: Final = re.compile(
@@ -26,11 +28,12 @@ _MODELS: Final = re.compile(
 )
 _LOCAL: Final = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
 _FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
-_PATIENCE: Final = 60.0
-"""So many seconds the next piece of a body may take."""
-
 _SLOW: Final = "too_slow"
-_SAFE: Final = {
+KEYLESS_BODIES: Final = frozenset({"/v1/auth/login", "/v1/auth/refresh"})
+"""Routes that read a body before they know who asks: a small one, for anybody may send it."""
+
+_KEYLESS_BYTES: Final = 65_536
+SAFETY_HEADERS: Final = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -61,7 +64,7 @@ class Envelope:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
-                for name, value in _SAFE.items():
+                for name, value in SAFETY_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -100,15 +103,15 @@ class Wall:
     What goes on to a model may be larger than what is ours: it holds pictures.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], body_bytes: int, model_bytes: int
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, server: ServerSettings, model_bytes: int) -> None:
         self._app = app
-        self._hosts = _LOCAL | {host.lower() for host in hosts}
-        self._any_host = "*" in hosts
-        self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
-        self._ours = _Size(body_bytes, "server.body_bytes")
+        self._hosts = _LOCAL | {host.lower() for host in server.hosts}
+        self._any_host = "*" in server.hosts
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in server.origins)
+        self._ours = _Size(server.body_bytes, "server.body_bytes")
         self._models = _Size(model_bytes, "gateway.body_bytes")
+        self._keyless = _Size(min(server.body_bytes, _KEYLESS_BYTES))
+        self._pace = server.connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless something is wrong with it."""
@@ -118,7 +121,7 @@ class Wall:
         size = self._size(scope)
         refused = self._refused(Headers(scope=scope), size)
         if refused is None:
-            refused = await self._passed(scope, _Counted(receive, size), send)
+            refused = await self._passed(scope, _Counted(receive, size, self._pace), send)
         if refused is not None:
             await self._told(scope, refused)(scope, receive, send)
 
@@ -151,6 +154,8 @@ class Wall:
 
     def _size(self, scope: Scope) -> _Size:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path in KEYLESS_BODIES:
+            return self._keyless
         return self._models if _MODELS.fullmatch(path) else self._ours
 
     def _refused(self, headers: Headers, size: _Size) -> _Refused | None:
@@ -171,10 +176,10 @@ class _Size:
     """How large a request may be, and what says so."""
 
     most: int
-    setting: str
+    setting: str = ""
 
     def exceeded(self) -> _Refused:
-        hint = f"at most {self.most:,} bytes; {self.setting} changes that"
+        hint = f"at most {self.most:,} bytes" + (f"; {self.setting} changes that" if self.setting else "")
         return _Refused(413, "the request is too large", "too_large", hint)
 
 
@@ -210,17 +215,23 @@ class _Refused(Exception):
 
 
 class _Counted:
-    """The body as it comes in, up to a limit, and without long pauses."""
+    """The body as it comes in, up to a limit, and not slower than a pace.
 
-    def __init__(self, receive: Receive, size: _Size) -> None:
+    Only the time counts for which the caller is waited for: a service that is busy does not make anybody late.
+    """
+
+    def __init__(self, receive: Receive, size: _Size, pace: ConnectionSettings) -> None:
         self._receive, self._size, self._left = receive, size, size.most
+        self._seconds, self._bytes_per_second = pace.body_seconds, pace.bytes_per_second
         self._is_whole = False
         self.wrong: _Refused | None = None
 
     async def __call__(self) -> Message:
         message: dict[str, Any] = dict(await (self._receive() if self._is_whole else self._next()))
         self._is_whole = not message.get("more_body", False)
-        self._left -= len(message.get("body", b""))
+        size = len(message.get("body", b""))
+        self._left -= size
+        self._seconds += size / self._bytes_per_second
         if self._left < 0:
             self.wrong = self._size.exceeded()
             raise self.wrong
@@ -228,12 +239,15 @@ class _Counted:
 
     async def _next(self) -> Message:
         """The next piece; who only waits for the caller to leave, after the last, may wait for long."""
+        began = time.monotonic()
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(self._seconds):
                 return await self._receive()
         except TimeoutError:
-            self.wrong = _Refused(408, "the rest of the request did not come", _SLOW)
+            self.wrong = _Refused(408, "The rest of the request did not come in time.", _SLOW)
             raise self.wrong from None
+        finally:
+            self._seconds -= time.monotonic() - began
 
 
 def _name(host: str) -> str | None:

@@ -7,7 +7,11 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from contextvars import Context
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
@@ -32,6 +36,12 @@ _LOGGER: Final = logging.getLogger("memstone.server")
 _FORWARDED: Final = ("memstone", "uvicorn", "uvicorn.error", "asyncio", "mcp", "psycopg")
 _FAILED: Final = 500
 _UNMATCHED: Final = "unmatched"
+_USUAL_LEVELS: Final = frozenset({"debug", "info"})
+_SUM: Final = "log.repeated"
+_KIND: Final = ("code", "kind", "method", "reason", "route", "status", "task", "upstream")
+_KINDS: Final = 1_000
+_KIND_CHARS: Final = 200
+_DIGITS: Final = re.compile(r"[0-9]+")
 
 
 class _Stderr:
@@ -47,13 +57,18 @@ class _Stderr:
 _STDERR: Final[Any] = _Stderr()
 
 
-def configure(style: str, level: int = logging.INFO) -> None:
-    """Write log lines for people (``console``) or for machines (``json``), one a line, to standard error."""
+def configure(style: str, level: int = logging.INFO) -> Repeats:
+    """Write log lines for people (``console``) or for machines (``json``), one a line, to standard error.
+
+    What it gives sums up lines that come too often; ask it now and then for its sums, for a log that falls silent.
+    """
+    repeats = Repeats()
     last: Any = structlog.processors.JSONRenderer() if style == "json" else structlog.dev.ConsoleRenderer(colors=False)
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
+            repeats,
+            structlog.contextvars.merge_contextvars,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _traced,
             _without_secrets,
@@ -65,6 +80,78 @@ def configure(style: str, level: int = logging.INFO) -> None:
     )
     for name in _FORWARDED:
         _forward(logging.getLogger(name), level)
+    return repeats
+
+
+class Repeats:
+    """Writes the first lines of a kind in a minute, counts the others, and then writes how many there were.
+
+    Kinds are warnings and errors, and requests of which nobody knows who sent them: what somebody without a key can
+    bring about, they can bring about as often as they like. Lines that differ only in their numbers are of one kind.
+    """
+
+    def __init__(self, most: int = 20, seconds: float = 60.0, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._seconds, self._now = most, seconds, now
+        self._kinds: dict[tuple[str, ...], _Repeated] = {}  # the oldest is first
+        self._lock = Lock()
+
+    def __call__(self, _: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        """Let a line pass, or drop it."""
+        self.write_sums()
+        kind = _kind_of(line)
+        if kind is not None and self._count(kind, line) > self._most:
+            raise structlog.DropEvent
+        return line
+
+    def _count(self, kind: tuple[str, ...], line: Mapping[str, Any]) -> int:
+        with self._lock:
+            found = self._kinds.get(kind)
+            if found is None:
+                details = {name: line[name] for name in _KIND if name in line}
+                found = _Repeated(self._now() + self._seconds, {"repeated": line.get("event"), **details})
+                self._kinds[kind] = found
+            found.times += 1
+            return found.times
+
+    def write_sums(self, *, at_once: bool = False) -> None:
+        """Write how many lines were left out of every kind whose minute is over; ``at_once`` does not wait for it."""
+        for one in self._take_due(at_once=at_once):
+            if one.times > self._most:
+                left_out = {"times": one.times - self._most, "seconds": self._seconds}
+                # Not as a line of the request that happens to be answered now.
+                Context().run(partial(log.warning, _SUM, **left_out, **one.details))
+
+    def _take_due(self, *, at_once: bool) -> list[_Repeated]:
+        now = self._now()
+        with self._lock:
+            due = [kind for kind, one in self._kinds.items() if one.until <= now] if self._is_due(now) else []
+            if at_once or len(self._kinds) > _KINDS:
+                due = list(self._kinds)
+            return [self._kinds.pop(kind) for kind in due]
+
+    def _is_due(self, now: float) -> bool:
+        return bool(self._kinds) and next(iter(self._kinds.values())).until <= now
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """How often there was a line of one kind, until when it is counted, and what all of them say."""
+
+    until: float
+    details: dict[str, Any]
+    times: int = 0
+
+
+def _kind_of(line: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What lines have in common that are counted together; None for a line that is always written."""
+    event, level = str(line.get("event")), line["level"]
+    is_nobodys = event == "request" and line.get("key") is None
+    if event == _SUM or (level in _USUAL_LEVELS and not is_nobodys):
+        return None
+    reason = str(line.get("reason", ""))[:_KIND_CHARS]
+    error = _error_of(line.get("exc_info"))
+    named = (str(line.get(name, "")) for name in _KIND if name != "reason")
+    return (_DIGITS.sub("0", f"{event[:_KIND_CHARS]}\n{reason}"), level, type(error).__name__, *named)
 
 
 def speak_softly() -> None:

@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from fastapi import FastAPI
 
 from memstone.sections_service import ServerSettings
+from memstone.server.connections import ACCEPTS, BoundedProtocol, Connections, within_descriptors
+from memstone.server.observe import Repeats
 
 _PATIENCE: Final = 5
 _NOT_STARTED: Final = 3
+_SUM_TICKS: Final = 100
+"""Ten seconds, in steps of uvicorn's loop."""
+
+_QUEUE: Final = 2_048
+"""So many connections the system holds until they are accepted; it may have a lower limit of its own."""
 
 
 class Service(uvicorn.Server):
     """Says on which port it listens, once it does, and that it ends before it waits: a stream would go on for hours."""
 
-    def __init__(self, config: uvicorn.Config, listening: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listening: Callable[[int], None] | None = None,
+        repeats: Repeats | None = None,
+    ) -> None:
         super().__init__(config)
-        self._listening = listening
+        self._listening, self._repeats = listening, repeats
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open the application, listen, and say so."""
         await super().startup(sockets)
-        if self.started and self._listening is not None:
+        if not self.started:
+            return
+        for one in (one for server in self.servers for one in server.sockets):
+            _lengthen_queue(one)
+        if self._listening is not None:
             self._listening(self.servers[0].sockets[0].getsockname()[1])
+
+    async def on_tick(self, counter: int) -> bool:
+        """Now and then write what the log has summed up."""
+        if counter % _SUM_TICKS == 0 and self._repeats is not None:
+            self._repeats.write_sums()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let streams end, requests finish, and the application close."""
@@ -34,20 +58,42 @@ class Service(uvicorn.Server):
         if isinstance(app, FastAPI):
             app.state.memstone.ready = False
         await super().shutdown(sockets)
+        if self._repeats is not None:
+            self._repeats.write_sums(at_once=True)
 
 
-def serve(app: FastAPI, settings: ServerSettings, listening: Callable[[int], None] | None = None) -> None:
-    """Serve until a signal comes; what was begun may take a few seconds more. ``listening`` is told the port."""
-    config = uvicorn.Config(
+def _lengthen_queue(listener: Any) -> None:
+    """Let the system queue more connections than are accepted at once, which the event loop takes for one number."""
+    with socket.fromfd(listener.fileno(), listener.family, listener.type) as same:
+        same.listen(_QUEUE)
+
+
+def server_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
+    """How uvicorn runs an application: with our limits, and without believing what a caller says of its address."""
+    connections = Connections(within_descriptors(settings.connections))
+    return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
+        http=cast("type[asyncio.Protocol]", partial(BoundedProtocol, connections=connections)),
+        ws="none",  # nothing here speaks it, and whoever switches to it is no longer counted
+        backlog=ACCEPTS,
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # see memstone.server.middleware
         timeout_graceful_shutdown=_PATIENCE,
     )
-    server = Service(config, listening)
+
+
+def serve(
+    app: FastAPI,
+    settings: ServerSettings,
+    listening: Callable[[int], None] | None = None,
+    repeats: Repeats | None = None,
+) -> None:
+    """Serve until a signal comes; what was begun may take a few seconds more. ``listening`` is told the port."""
+    server = Service(server_config(app, settings), listening, repeats)
     try:
         server.run()
     except KeyboardInterrupt:
