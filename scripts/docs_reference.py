@@ -114,6 +114,8 @@ MEANING: Final = {
     "server.open_loopback": "callers on this machine need no key and may do everything in `tenant`",
     "server.hosts": "names under which the service may be asked besides the local ones; `*`: any",
     "server.origins": "web pages that may ask it, as `https://host`",
+    "server.proxies": "addresses or networks of proxies that may say for whom they ask; without any, nobody may",
+    "server.proxy_header": "the header in which they say it; your proxy must set it, and not pass one on",
     "server.private_urls": "hosts inside your network that stored settings may name",
     "server.body_bytes": "how large a request may be",
     "server.connections.limit": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -49,11 +50,12 @@ class ServerSettings(Section):
 
     ``open_loopback`` answers callers on this machine without a key, as an administrator of ``tenant``.
     ``hosts`` are the names under which the service may be asked besides the local ones, ``origins`` the web pages that
-    may ask it. ``private_urls`` are hosts inside your network that stored settings may name. ``body_bytes`` is how
-    large a request may be. ``failed_logins`` are wrong keys and passwords from one address. ``log`` is ``console`` or
-    ``json``, ``log_level`` the least level that is written; ``debug`` also writes ids, keys and facts. ``request_log``
-    is how many requests administrators can look at, for ``request_log_hours``. ``backup_folder`` is where backups that
-    are asked for over HTTP are written.
+    may ask it. ``proxies`` are the addresses or networks of proxies whose ``proxy_header`` says for whom they ask;
+    nobody else is believed. ``private_urls`` are hosts inside your network that stored settings may name.
+    ``body_bytes`` is how large a request may be. ``failed_logins`` are wrong keys and passwords from one address.
+    ``log`` is ``console`` or ``json``, ``log_level`` the least level that is written; ``debug`` also writes ids, keys
+    and facts. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
+    ``backup_folder`` is where backups that are asked for over HTTP are written.
     """
 
     host: str = "127.0.0.1"
@@ -61,6 +63,8 @@ class ServerSettings(Section):
     open_loopback: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    proxy_header: Literal["x-forwarded-for", "forwarded", "x-real-ip"] = "x-forwarded-for"
     private_urls: tuple[str, ...] = ()
     body_bytes: int = Field(default=4_194_304, ge=1_024)
     connections: ConnectionSettings = ConnectionSettings()
@@ -74,6 +78,16 @@ class ServerSettings(Section):
     request_log: int = Field(default=1_000, ge=0, le=100_000)
     request_log_hours: float = Field(default=24.0, gt=0, le=8_760)
     backup_folder: Path | None = None
+
+    @field_validator("proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            try:
+                ipaddress.ip_network(one)
+            except ValueError:
+                raise ValueError(f"{one!r} is no address or network, such as 10.0.0.2 or 10.0.0.0/8") from None
+        return value
 
 
 class UpstreamSettings(Section):

@@ -6,11 +6,9 @@ import asyncio
 import json
 import resource
 import socket
-import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -19,15 +17,15 @@ from fastapi.routing import APIRoute
 from starlette.responses import PlainTextResponse, StreamingResponse
 
 from benchmarks.server import attack
-from memstone.sections_service import ConnectionSettings, ServerSettings
+from memstone.sections_service import ConnectionSettings
 from memstone.server import connections, metrics
 from memstone.server.access import asks_who
 from memstone.server.app import create_app
 from memstone.server.connections import ACCEPTS, HEALTH_PATHS, RESERVE, within_descriptors
 from memstone.server.middleware import KEYLESS_BODIES, SAFETY_HEADERS
-from memstone.server.serving import Service, server_config
 from tests.patience import LONG, until
 from tests.server.conftest import CONFIG
+from tests.server.place import Place, listening
 from tests.server.world import World
 
 if TYPE_CHECKING:
@@ -36,44 +34,14 @@ if TYPE_CHECKING:
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 
 
-@dataclass
-class Place:
-    """A service that listens."""
-
-    app: FastAPI
-    port: int
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.port}"
-
-    def connect(self, sent: bytes = b"") -> socket.socket:
-        """A connection on which something was sent."""
-        made = socket.create_connection(("127.0.0.1", self.port), timeout=LONG)
-        made.sendall(sent)
-        return made
-
-
 @contextmanager
-def listening(**settings: Any) -> Iterator[Place]:
-    """A service in a thread, as ``memstone serve`` runs it, with some more routes."""
-    server = ServerSettings(port=0, connections=ConnectionSettings(**settings))
-    app = create_app({**CONFIG, "server": server.model_dump()})
-    _add_routes(app)
-    service = Service(server_config(app, server))
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    until(lambda: service.started or not thread.is_alive())
-    try:
-        yield Place(app, service.servers[0].sockets[0].getsockname()[1])
-    finally:
-        service.should_exit = True
-        thread.join(LONG)
-        assert not thread.is_alive()
+def bounded(**settings: Any) -> Iterator[Place]:
+    """A service with these bounds for connections, and two routes for long answers."""
+    with listening({**CONFIG, "server": {"connections": settings}}, add_routes) as place:
+        yield place
 
 
-def _add_routes(app: FastAPI) -> None:
+def add_routes(app: FastAPI) -> None:
     @app.get("/test/stream")
     async def stream(seconds: float) -> StreamingResponse:
         async def pieces() -> AsyncIterator[str]:
@@ -112,7 +80,7 @@ def problem_of(answer: bytes) -> dict[str, Any]:
 @pytest.mark.req("N-42")
 @pytest.mark.parametrize("sent", [HEAD, b"G", b"POST /v1/memories HTTP/1.1\r\nContent-Length: 9\r\n"])
 def test_a_head_that_does_not_end_is_answered_and_closed(sent: bytes) -> None:
-    with listening(head_seconds=0.2) as place, place.connect(sent) as slow:
+    with bounded(head_seconds=0.2) as place, place.connect(sent) as slow:
         answer = read_all(slow)
         assert status_of(answer) == 408
         assert problem_of(answer)["code"] == "too_slow"
@@ -120,7 +88,7 @@ def test_a_head_that_does_not_end_is_answered_and_closed(sent: bytes) -> None:
 
 
 def test_a_head_in_drops_has_no_more_time_than_one_that_stops() -> None:
-    with listening(head_seconds=0.5) as place, place.connect(HEAD) as slow:
+    with bounded(head_seconds=0.5) as place, place.connect(HEAD) as slow:
         slow.settimeout(0.02)
         began, answer = time.monotonic(), b""
         while not answer:
@@ -133,19 +101,19 @@ def test_a_head_in_drops_has_no_more_time_than_one_that_stops() -> None:
 
 
 def test_a_connection_on_which_nothing_comes_is_closed_without_a_word() -> None:
-    with listening(head_seconds=0.1) as place, place.connect() as silent:
+    with bounded(head_seconds=0.1) as place, place.connect() as silent:
         assert read_all(silent) == b""
 
 
 def test_the_head_of_a_second_request_has_the_same_deadline() -> None:
-    with listening(head_seconds=0.3) as place, place.connect(HEAD + b"\r\n") as twice:
+    with bounded(head_seconds=0.3) as place, place.connect(HEAD + b"\r\n") as twice:
         assert status_of(twice.recv(65_536)) == 200
         twice.sendall(HEAD)
         assert status_of(read_all(twice)) == 408
 
 
 def test_what_follows_an_answer_that_came_early_is_not_read_for_ever() -> None:
-    with listening(head_seconds=0.3) as place:
+    with bounded(head_seconds=0.3) as place:
         head = b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n{"
         with place.connect(head) as early:
             assert status_of(early.recv(65_536)) == 401
@@ -165,7 +133,7 @@ def test_what_follows_an_answer_that_came_early_is_not_read_for_ever() -> None:
 
 def test_an_answer_may_take_longer_than_a_head() -> None:
     with (
-        listening(head_seconds=0.2, body_seconds=0.2) as place,
+        bounded(head_seconds=0.2, body_seconds=0.2) as place,
         httpx2.stream("GET", f"{place.url}/test/stream?seconds=1.5", timeout=LONG) as answer,
     ):
         assert list(answer.iter_lines()) == ["begin", "end"]
@@ -185,17 +153,17 @@ def test_a_body_slower_than_the_pace_is_refused_and_one_that_keeps_it_is_read() 
             slow.settimeout(LONG)
             return slow.recv(65_536)
 
-    with listening(body_seconds=0.4, bytes_per_second=1_000) as place:
+    with bounded(body_seconds=0.4, bytes_per_second=1_000) as place:
         answer = sent(place, b" ", 10_000, 0.05)
         assert status_of(answer) == 408
         assert problem_of(answer)["code"] == "too_slow"
-    with listening(body_seconds=2.0, bytes_per_second=100) as place:
+    with bounded(body_seconds=2.0, bytes_per_second=100) as place:
         assert status_of(sent(place, b" " * 2_000, 30, 0.1)) == 400  # all of it came, and it is no JSON
 
 
 def test_who_does_not_read_their_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "_STALL_SECONDS", 0.3)
-    with listening() as place:
+    with bounded() as place:
         with place.connect(b"GET /test/large HTTP/1.1\r\nHost: localhost\r\n\r\n") as deaf:
             until(lambda: _closed("slow_reader") > 0)
             assert len(read_all(deaf)) < 20_000_000
@@ -209,7 +177,7 @@ def _closed(reason: str) -> float:
 
 @pytest.mark.req("N-42")
 def test_half_sent_heads_end_for_those_who_send_whole_ones() -> None:
-    with listening(limit=4, head_seconds=LONG) as place, ExitStack() as open_ones:
+    with bounded(limit=4, head_seconds=LONG) as place, ExitStack() as open_ones:
         held = list[socket.socket]()
         for _ in range(3):
             held += [open_ones.enter_context(place.connect(HEAD)) for _ in range(RESERVE)]
@@ -221,7 +189,7 @@ def test_half_sent_heads_end_for_those_who_send_whole_ones() -> None:
 
 @pytest.mark.req("N-26")
 def test_when_every_place_is_taken_health_is_answered_and_others_are_told_to_come_back() -> None:
-    with listening(limit=3) as place, ExitStack() as streams:
+    with bounded(limit=3) as place, ExitStack() as streams:
         url = f"{place.url}/test/stream?seconds={LONG}"
         answers = [streams.enter_context(httpx2.stream("GET", url, timeout=LONG)) for _ in range(3)]
         lines = [answer.iter_lines() for answer in answers]
@@ -241,7 +209,7 @@ def test_when_every_place_is_taken_health_is_answered_and_others_are_told_to_com
     [b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"GET /\r\n:\r\n\r\n"],
 )
 def test_what_is_no_http_is_answered_like_any_other_error(sent: bytes) -> None:
-    with listening() as place, place.connect(sent) as odd:
+    with bounded() as place, place.connect(sent) as odd:
         answer = read_all(odd)
         assert (status_of(answer), problem_of(answer)["code"]) == (400, "invalid_http")
 

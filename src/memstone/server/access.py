@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
@@ -24,6 +23,7 @@ from memstone.engine.access.accounts_tokens import Recognised
 from memstone.errors import Forbidden, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
 from memstone.server.errors import discreet
+from memstone.server.proxies import is_local
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
@@ -158,14 +158,6 @@ def token_of(request: Request) -> str:
     if scheme.lower() == "bearer" and token:
         return token.strip()
     return request.headers.get("x-api-key", "").strip()
-
-
-def is_local(request: Request) -> bool:
-    """Whether it comes from this machine."""
-    try:
-        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
-    except ValueError:
-        return False
 
 
 async def admitted(request: Request) -> Caller:

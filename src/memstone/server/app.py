@@ -25,6 +25,7 @@ from memstone.server.mcp.http import McpMount
 from memstone.server.metrics import OBSERVED
 from memstone.server.middleware import Envelope, Net, Wall, sharing
 from memstone.server.observe import Watcher, speak_softly
+from memstone.server.proxies import ProxyAddresses
 from memstone.server.routes import include_all
 from memstone.server.state import State
 from memstone.server.urls import Guard
@@ -81,6 +82,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
         app.add_middleware(CORSMiddleware, **sharing(server.origins))
     app.add_middleware(Wall, server=server, model_bytes=settings.gateway.body_bytes)
     app.add_middleware(Watcher, journal=app.state.journal)
+    app.add_middleware(ProxyAddresses, proxies=server.proxies, header=server.proxy_header)
     app.add_middleware(Envelope)
     return app
 

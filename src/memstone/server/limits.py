@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection
 from memstone.errors import TooManyRequests
 from memstone.sections_service import RateSettings
 from memstone.server.metrics import FAILED_LOGINS, REFUSED
+from memstone.server.proxies import parse_address
 
 _KEYS: Final = 10_000
 _NEIGHBOURS: Final = 64
@@ -97,12 +98,9 @@ class Failures:
 def address_of(request: HTTPConnection) -> str:
     """Where a request comes from; of version 6 the network: one machine has as many of its addresses as it likes."""
     host = request.client.host if request.client is not None else ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    address = parse_address(host)
+    if address is None:
         return host
     if isinstance(address, ipaddress.IPv4Address):
-        return host
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
+        return str(address)
     return str(ipaddress.ip_network((address, _NEIGHBOURS), strict=False))

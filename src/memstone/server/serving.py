@@ -81,7 +81,7 @@ def server_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # see memstone.server.middleware
+        proxy_headers=False,  # see memstone.server.proxies
         timeout_graceful_shutdown=_PATIENCE,
     )
 
