@@ -10,7 +10,6 @@ import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from contextvars import Context
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Final, NoReturn
@@ -108,7 +107,7 @@ class Repeats:
             found = self._kinds.get(kind)
             if found is None:
                 details = {name: line[name] for name in _KIND if name in line}
-                found = _Repeated(self._now() + self._seconds, {"repeated": line.get("event"), **details})
+                found = _Repeated(self._now() + self._seconds, line.get("event"), details)
                 self._kinds[kind] = found
             found.times += 1
             return found.times
@@ -117,9 +116,12 @@ class Repeats:
         """Write how many lines were left out of every kind whose minute is over; ``at_once`` does not wait for it."""
         for one in self._take_due(at_once=at_once):
             if one.times > self._most:
-                left_out = {"times": one.times - self._most, "seconds": self._seconds}
                 # Not as a line of the request that happens to be answered now.
-                Context().run(partial(log.warning, _SUM, **left_out, **one.details))
+                Context().run(self._write_sum, one)
+
+    def _write_sum(self, one: _Repeated) -> None:
+        times, seconds = one.times - self._most, self._seconds
+        log.warning("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
 
     def _take_due(self, *, at_once: bool) -> list[_Repeated]:
         now = self._now()
@@ -138,6 +140,7 @@ class _Repeated:
     """How often there was a line of one kind, until when it is counted, and what all of them say."""
 
     until: float
+    event: Any
     details: dict[str, Any]
     times: int = 0
 
