@@ -27,6 +27,7 @@ DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 MEANING: Final = {
     "store.url": "where the memory lives; none: `~/.memstone/memstone.db`",
     "store.durable": "wait for the disk on every write",
+    "store.check": "look for damage whenever a file of up to 8 MB is opened, and refuse a damaged one",
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",
     "store.statement_seconds": "how long a statement on PostgreSQL may take",
     "embedder.provider": (

@@ -88,9 +88,8 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
     """The ledger that settings name, by itself."""
     url = postgres_url(settings)
     if url is None:
-        made: WholeLedger = build(
-            "ledger", "sqlite", {"path": store_path(settings), "durable": settings.store.durable}, io
-        )
+        choices = settings.store.model_dump(include={"durable", "check"})
+        made: WholeLedger = build("ledger", "sqlite", {**choices, "path": store_path(settings)}, io)
         return made
     options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
     found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)

@@ -28,11 +28,14 @@ class Section(BaseModel):
 class StoreSettings(Section):
     """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
 
-    The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
+    ``check`` looks for damage whenever a file of up to 8 MB is opened; without it a damaged file is opened, too, and
+    what can be read of it can be saved. The others are for PostgreSQL: how many connections a process holds, and how
+    long a statement may take.
     """
 
     url: str | None = Field(default=None, repr=False)  # it may hold a password
     durable: bool = True
+    check: bool = True
     pool_size: int = Field(default=10, ge=1)
     statement_seconds: float = Field(default=60.0, gt=0)
 

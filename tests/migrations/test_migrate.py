@@ -233,3 +233,17 @@ def test_an_older_process_writes_nothing_after_an_upgrade(
         assert len(older.get_all(user_id="alice")["results"]) == 2, "reading goes on"
     assert (rows(path, "SELECT * FROM memories"), rows(path, "SELECT * FROM settings")) == content
     assert rows(path, "PRAGMA user_version") == [(NEXT,)]
+
+
+@pytest.mark.req("X-18", "C-52")
+def test_an_older_process_that_misses_a_column_after_an_upgrade_is_told_why(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    renamed = runner.Migration(NEXT, "renamed.sql", "ALTER TABLE memories RENAME COLUMN salience TO weight;")
+    with opened(path) as older:
+        with monkeypatch.context() as future:
+            future.setattr(runner, "migrations", lambda: (*REAL, renamed))
+            opened(path).close()
+        with pytest.raises(SchemaTooNew, match="upgraded"):
+            older.get_all(user_id="alice")

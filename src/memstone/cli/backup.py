@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -10,6 +10,10 @@ from memstone.cli.asking import agreed
 from memstone.cli.fail import NOTHING, OK
 from memstone.cli.given import Given, for_store
 from memstone.cli.output import Progress, day_time, note, say
+from memstone.errors import Corrupted
+
+if TYPE_CHECKING:
+    from memstone.memory import Memory
 
 
 @click.command()
@@ -44,8 +48,8 @@ def restore(given: Given, file: str, *, yes: bool) -> int:
     FILE is checked first. Then it replaces what is there in one step, also for programs that have the store open. What
     was erased after the backup was made is erased again.
     """
-    with given.memory(create=True) as memory:
-        if not (yes or _agreed(given, memory.stats()["memories"])):
+    with given.memory(create=True, damaged=True) as memory:
+        if not (yes or _agreed(given, memory)):
             note("nothing was restored")
             return NOTHING
         progress = Progress("restoring")
@@ -60,8 +64,12 @@ def restore(given: Given, file: str, *, yes: bool) -> int:
     return OK
 
 
-def _agreed(given: Given, memories: int) -> bool:
-    return not memories or agreed(given, f"Replace the {memories:,} memories that are there?", without="restores")
+def _agreed(given: Given, memory: Memory) -> bool:
+    try:
+        memories = f"{memory.stats()['memories']:,} memories that are"
+    except Corrupted:
+        memories = "damaged store that is"
+    return memories.startswith("0 ") or agreed(given, f"Replace the {memories} there?", without="restores")
 
 
 def _counted(answer: dict[str, Any]) -> str:

@@ -113,7 +113,7 @@ def _store(given: Given, signature: str) -> Iterator[Check]:
     from memstone.config import postgres_url
 
     try:
-        with given.memory() as memory:
+        with given.memory(damaged=True) as memory:
             facts = memory.check()
             yield from _database(facts) if "postgresql" in facts else _file(facts)
             yield from _contents(memory, signature)

@@ -51,13 +51,18 @@ class Given:
         return settings.model_copy(update={"store": store, "history": HistorySettings()})
 
     @contextmanager
-    def memory(self, *, create: bool = False) -> Iterator[Memory]:
-        """The memory, open. Only a command that stores something makes a store where there is none."""
+    def memory(self, *, create: bool = False, damaged: bool = False) -> Iterator[Memory]:
+        """The memory, open. Only a command that stores something makes a store where there is none.
+
+        ``damaged`` opens a damaged file, too: to look at it, to save what can be read, or to put a backup in its place.
+        """
         from memstone.config import store_path
         from memstone.memory import Memory
 
         with self.logging():
             settings = self.settings()
+            if damaged:
+                settings = settings.model_copy(update={"store": settings.store.model_copy(update={"check": False})})
             path = store_path(settings)
             if not create and path is not None and not path.exists():
                 raise NotFoundError(

@@ -27,7 +27,7 @@ def export(given: Given, *, output: str | None) -> int:
     is everything. `memstone import --restore` puts it back.
     """
     counts = {"memory": 0, "event": 0}
-    with given.memory() as memory, _written(output) as file:
+    with given.memory(damaged=True) as memory, _written(output) as file:
         progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
         for number, record in enumerate(memory.export(**given.scope()), start=1):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")

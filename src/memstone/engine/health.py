@@ -40,7 +40,7 @@ async def health(parts: Parts) -> dict[str, Any]:
         level = "unavailable" if probe["failed_at"] in ("open", "write") else "degraded"
         return {"level": level, "reasons": [f"probe:{probe['failed_at']}"], "probe": probe}
     figures = await parts.ledger.read(partial(_figures, parts=parts))
-    reasons = _reasons(parts.workshop.counters, figures)
+    reasons = [*_reasons(parts.workshop.counters, figures), *(["damaged"] if parts.workshop.damage else [])]
     return {"level": "degraded" if reasons else "healthy", "reasons": reasons, "probe": probe, **figures}
 
 

@@ -65,6 +65,9 @@ class Workshop:
         self.refused: dict[Scope, float] = {}
         """Sessions that this process cannot form memory of now, and until when it need not look at them again."""
 
+        self.damage: list[str] = []
+        """What the worker's last check of the store found."""
+
         self.stopping = False
         self.worker: Spawned | None = None
         self.home: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import fields
 from functools import lru_cache
@@ -9,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from memstone.adapters.ledger.seam import Row
+from memstone.errors import Corrupted
 from memstone.model.memory import Link, Record
 from memstone.model.scope import Scope
 
@@ -27,6 +29,7 @@ LINK_COLUMNS: Final = (
 INSERTED: Final = tuple(name for name in RECORD_COLUMNS if name != "seq")
 _values: Final = attrgetter(*INSERTED)
 _DATA, _METADATA = RECORD_COLUMNS.index("data"), RECORD_COLUMNS.index("metadata")
+_ID, _TEXT, _HASH = (RECORD_COLUMNS.index(name) for name in ("id", "text", "hash"))
 _WIDTH: Final = len(RECORD_COLUMNS)
 
 INSERT_RECORD: Final = f"INSERT INTO memories ({', '.join(INSERTED)}) VALUES ({', '.join('?' * len(INSERTED))})"
@@ -76,9 +79,22 @@ def record_params(record: Record) -> list[Any]:
 
 
 def to_record(row: Row) -> Record:
-    """A record from a row that starts with ``SELECT_RECORD``."""
+    """A record from a row that starts with ``SELECT_RECORD``; ``Corrupted`` if its text is not what was stored."""
+    refuse_damaged(row[_ID], row[_TEXT], row[_HASH])
     values = (*row[:_DATA], load(row[_DATA]), load(row[_METADATA]), *row[_METADATA + 1 : _WIDTH])
     return Record(*values)
+
+
+def refuse_damaged(memory_id: str, text: str, stored_hash: str) -> None:
+    """Raise ``Corrupted`` if a text is not the one that was stored; where the words are gone, the hash is, too.
+
+    A database notices when its own structure is damaged, not when a character of a text has become another.
+    """
+    if stored_hash and hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() != stored_hash:
+        raise Corrupted(
+            f"the memory {memory_id} is damaged: its text is not what was stored",
+            hint=f"restore a backup, or remove this one: `memstone erase --memory {memory_id}`",
+        )
 
 
 def to_link(row: Row) -> Link:

@@ -18,7 +18,8 @@ from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, v
 from memstone.adapters.ledger.private import MY_FOLDER, make_private
 from memstone.adapters.ledger.sqlite_connection import Connection, connect
 from memstone.adapters.ledger.sqlite_copies import SqliteCopies
-from memstone.adapters.ledger.sqlite_errors import primary_code, translating
+from memstone.adapters.ledger.sqlite_damage import find_damage, refuse_damaged_file
+from memstone.adapters.ledger.sqlite_errors import translating
 from memstone.adapters.ledger.sqlite_fork import PATIENCE, watch
 from memstone.adapters.ledger.sqlite_readers import Readers
 from memstone.adapters.ledger.telling import told
@@ -35,13 +36,14 @@ class SqliteConfig(BaseModel):
     """``path`` of the file, or None for a store that lives only in memory.
 
     ``durable`` waits for the disk on every commit; without it a power cut (not a crash of the process) may
-    take the last moments.
+    take the last moments. ``check`` looks for damage whenever a small file is opened.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Path | None = None
     durable: bool = True
+    check: bool = True
 
 
 class SqliteLedger(SqliteCopies):
@@ -151,8 +153,9 @@ class SqliteLedger(SqliteCopies):
         """The result of reading; where a table or column is missing after an upgrade, say that."""
         try:
             return self._readers.use(read)
-        except sqlite3.OperationalError:
-            self._readers.use(refuse_upgraded)
+        except sqlite3.OperationalError as error:
+            if str(error).startswith("no such"):
+                self._readers.use(refuse_upgraded)
             raise
 
     def _fresh_reader(self) -> Connection:
@@ -180,7 +183,7 @@ class SqliteLedger(SqliteCopies):
                 return self._report(self._open_writer())
 
     def _report(self, connection: Connection) -> dict[str, Any]:
-        damage = _damage(connection)
+        damage = find_damage(connection.raw)
         return {
             "location": self._where,
             "sqlite": sqlite3.sqlite_version,
@@ -237,24 +240,6 @@ def _ask(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
     return connection.raw.execute(f"PRAGMA {pragma}").fetchall()
 
 
-def _damage(connection: Connection) -> list[str]:
-    """What SQLite's own check finds, by tables and the first of each; nothing for a sound file."""
-    if not (found := _wrong(connection, "integrity_check(5)")):
-        return []
-    tables = connection.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
-    wrong = {table: _wrong(connection, f"integrity_check('{table}')") for (table,) in tables}
-    return [f"{table}: {lines[0]}" for table, lines in wrong.items() if lines] or found
-
-
-def _wrong(connection: Connection, check: str) -> list[str]:
-    try:
-        return [row[0] for row in _ask(connection, check) if row[0] != "ok"]
-    except sqlite3.DatabaseError as error:  # the check breaks off at a page that cannot be read
-        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
-            raise
-        return [str(error)]
-
-
 def _fresh_writer(config: SqliteConfig) -> Connection:
     if config.path is None:
         connection = connect(":memory:", uri=False, writable=True, durable=False)
@@ -263,6 +248,8 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
         make_private(config.path)  # its log and its shared memory get the same permissions
         connection = connect(str(config.path), uri=False, writable=True, durable=config.durable)
     try:
+        if config.path is not None and config.check:
+            refuse_damaged_file(connection, config.path)
         _use_wal(connection, config)
         migrate(connection, config.path)
         connection.wait_with_jitter()

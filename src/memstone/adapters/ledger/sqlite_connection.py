@@ -141,7 +141,11 @@ def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connect
 
 
 def _pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:
-    shared = ("foreign_keys = ON", "cache_size = -8192", "temp_store = MEMORY", "trusted_schema = OFF")
+    # cell_size_check: a page whose entries cannot be is noticed when it is read, not when it has led astray.
+    shared = (
+        *("foreign_keys = ON", "cache_size = -8192", "temp_store = MEMORY", "trusted_schema = OFF"),
+        "cell_size_check = ON",
+    )
     if not writable:
         return (*shared, "query_only = ON")
     # secure_delete: what is deleted leaves no text behind in free pages. wal_autocheckpoint: an add writes some 25

@@ -34,10 +34,17 @@ def primary_code(error: sqlite3.Error) -> int:
     return (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY
 
 
+def is_unreadable(error: sqlite3.Error) -> bool:
+    """Whether a text could not be read because its bytes are no text; SQLite itself does not mind."""
+    return str(error).startswith("Could not decode to UTF-8")
+
+
 def translated(error: sqlite3.Error, where: str) -> MemstoneError:
     """The typed error for one of SQLite's."""
     if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
         return Conflict(f"the same thing is already stored: {error}")
+    if is_unreadable(error):  # the error itself quotes what somebody stored
+        return Corrupted(f"{where}: a text is damaged and cannot be read")
     code = primary_code(error)
     if code in _BY_CODE:
         return _BY_CODE[code](f"{where}: {error}")

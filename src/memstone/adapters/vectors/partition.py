@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from memstone.adapters.vectors.blocks import Block, ByteBlock, FloatBlock
+from memstone.errors import Corrupted
 from memstone.model.query import VectorQuery
 from memstone.ports.index import DenseHit, DenseHits
 from memstone.ports.ledger import VectorRow
@@ -169,7 +170,10 @@ class Partition:
 
 def matrix(vectors: Sequence[bytes]) -> Any:
     """Stored vectors as rows of float32."""
-    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+    try:
+        return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+    except ValueError as error:
+        raise Corrupted("a stored vector is damaged: it is too short or too long") from error
 
 
 def _top(scores: Any, places: Any, limit: int) -> Any:

@@ -19,7 +19,7 @@ from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress
 from memstone.engine.storing.named import checked_id, under_id
-from memstone.errors import MemstoneError, ScopeError
+from memstone.errors import Corrupted, MemstoneError, ScopeError
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import NO_SCOPE
@@ -83,7 +83,10 @@ async def _as_stored(parts: Parts, subject: Subject) -> Subject:
     """With the id as the store writes it: one that is only spelled otherwise would be called gone, and be there."""
     if not subject.memory_id:
         return subject
-    found = await parts.ledger.read(lambda tx: under_id(tx.memories.last, parts.tenant_id, subject.memory_id))
+    try:
+        found = await parts.ledger.read(lambda tx: under_id(tx.memories.last, parts.tenant_id, subject.memory_id))
+    except Corrupted:  # its text is damaged: then it is erased under the id that is given
+        return subject
     return subject if found is None else replace(subject, memory_id=found.id)
 
 

@@ -1,11 +1,13 @@
-"""When memory is consolidated by itself.
+"""When memory is consolidated by itself, and its store is checked for damage.
 
 The last pass stands in the log of jobs, not in a process: a machine that is started every morning does what is due a
-minute later, and one that never stops does it once an interval. Of many processes over one store one runs it.
+minute later, and one that never stops does it once an interval. Of many processes over one store one runs it. The check
+is each worker's own: it reads, and holds nobody up.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -14,6 +16,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.tuning import tuned
 from memstone.model.instant import Instant, instant
 from memstone.model.scope import Scope
+from memstone.ports.backups import Copying
 from memstone.trace import log_event
 
 FIRST_SECONDS: Final = 60.0
@@ -21,6 +24,9 @@ FIRST_SECONDS: Final = 60.0
 
 AGAIN_SECONDS: Final = 1_800.0
 """And then so often."""
+
+CHECK_HOURS: Final = 24.0
+"""So often a worker checks the store."""
 
 _TASK: Final = "consolidate"
 
@@ -30,11 +36,13 @@ class Timetable:
     """When one worker looks next; it begins when it is made."""
 
     next_at: datetime
+    check_at: datetime
 
     @classmethod
     def of(cls, parts: Parts) -> Timetable:
         """That of a worker which starts now."""
-        return cls(parts.clock.now() + timedelta(seconds=FIRST_SECONDS))
+        first = parts.clock.now() + timedelta(seconds=FIRST_SECONDS)
+        return cls(first, first)
 
     def seconds(self, parts: Parts) -> float:
         """How long there is nothing to look at."""
@@ -44,8 +52,24 @@ class Timetable:
         """Run what is due, if it is time to look and there is nothing better to do; gives what was done."""
         if self.seconds(parts) > 0 or busy:
             return None
-        self.next_at = parts.clock.now() + timedelta(seconds=AGAIN_SECONDS)
+        now = parts.clock.now()
+        self.next_at = now + timedelta(seconds=AGAIN_SECONDS)
+        if now >= self.check_at:
+            self.check_at = now + timedelta(hours=CHECK_HOURS)
+            await check_store(parts)
         return await tick(parts)
+
+
+async def check_store(parts: Parts) -> list[str]:
+    """Return what is damaged in a store that lies in files; it is logged, and ``health`` says so from then on."""
+    if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
+        return []
+    facts = await parts.ledger.check()
+    damage = [line for line in facts["integrity"] if line != "ok"]
+    parts.workshop.damage = damage
+    if damage:
+        log_event("store.damaged", logging.ERROR, damage=damage)
+    return damage
 
 
 async def due(parts: Parts) -> bool:
