@@ -69,6 +69,7 @@ def test_a_search_takes_the_order_of_the_reranker(mode: str, server: WireServer)
     assert searched(mode, lambda io: over_http(server, io)) == ([(5, 1.0), (3, 0.5), (7, 0.0), (1, 0.0)], None)
 
 
+@pytest.mark.req("N-11")
 @both
 def test_what_is_not_mentioned_follows_as_it_stood_and_never_with_a_better_score(mode: str) -> None:
     assert searched(mode, lambda _: Told([(3, 0.3), (2, 0.8)])) == ([(5, 0.8), (1, 0.3), (7, 0.3), (3, 0.3)], None)
@@ -89,6 +90,7 @@ def test_scores_without_bounds_keep_their_order_and_end_between_0_and_1(mode: st
     assert (found, note) == ([(1, 1.0), (3, 1.0), (5, 0.5), (7, 0.0)], None)
 
 
+@pytest.mark.req("N-11")
 @both
 @pytest.mark.parametrize(
     "reply",

@@ -43,6 +43,7 @@ def test_it_is_also_a_module() -> None:
     assert ran.stdout == "memstone 0.2.0\n"
 
 
+@pytest.mark.req("N-16.1")
 def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
     added = cli("add", "I live in Oslo", "--user", "alice")
     assert added.code == 0
@@ -212,7 +213,7 @@ def test_as_of_and_expired_look_past_what_is_seen_now(cli: Cli) -> None:
     assert "The code is 4711" in cli.texts("search", "code", "--user", "alice", "--expired")
 
 
-@pytest.mark.req("O-13")
+@pytest.mark.req("O-13", "N-16.1")
 def test_list_pages_and_counts(cli: Cli) -> None:
     for number in range(5):
         cli.added(f"note {number}", "--kind", "episodic" if number else "factual")
@@ -235,6 +236,7 @@ def test_update_changes_what_is_named_and_nothing_else(cli: Cli) -> None:
     assert cli("update", memory_id, "-", stdin=b"I live in Rome").out.splitlines()[1] == "memory       I live in Rome"
 
 
+@pytest.mark.req("N-16.1")
 def test_delete_takes_one_id_or_several_and_keeps_the_history(cli: Cli) -> None:
     one, two, three = (cli.added(text) for text in ("one", "two", "three"))
     assert cli("delete", one).code == 0
@@ -245,7 +247,7 @@ def test_delete_takes_one_id_or_several_and_keeps_the_history(cli: Cli) -> None:
     assert "DELETE" in cli("history", one).out
 
 
-@pytest.mark.req("R-7")
+@pytest.mark.req("R-7", "N-16.1")
 def test_delete_all_asks_first_and_takes_only_the_scope(cli: Cli) -> None:
     cli.added("one", "-m", "a=1")
     cli.added("two")
@@ -257,6 +259,7 @@ def test_delete_all_asks_first_and_takes_only_the_scope(cli: Cli) -> None:
     assert cli.texts("list", "--user", "bob") == ["bob's"]
 
 
+@pytest.mark.req("N-16.1")
 def test_get_shows_a_text_with_its_own_lines(cli: Cli) -> None:
     memory_id = cli.added("first\nsecond", "-m", "n=[1]")
     assert cli("get", memory_id).out.splitlines()[1:4] == [

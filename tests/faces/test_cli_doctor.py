@@ -41,7 +41,7 @@ def test_a_healthy_store_has_only_ok_lines(cli: Cli) -> None:
         assert heading in ran.out.splitlines()
 
 
-@pytest.mark.req("X-38")
+@pytest.mark.req("X-38", "N-16.1")
 def test_it_says_that_text_stays_here_by_default(cli: Cli) -> None:
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
     assert found(cli, "where text goes", "embedder") == ("ok", "this machine")

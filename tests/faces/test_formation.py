@@ -60,7 +60,7 @@ async def test_nobody_waits_for_a_model_that_takes_its_time(opens: Opens) -> Non
     assert await face.found("Where does she live? Oslo?") == ["User lives in Oslo."], "and is used from then on"
 
 
-@pytest.mark.req("P-1", "P-12", "N-22")
+@pytest.mark.req("P-1", "P-12", "N-22", "O-28")
 async def test_facts_form_in_the_background_without_anybody_asking(opens: Opens, face_io: Any) -> None:
     face = opens(later("background"))
     await face.add("I live in Oslo.", user_id="alice")

@@ -33,7 +33,6 @@ def test_an_archive_is_recognised_and_counted(cli: Cli) -> None:
     assert cli("import", cli.home / "export.zip", "--user", "alice").out == "chatgpt: nothing stored, 5 already known\n"
 
 
-@pytest.mark.req("O-91")
 def test_a_page_of_a_gateway_is_imported_with_counts_of_what_came_and_what_was_left_out(cli: Cli) -> None:
     page = json.loads((SAMPLES / "gateway.json").read_text())
     page["data"].append({"apiKeyId": "key-7", "content": " ", "type": "factual", "key": "k"})

@@ -76,7 +76,6 @@ async def test_what_it_says_of_itself_is_read_when_the_configuration_asks_for_it
     assert {line["origin"] for line in await facts(face)} == {"assistant"}
 
 
-@pytest.mark.req("O-35")
 async def test_a_fact_from_an_answer_carries_category_time_and_source(face: Face, opens: Opens) -> None:
     chat = [{"role": "user", "content": "I love tea."}, *says("You told me that you play chess.")]
 
@@ -100,7 +99,7 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
-@pytest.mark.req("O-35", "X-36")
+@pytest.mark.req("X-36")
 async def test_the_same_holds_when_a_model_finds_it(opens: Opens, server: WireServer) -> None:
     face = opens(configured(server.url))
 

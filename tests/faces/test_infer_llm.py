@@ -177,7 +177,7 @@ async def test_a_prompt_of_ones_own_replaces_the_instructions_for_that_call(face
     assert '"facts"' in theirs["content"], "the form of the answer is always asked for"
 
 
-@pytest.mark.req("C-21", "C-58.39")
+@pytest.mark.req("C-21", "C-58.39", "C-44")
 async def test_prompts_and_instructions_can_be_configured(opens: Opens, server: WireServer, model: Model) -> None:
     prompts = {"fact_extraction": "Look for places.", "update_decision": "Keep the newest."}
     face = opens(configured(server, custom_prompts=prompts, extract={"instructions": "Ignore weekends."}))

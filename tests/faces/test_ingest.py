@@ -109,7 +109,7 @@ async def test_long_transcripts_are_stored_in_parts_and_say_how_far_they_are(fac
     assert [turn["memory"] for turn in stored] == [f"This is number {number}." for number in range(450)]
 
 
-@pytest.mark.req("S-22", "O-28")
+@pytest.mark.req("S-22")
 async def test_learning_is_put_off_until_flush_and_done_once(face: Face) -> None:
     said = [
         {"content": "I live in Oslo.", "timestamp": "2025-03-02", "run_id": "one"},

@@ -22,7 +22,7 @@ def contrary(texts: Sequence[str]) -> Any:
     return rows
 
 
-@pytest.mark.req("D-1", "N-35")
+@pytest.mark.req("D-1", "N-35", "S-59")
 async def test_what_meaning_ranks_last_is_found_first_by_its_rare_word(opens: Opens) -> None:
     face = opens(embedder=contrary)
     await face.store_many([{"messages": f"note number {n} about nothing", "user_id": "alice"} for n in range(1000)])
@@ -53,7 +53,7 @@ async def test_a_word_of_a_script_without_blanks(face: Face) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.req("R-4", "D-23")
+@pytest.mark.req("R-4")
 async def test_three_own_memories_among_thousands_of_others(opens: Opens) -> None:
     face = opens()
     for start in range(0, 3_000, 1000):

@@ -34,7 +34,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @ON_DISK
-@pytest.mark.req("C-7", "C-58.42", "C-58.4", "X-18", "X-38")
+@pytest.mark.req("C-7", "C-58.42", "X-18", "X-38")
 async def test_without_any_argument_it_works_at_home_and_offline(
     opens: Opens, kind: str, home: Path, offline: None
 ) -> None:

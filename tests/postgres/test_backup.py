@@ -152,7 +152,7 @@ def _copies(report: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.req("N-46")
+@pytest.mark.req("X-30")
 def test_who_is_erased_is_erased_in_every_backup(memory: Memory, target: Path) -> None:
     memory.backup(target)
     assert b"Snorri" in target.read_bytes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from memstone.model.policy import Policy
 from memstone.model.profiles import PROFILES
 from memstone.testing.clock import FakeClock
 
-ABOVE_08 = math.nextafter(0.8, 1)
+ABOVE_08 = 0.8 + 1e-6
 NAMES = ("gateway", "companion", "shared", "facts")
 
 TABLE: dict[str, tuple[Any, Any, Any, Any]] = {

@@ -156,6 +156,7 @@ def leaked(text: object) -> list[str]:
     return re.findall(r"zyrq\d{3}", json.dumps(text, default=str).lower())
 
 
+@pytest.mark.req("R-23")
 @pytest.mark.parametrize("obeys", [False, True], ids=["rules", "a model that obeys"])
 @pytest.mark.parametrize("profile", ["facts", "companion"])
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -179,6 +180,7 @@ def test_nothing_of_it_comes_out(channel: str, profile: str, obeys: bool) -> Non
             assert not leaked(memory.search(question, user_id="alice")["results"]), question
 
 
+@pytest.mark.req("R-23")
 @pytest.mark.parametrize("channel", ["import", "assistant", "quote"])
 def test_word_by_word_it_is_found_as_what_somebody_said(channel: str) -> None:
     """Turns are what was said. They are shown only when that is asked for, one line each, under the name of a role."""

@@ -122,7 +122,7 @@ def test_the_messages_dialect_is_served_to_its_own_client(gate: Gate, *, stream:
     assert all(one["role"] != "system" for one in sent["messages"])
 
 
-@pytest.mark.req("N-16")
+@pytest.mark.req("N-16.2")
 def test_the_responses_dialect_is_served_to_its_own_client(gate: Gate) -> None:
     client = gate.openai(user_id="alice")
     gate.memory.add("I live in Oslo", user_id="alice")

@@ -60,7 +60,7 @@ def written(dialect: str) -> str:
     return json.dumps(pictures(dialect), indent=1, ensure_ascii=False) + "\n"
 
 
-@pytest.mark.req("X-3", "R-21", "O-60", "O-59", "N-14", "N-16")
+@pytest.mark.req("X-3", "R-21", "O-60", "O-59", "N-14", "N-16.2")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_requests_look_as_they_are_written_down(dialect: str) -> None:
     assert (PLACE / f"{dialect}.json").read_text("utf-8") == written(dialect)

@@ -175,13 +175,11 @@ def test_what_is_said_ends_with_its_clause(said: str, texts: list[str]) -> None:
     assert [one.text for one in kept(said)] == texts
 
 
-@pytest.mark.req("O-33")
 @pytest.mark.parametrize("said", ["I   like \t green\u00a0 tea  ", "\n\n I like green tea \n"])
 def test_text_is_trimmed_and_its_white_space_collapsed(said: str) -> None:
     assert only(said).text == "User likes green tea."
 
 
-@pytest.mark.req("O-33")
 @pytest.mark.parametrize("word", ["a" * 600, "b" * 490, "c" * 10])
 def test_a_fact_has_at_most_500_characters(word: str) -> None:
     assert all(MIN_CHARS <= len(one.text) <= MAX_CHARS for one in candidates(f"I like {word}"))
@@ -211,7 +209,6 @@ def test_the_same_fact_twice_in_a_message_is_one() -> None:
     assert [one.text for one in kept("I like tea. Really, I like tea!")] == ["User likes tea."]
 
 
-@pytest.mark.req("O-36")
 def test_of_a_very_long_message_the_end_is_read() -> None:
     filler = "It was a grey day.\n" * (INPUT_CHARS // 19 + 10)
     message = f"I live in Oslo.\n{filler}I live in Bergen."

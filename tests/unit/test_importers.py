@@ -57,7 +57,6 @@ def test_mem0_gives_text_time_speaker_and_metadata_and_no_ids() -> None:
     assert found.skipped == {"empty": 1}
 
 
-@pytest.mark.req("O-91")
 def test_a_gateways_page_gives_its_entries_with_type_key_and_time() -> None:
     coffee, database = reading("gateway.json").items
     assert (coffee.text, coffee.key, coffee.kind) == ("Drinks coffee black", "preference:coffee", "factual")
@@ -65,7 +64,6 @@ def test_a_gateways_page_gives_its_entries_with_type_key_and_time() -> None:
     assert (database.kind, database.occurred_at) == ("episodic", "2026-01-06T10:00:00.000000Z")
 
 
-@pytest.mark.req("O-91")
 @pytest.mark.parametrize("around", [lambda rows: rows, lambda rows: {"memories": rows}, lambda rows: {"data": rows}])
 def test_it_may_be_a_list_or_stand_in_a_field(around: Any) -> None:
     rows = json.loads((_SAMPLES / "gateway.json").read_text())["data"]

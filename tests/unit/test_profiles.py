@@ -7,7 +7,7 @@ from memstone.errors import ConfigError
 from memstone.model.profiles import PROFILES
 
 
-@pytest.mark.req("X-5", "O-27", "P-8", "P-9", "X-4")
+@pytest.mark.req("X-5", "X-4")
 def test_a_profile_is_a_set_of_values() -> None:
     gateway, companion = PROFILES["gateway"].retrieval, PROFILES["companion"].retrieval
     shared = PROFILES["shared"].retrieval
@@ -15,10 +15,10 @@ def test_a_profile_is_a_set_of_values() -> None:
     assert (companion.token_budget, companion.gate) == (800, "heuristic")
     assert (shared.strategy, shared.limit) == ("vector", 10)
     assert shared.min_score is not None
-    assert 0.8 < shared.min_score < 0.8 + 1e-9
+    assert 0.8 < shared.min_score < 0.8 + 1e-5
 
 
-@pytest.mark.req("X-5", "X-17", "O-27")
+@pytest.mark.req("X-5", "X-17", "S-59")
 def test_settings_stand_over_the_profile() -> None:
     plain = Settings.of({}).as_policy()
     assert plain.retrieval == PROFILES["facts"].retrieval

@@ -68,7 +68,7 @@ def test_a_gateway_has_five_settings_with_defaults() -> None:
     }
 
 
-@pytest.mark.req("O-71", "O-68", "D-5")
+@pytest.mark.req("O-71", "O-68", "D-5", "O-27")
 def test_memory_is_on_only_where_there_is_a_budget() -> None:
     gateway = Settings.of({"profile": "gateway"}).as_policy()
     assert gateway_effective(gateway) == {
