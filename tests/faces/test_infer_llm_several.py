@@ -163,3 +163,62 @@ async def test_when_the_memory_that_takes_a_fact_in_has_changed_meanwhile_struct
     assert len(found) == 2
     assert not any("before" in text for text in await face.listed()), "the new text was for another version"
     assert any("Rome" in text for text in await face.listed()), "and the fact is not lost"
+
+
+_ADDED: Final = "User no longer lives in Oslo."
+
+
+@pytest.mark.req("C-23", "C-24", "X-14")
+async def test_a_fact_may_change_one_memory_and_be_added_as_well(face: Face, model: Model, opens: Opens) -> None:
+    found = await moved(face, model, opens, _REVISED, {"operation": "ADD", "data": _ADDED})
+
+    assert found == [("UPDATE", _NOW), ("ADD", _ADDED)]
+    assert sorted(await face.listed()) == sorted([_NOW, _ADDED, *list(_OLD.values())[1:3]])
+    assert await face.found("no longer in Oslo", strategy="vector", limit=1) == [_ADDED]
+
+
+@pytest.mark.req("C-23", "C-24")
+@pytest.mark.parametrize("name", ["text", "data", "new_memory"])
+async def test_what_is_added_is_added_in_the_words_that_the_model_chose(
+    face: Face, model: Model, opens: Opens, name: str
+) -> None:
+    found = await moved(face, model, opens, {"operation": "ADD", name: _ADDED})
+
+    assert found == [("ADD", _ADDED)]
+    (added,) = [one for one in (await face.get_all(user_id="alice"))["results"] if one["memory"] == _ADDED]
+    assert added["evidence"]["quote"] == "live in Rome, no longer in Oslo"
+    assert (await face.history(added["id"]))[0]["new_value"] == _ADDED
+    opens.clock.advance(days=1)
+    model.knows, model.decides = {"not live in Oslo": _ADDED}, {}
+    again = await face.add("I do not live in Oslo.", user_id="alice")
+    assert [one["event"] for one in again["results"]] == ["NONE"], "it is known by its own words"
+
+
+@pytest.mark.req("C-23")
+@pytest.mark.parametrize("text", ["User lives in Tokyo with 3 cats.", "", "x" * 5_000])
+async def test_words_that_nothing_bears_out_are_not_added(face: Face, model: Model, opens: Opens, text: str) -> None:
+    assert await moved(face, model, opens, {"operation": "ADD", "text": text}) == [("ADD", _MOVED)]
+
+
+@pytest.mark.req("C-27")
+async def test_what_the_model_takes_for_known_is_reported_though_it_names_no_memory(
+    face: Face, model: Model, opens: Opens
+) -> None:
+    before = await face.stats()
+    assert await moved(face, model, opens, {"operation": "NONE"}) == [("NONE", _MOVED)]
+    assert sorted(await face.listed()) == sorted(list(_OLD.values())[:3])
+    assert (await face.stats())["events"] == before["events"] + 3
+
+
+@pytest.mark.req("C-3", "C-26")
+async def test_what_is_deleted_is_the_old_memory_of_its_event(face: Face, model: Model, opens: Opens) -> None:
+    model.knows = {"live in Oslo": "User lives in Oslo."}
+    await face.add("I live in Oslo.", user_id="alice")
+    model.knows, model.decides = {"live in Rome, no longer in Oslo": _MOVED}, {_MOVED: [deleted("lives in")]}
+    opens.clock.advance(days=1)
+
+    (gone,) = (await face.add("I live in Rome, no longer in Oslo.", user_id="alice"))["results"]
+
+    assert (gone["event"], gone["old_memory"], gone["new_memory"]) == ("DELETE", "User lives in Oslo.", None)
+    (last,) = [one for one in await face.history(gone["id"]) if one["event"] == "DELETE"]
+    assert (last["old_value"], last["new_value"], last["is_deleted"]) == ("User lives in Oslo.", None, True)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from memstone.engine.storing.write import Outcome
-from memstone.model.event import Event
+from memstone.model.event import Event, EventType
 from memstone.model.memory import Found, Layer, Status
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def change(outcome: Outcome) -> dict[str, Any]:
         "event": str(outcome.event),
         "memory": record.text if record else outcome.draft.text,
         "old_memory": outcome.old_text,
-        "new_memory": record.text if record and outcome.event != "NONE" else None,
+        "new_memory": record.text if record and outcome.event not in ("NONE", EventType.DELETE) else None,
         "metadata": record.metadata if record else outcome.draft.metadata or {},
     }
     if outcome.old_id:

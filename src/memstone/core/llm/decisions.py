@@ -173,7 +173,7 @@ def _decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) 
     if fact is None or not 1 <= fact <= n_facts:
         raise _UnusableError(f"unknown fact {_shown(item.get('fact'))}")
     target = _target(item, operation, n_neighbours)
-    text = _text(item) if operation is Operation.UPDATE else ""
+    text = _text(item, operation)
     reason = item.get("reason")
     return LlmDecision(
         fact, operation, target, text, clean(reason)[:MAX_REASON_CHARS] if isinstance(reason, str) else ""
@@ -190,10 +190,13 @@ def _target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) ->
     return None if operation is Operation.ADD else known
 
 
-def _text(item: Mapping[str, Any]) -> str:
-    given = _first(item, _TEXT_NAMES)
+def _text(item: Mapping[str, Any], operation: Operation) -> str:
+    """The wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
+    given = _first(item, _TEXT_NAMES) if operation in (Operation.ADD, Operation.UPDATE) else None
     text = clean(given) if isinstance(given, str) else ""
     wrong = unusable(text, agent_side=True) if text else ""
+    if wrong and operation is Operation.ADD:
+        return ""
     if wrong:
         raise _UnusableError(f"its text is unusable: {wrong} ({len(text)} characters, at most {MAX_CHARS})")
     return text

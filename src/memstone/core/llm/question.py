@@ -47,8 +47,10 @@ def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] |
     ``fill`` says what stands in the place of ``{name}`` in a custom text, made safe as in any other message. Other
     braces stay: a text may show JSON.
     """
-    values = {placeholder: neutralize(value) for placeholder, value in (fill or {}).items()}
-    own = _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), custom.strip())
+    values = fill or {}
+    own = _PLACEHOLDER.sub(
+        lambda found: neutralize(values[found[1]]) if found[1] in values else found[0], custom.strip()
+    )
     parts = [own or prompt_text(f"{name}.v1"), *more, prompt_text(f"{name}_format.v1")]
     return "\n\n".join(part for part in parts if part), "custom" if own else f"{name}.v1"
 

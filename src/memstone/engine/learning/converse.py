@@ -157,7 +157,7 @@ async def recognised(tx: Tx, *, said: Conversation) -> None:
     said.turns = [turn for turn in said.turns if not turn.deleted]
 
 
-async def _proposals(parts: Parts, scope: Scope, facts: Sequence[Fact], space: Space | None) -> MemstoneError | None:
+async def _proposals(parts: Parts, scope: Scope, facts: list[Fact], space: Space | None) -> MemstoneError | None:
     """Let a model decide what structure leaves open; without its answer structure decides alone, and here is why."""
     if parts.llm is None or not facts:
         return None

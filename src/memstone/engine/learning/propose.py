@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from logging import DEBUG
 from typing import Final
 
 from memstone.core.changes.reconcile import Action
+from memstone.core.curate import fact_key
 from memstone.core.llm.decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
 from memstone.core.talk.evidence import Source, supported
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.relate import Fact, Related, related
 from memstone.engine.parts import Parts
-from memstone.errors import LLMError
+from memstone.engine.storing.draft import dedupe_value
+from memstone.errors import LLMError, MemstoneError
 from memstone.model.scope import Scope
 from memstone.trace import log_event
 
@@ -38,10 +40,11 @@ class Proposal:
     reason: str
 
 
-async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> LLMError | None:
+async def propose(parts: Parts, scope: Scope, facts: list[Fact], signature: str) -> LLMError | None:
     """Ask about the facts that are near something and not settled by structure; notes the answers on the facts.
 
-    Gives the error when the answer breaks off: what is complete in it counts, structure decides the rest.
+    What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
+    off: what is complete in it counts, structure decides the rest.
     """
     near = await related(parts, scope, facts, signature)
     asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
@@ -56,9 +59,11 @@ async def propose(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
     for line in answer.value.log:
         log_event("memory.decision.dropped", DEBUG, what=line)
     texts = {one.seq: one.text for around in shown for one in around}
+    added: list[tuple[Fact, str]] = []
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()
-        fact.proposals = _proposals([_proposal(one, question.targets, texts, fact) for one in decisions])
+        added += _note(facts, fact, [_proposal(one, question.targets, texts, fact) for one in decisions])
+    await _reword(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
     return answer.cut
 
 
@@ -75,17 +80,44 @@ def _shown(around: Sequence[Related], most: int) -> list[Related]:
     return sorted(around, key=lambda one: -one.cosine)[:most]
 
 
-def _proposals(proposed: Sequence[Proposal]) -> list[Proposal]:
-    """One for each memory, the last; the fact itself is added only if it goes into no memory and none says it."""
-    last = {one.target: one for one in proposed}
-    goes_somewhere = any(one.action in (Action.REVISE, Action.IGNORE) for one in last.values())
-    return [one for one in last.values() if one.action is not Action.ADD or not goes_somewhere]
+def _note(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
+    """Keep one proposal for each memory, the last, and the addition; gives what is added, and in which words.
+
+    A fact that goes into a memory, or that one says already, and is added besides is two facts.
+    """
+    fact.proposals = list({one.target: one for one in proposed if one.action is not Action.ADD}.values())
+    addition = next((one for one in reversed(proposed) if one.action is Action.ADD), None)
+    if addition is None:
+        return []
+    if any(one.action in (Action.REVISE, Action.IGNORE) for one in fact.proposals):
+        fact = replace(fact, draft=replace(fact.draft), proposals=[addition])
+        facts.append(fact)
+    else:
+        fact.proposals.append(addition)
+    return [(fact, addition.text)]
+
+
+async def _reword(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
+    """Give additions the words that the model chose; without a vector for them they keep their own."""
+    if not added:
+        return
+    vectors: Sequence[bytes | MemstoneError | None] = [None] * len(added)
+    if parts.embedding.on:
+        vectors = await parts.embedding.many([text for _, text in added])
+    for (fact, text), vector in zip(added, vectors, strict=True):
+        if isinstance(vector, MemstoneError):
+            continue
+        draft, said = fact.draft, fact.candidate
+        draft.text, draft.vector = text, vector
+        draft.key = fact_key(said.category, text, said.polarity)
+        draft.dedupe = dedupe_value(draft.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
 
 
 def _proposal(chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
-    """What a decision does; its text only if both sentences bear it out."""
+    """What a decision does; its text only if the fact and the memory, or what was said, bear it out."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     known = texts.get(target, "") if target is not None else ""
-    source = Source(f"{known}\n{fact.draft.text}")
+    said = fact.message if chosen.operation is Operation.ADD else ""
+    source = Source(f"{known}\n{fact.draft.text}\n{said}")
     text = chosen.text if chosen.text and supported(chosen.text, source, ["user"]) else ""
     return Proposal(_ACTIONS[chosen.operation], target, text, chosen.reason or "the model's decision")

@@ -324,9 +324,9 @@ async def _ignore(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     del parts, tx, plan, now
-    if target is None:
-        return None
-    return Outcome("NONE", target, fact.draft, target.text, decision.reason)
+    if target is None and all(one.action is not Action.IGNORE for one in fact.proposals):
+        return None  # it says nothing by itself; what a model takes for known is told, also when it names no memory
+    return Outcome("NONE", target, fact.draft, target.text if target else None, decision.reason)
 
 
 _APPLY: Final = {Action.ADD: _add, Action.REVISE: _revise, Action.RETRACT: _retract, Action.IGNORE: _ignore}
