@@ -164,13 +164,16 @@ CREATE TABLE embeddings (id INTEGER PRIMARY KEY, embedding BLOB);
 """
 
 
+TEA: Final = "7d3f0c1e-5a7b-4c55-9d0e-2f6a1b3c4d5e"
+
+
 def gateway(path: Path) -> Path:
     when = "2025-01-02T03:04:05.000Z"
     return database(
         path,
         GATEWAY,
         memory=[
-            ("1", "key-1", "s1", "factual", "preference:tea", "Likes jasmine tea", '{"a": 1}', when, when, None),
+            (TEA, "key-1", "s1", "factual", "preference:tea", "Likes jasmine tea", '{"a": 1}', when, when, None),
             ("2", "key-1", "", "procedural", "", "Wants short answers", "{broken", when, when, None),
             ("3", "key-2", "", "factual", "", "Somebody else", "{}", when, when, None),
             ("4", "key-1", "", "factual", "", "Long over", "{}", when, when, "2025-02-01T00:00:00Z"),
@@ -202,22 +205,37 @@ def companion(path: Path) -> Path:
 async def test_the_older_table_of_a_gateway_is_brought_over(face: Face, tmp_path: Path) -> None:
     path = gateway(tmp_path / "storage.sqlite")
     before = path.read_bytes()
-    answer = await face.import_from(path, user_id="key-1", from_user="key-1", trusted=True)
+    answer = await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
     assert (answer["format"], answer["facts"], answer["quarantined"]) == ("gateway_db", 2, 0)
     assert answer["skipped"] == {"expired": 1, "somebody else's": 1}
-    found = {item["memory"]: item for item in (await face.get_all(user_id="key-1"))["results"]}
+    found = {item["memory"]: item for item in (await face.get_all(user_id="alice"))["results"]}
     tea, short = found["Likes jasmine tea"], found["Wants short answers"]
     assert (tea["key"], tea["kind"], tea["occurred_at"][:10]) == ("preference:tea", "factual", "2025-01-02")
-    assert (tea["metadata"], short["metadata"], short["kind"]) == ({"a": 1, "session": "s1"}, {}, "procedural")
+    assert (tea["id"], tea["run_id"], tea["metadata"]) == (TEA, "s1", {"a": 1}), "its id, its session, what was noted"
+    assert (short["run_id"], short["metadata"], short["kind"]) == (None, {}, "procedural")
     assert path.read_bytes() == before, "it is read, never written"
-    assert (await face.import_from(path, user_id="key-1", from_user="key-1", trusted=True))["stored"] == 0
+    again = await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
+    assert (again["stored"], again["known"]) == (0, 2)
 
 
 @pytest.mark.req("O-14")
-async def test_its_owners_may_be_kept_apart_and_its_bytes_be_passed(face: Face, tmp_path: Path) -> None:
+async def test_its_pools_are_kept_apart_and_its_bytes_may_be_passed(face: Face, tmp_path: Path) -> None:
     answer = await face.import_from(gateway(tmp_path / "storage.sqlite").read_bytes(), trusted=True)
     assert answer["facts"] == 3
-    assert await face.listed(user_id="key-2") == ["Somebody else"]
+    assert await face.listed(user_id="key:key-2") == ["Somebody else"]
+    assert len(await face.listed(user_id="key:key-1")) == 2
+
+
+@pytest.mark.req("O-14")
+async def test_an_id_that_is_taken_here_or_waits_for_approval_is_not_kept(face: Face, tmp_path: Path) -> None:
+    path = gateway(tmp_path / "storage.sqlite")
+    await face.import_from(path, user_id="bob", from_user="key-1")
+    assert (await face.get_all(user_id="bob", status="quarantined"))["results"][0]["id"] != TEA
+    await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
+    await face.import_from(path, user_id="carol", from_user="key-1", trusted=True)
+    held = {item["memory"]: item["id"] for item in (await face.get_all(user_id="carol"))["results"]}
+    assert held["Likes jasmine tea"] != TEA
+    assert (await face.get(TEA))["user_id"] == "alice", "nobody takes it from its owner"
 
 
 @pytest.mark.req("S-58")
@@ -229,7 +247,7 @@ async def test_an_older_companion_moves_in(opens: Opens, tmp_path: Path) -> None
     assert (answer["turns"], answer["episodes"], answer["identity"], answer["facts"]) == (2, 1, 2, 0)
     who = await face.identity(user_id="alice")
     assert [one["text"] for one in who["overrides"]] == ["Call me Al"]
-    assert who["narrative"]["text"] == "Builds wooden boats in Risør."
+    assert (who["narrative"]["text"], who["narrative"]["model"]) == ("Builds wooden boats in Risør.", "some-model")
     (episode,) = (await face.episodes(user_id="alice"))["results"]
     assert (episode["summary"], episode["salience"], episode["agent_id"]) == ("Talked about varnish.", 0.5, "osa")
     turns = [line for line in await face.export(user_id="alice") if line.get("layer") == "turn"]
@@ -267,11 +285,62 @@ async def test_what_the_user_wrote_here_is_not_overwritten_and_what_they_deleted
     assert (who["overrides"], who["narrative"]["text"]) == ([], "I am a sailor.")
 
 
-async def test_an_imported_text_about_the_user_survives_consolidation(opens: Opens, tmp_path: Path) -> None:
+@pytest.mark.req("S-58")
+async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Opens, tmp_path: Path) -> None:
     face = opens({"profile": "companion"})
-    await face.import_from(companion(tmp_path / "memory.db"), user_id="alice", trusted=True)
+    path = companion(tmp_path / "memory.db")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("INSERT INTO conversations VALUES ('c2', 'kim', 'Tea', '2025-02-01 10:00:00')")
+        chunk = (3, "c2", 0, "user", "Which tea is mild?", 5, "2025-02-01 10:00:00")
+        other.execute("INSERT INTO conversation_chunks VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
+        other.commit()
+    await face.import_from(path, user_id="alice", trusted=True, learn=False)
+    said = [
+        one
+        for layers in (["turn"], ["episode"])
+        for one in (await face.get_all(user_id="alice", layers=layers))["results"]
+    ]
+    by_agent = {one["memory"]: one["agent_id"] for one in said}
+    assert by_agent == {
+        "Which varnish lasts?": "osa",
+        "Spar varnish.": "osa",
+        "Talked about varnish.": "osa",
+        "Which tea is mild?": "kim",
+    }
+    assert {agent["id"] for agent in (await face.agents())["agents"]} == {"osa", "kim"}
+    assert [one["summary"] for one in (await face.episodes(user_id="alice", agent_id="osa"))["results"]] == [
+        "Talked about varnish."
+    ]
+
+
+@pytest.mark.req("S-58")
+async def test_an_imported_text_about_the_user_lasts_and_goes_on_with_what_is_learned(
+    opens: Opens, tmp_path: Path
+) -> None:
+    face = opens({"profile": "companion"})
+    path = companion(tmp_path / "memory.db")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE user_profile SET content = 'Builds wooden boats. Lives in Risør.'")
+        other.commit()
+    await face.import_from(path, user_id="alice", trusted=True, learn=False)
     await face.consolidate(user_id="alice")
-    assert (await face.identity(user_id="alice"))["narrative"]["text"] == "Builds wooden boats in Risør."
+    first = (await face.identity(user_id="alice"))["narrative"]
+    assert (first["text"], first["version"]) == ("Builds wooden boats. Lives in Risør.", 1)
+
+    await face.add(
+        "My name is Alva. I live in Bergen now and I work as a nurse at the harbour clinic.", user_id="alice"
+    )
+    await face.flush()
+    await face.consolidate(user_id="alice")
+    then = (await face.identity(user_id="alice"))["narrative"]
+    assert (then["version"], then["model"]) == (2, "rules"), "nobody wrote it by hand"
+    assert "Builds wooden boats." in then["text"], "what only the imported text knew is told on"
+    assert "Bergen" in then["text"]
+    assert "Risør" not in then["text"], "what was said since holds"
+
+    await face.set_narrative("Alva is a sailor.", user_id="alice")
+    await face.consolidate(user_id="alice")
+    assert (await face.identity(user_id="alice"))["narrative"]["text"] == "Alva is a sailor."
 
 
 async def test_memories_are_read_from_the_database_of_open_webui(face: Face, tmp_path: Path) -> None:

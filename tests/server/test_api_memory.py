@@ -209,6 +209,17 @@ def test_a_key_of_one_user_reaches_no_entry_of_another(world: World) -> None:
     assert (page["total"], page["stats"]["tokensUsed"], page["stats"]["byType"]) == (0, 0, {})
 
 
+@pytest.mark.req("O-14")
+def test_the_pool_of_a_key_that_was_brought_over_is_known_by_that_key(world: World) -> None:
+    memory = world.app.state.memstone.memory
+    world.run(memory.add, "Likes jasmine tea", user_id="key:old-1", run_id="s1", infer=False)
+    created(world.client, apiKeyId="alice")
+    (entry,) = world.client.get("/api/memory", params={"apiKeyId": "old-1"}).json()["data"]
+    assert (entry["content"], entry["apiKeyId"], entry["sessionId"]) == ("Likes jasmine tea", "old-1", "s1")
+    (other,) = world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["data"]
+    assert other["content"] != entry["content"]
+
+
 @pytest.mark.req("D-7", "O-76")
 def test_the_hit_rate_is_used_of_shown_and_null_before_there_is_any(world: World) -> None:
     created(world.client, content="My sister is called Ingrid and lives in Tromso", key="sister")

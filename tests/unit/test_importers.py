@@ -60,7 +60,7 @@ def test_mem0_gives_text_time_speaker_and_metadata_and_no_ids() -> None:
 def test_a_gateways_page_gives_its_entries_with_type_key_and_time() -> None:
     coffee, database = reading("gateway.json").items
     assert (coffee.text, coffee.key, coffee.kind) == ("Drinks coffee black", "preference:coffee", "factual")
-    assert coffee.metadata == {"category": "preference", "session": "s-1"}
+    assert (coffee.metadata, coffee.whose.run_id) == ({"category": "preference"}, "s-1")
     assert (database.kind, database.occurred_at) == ("episodic", "2026-01-06T10:00:00.000000Z")
 
 
@@ -288,8 +288,8 @@ def test_the_older_table_of_a_gateway_is_read_when_the_modern_one_is_absent() ->
     row = {"id": "1", "apiKeyId": "k", "sessionId": "s", "type": "factual", "key": "x:1", "content": "Old"}
     old = {**row, "metadata": '{"a": 1}', "createdAt": "2025-01-01T00:00:00Z", "expiresAt": None}
     (item,) = tables({"memory": [old]}).items
-    assert (item.text, item.key, item.metadata) == ("Old", "x:1", {"a": 1, "session": "s"})
-    assert (item.occurred_at, item.whose.user_id) == ("2025-01-01T00:00:00.000000Z", "k")
+    assert (item.text, item.key, item.metadata) == ("Old", "x:1", {"a": 1})
+    assert (item.occurred_at, item.whose.user_id) == ("2025-01-01T00:00:00.000000Z", "key:k")
     new = {"id": "2", "api_key_id": "k", "content": "New", "metadata": "{broken", "created_at": "2026-01-01"}
     assert [item.text for item in tables({"memory": [old], "memories": [new]}).items] == ["New"]
 

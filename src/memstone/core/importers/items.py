@@ -1,4 +1,4 @@
-"""What is taken in from another system: text, time, speaker and metadata, and nothing that says how far to trust it."""
+"""What is taken in from another system: text, time, speaker, metadata; nothing says how far to trust it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 from memstone.core.importers.markup import plain_text
 from memstone.errors import TooLarge
@@ -25,7 +26,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whom a source names; only heeded where the caller names nobody."""
+    """Whom a source names; heeded as far as the caller leaves it open."""
 
     user_id: str = ""
     agent_id: str = ""
@@ -34,7 +35,10 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that a source holds; ``conversation`` is what tells turns of one talk from those of another."""
+    """One thing that a source holds; ``conversation`` is what tells turns of one talk from those of another.
+
+    ``id`` is its UUID where it has one, and ``model`` who wrote it where that is told.
+    """
 
     text: str
     sort: Sort = Sort.FACT
@@ -48,6 +52,8 @@ class Item:
     expires_at: Instant | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     whose: Whose = field(default_factory=Whose)
+    id: str = ""
+    model: str = ""
 
 
 @dataclass(slots=True)
@@ -92,6 +98,14 @@ def word_of(value: object) -> str:
 def id_of(value: object) -> str:
     """What a source calls somebody or something, as it is."""
     return "" if isinstance(value, bool) or not isinstance(value, (str, int)) else str(value).strip()
+
+
+def uuid_of(value: object) -> str:
+    """A UUID in its usual form; '' for whatever is none."""
+    try:
+        return str(UUID(value)) if isinstance(value, str) else ""
+    except ValueError:
+        return ""
 
 
 def mapping_of(value: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memstone.core.checks.values import CALLER_KINDS
-from memstone.core.importers.items import Item, Reading, Whose, id_of, mapping_of, text_of, word_of
+from memstone.core.importers.items import Item, Reading, Whose, id_of, mapping_of, text_of, uuid_of, word_of
 from memstone.core.importers.times import first, when
 
 _TEXT: Final = ("text", "memory", "content", "fact")
@@ -27,8 +27,7 @@ def read_mem0(rows: Sequence[Any], into: Reading) -> None:
 def read_gateway(rows: Sequence[Any], into: Reading) -> None:
     """Entries of a gateway: what its list shows, or rows of its table, with names of either style."""
     for row in _mappings(rows, into):
-        session = id_of(_either(row, "sessionId", "session_id"))
-        metadata = _metadata(row.get("metadata")) | ({"session": session} if session else {})
+        metadata = _metadata(row.get("metadata"))
         _take(into, _item(row, ("content", "text"), metadata, expires=_either(row, "expiresAt", "expires_at")))
 
 
@@ -80,8 +79,9 @@ def _item(row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, A
         whose=Whose(
             id_of(_either(row, "user_id", "userId", "apiKeyId", "api_key_id")),
             id_of(_either(row, "agent_id", "agentId")),
-            id_of(_either(row, "run_id", "runId")),
+            id_of(_either(row, "run_id", "runId", "sessionId", "session_id")),
         ),
+        id=uuid_of(row.get("id")),
     )
 
 

@@ -17,6 +17,9 @@ Rows: TypeAlias = Callable[[str, Sequence[str]], Iterable[Mapping[str, Any]]]
 """The rows of a table, ordered by columns."""
 
 _LIVE: Final = ("active", "", "None")
+_POOL: Final = "key:"
+"""What stands before the id of a key in the name of the user who owns its memories."""
+
 _PARTS: Final = ("user_profile", "user_edits", "conversation_summaries", "conversation_chunks")
 _CONTENT: Final = {"conversation_summaries": "summary"}
 
@@ -50,24 +53,36 @@ def read(shape: Shape, columns: Columns, rows: Rows, into: Reading) -> None:
     if shape.name == "companion_db":
         _companion(columns, rows, into)
     elif shape.name == "gateway_db":
-        read_gateway(list(rows(shape.table, ("createdAt", "created_at"))), into)
+        read_gateway(list(map(_of_pool, rows(shape.table, ("createdAt", "created_at")))), into)
     else:
         read_openwebui(list(rows(shape.table, ("created_at",))), into)
+
+
+def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row of a gateway whose owner is a key's pool, as a pool is called here."""
+    key = id_of(row.get("api_key_id") or row.get("apiKeyId"))
+    return {**row, "user_id": f"{_POOL}{key}"} if key else row
 
 
 def _companion(columns: Columns, rows: Rows, into: Reading) -> None:
     """Profile, edits, summaries and what was said; everything else was derived from these and stays behind."""
     given = {name for name in _PARTS if _CONTENT.get(name, "content") in columns.get(name, frozenset())}
     for row in rows("user_profile", ()) if "user_profile" in given else ():
-        when = first(row.get("generated_at"))
-        into.add(Item(text_of(row.get("content")), Sort.NARRATIVE, "assistant", occurred_at=when))
+        when, model = first(row.get("generated_at")), word_of(row.get("model"))
+        into.add(Item(text_of(row.get("content")), Sort.NARRATIVE, "assistant", occurred_at=when, model=model))
     for row in rows("user_edits", ("created_at", "id")) if "user_edits" in given else ():
         if row.get("deleted_at"):
             into.skip("deleted there")
         else:
             into.add(Item(text_of(row.get("content")), Sort.OVERRIDE, occurred_at=first(row.get("created_at"))))
-    known = {id_of(row.get("id")): row for row in rows("conversations", ())} if "conversations" in columns else {}
-    for row in rows("conversation_summaries", ("conversation_at", "id")) if "conversation_summaries" in given else ():
+    summaries = (
+        list(rows("conversation_summaries", ("conversation_at", "id"))) if "conversation_summaries" in given else []
+    )
+    known: dict[str, Mapping[str, Any]] = {
+        id_of(row.get("conversation_id")): {"agent_id": row.get("agent_id")} for row in summaries
+    }
+    known |= {id_of(row.get("id")): row for row in rows("conversations", ())} if "conversations" in columns else {}
+    for row in summaries:
         _summary(row, known, into)
     for row in (
         rows("conversation_chunks", ("conversation_id", "chunk_index", "id")) if "conversation_chunks" in given else ()
@@ -88,7 +103,7 @@ def _summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], int
             occurred_at=first(row.get("conversation_at"), row.get("created_at")),
             conversation=name,
             title=_title(known, name),
-            whose=Whose(agent_id=id_of(row.get("agent_id"))),
+            whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(known.get(name, {}).get("agent_id"))),
         )
     )
 
@@ -108,7 +123,7 @@ def _chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into:
             occurred_at=first(row.get("created_at"), conversation.get("started_at")),
             conversation=name,
             title=_title(known, name),
-            whose=Whose(agent_id=id_of(conversation.get("agent_id"))),
+            whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(conversation.get("agent_id"))),
         )
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from memstone.core.checks.visible import within
 from memstone.engine.parts import Parts
 from memstone.model.ids import clean_id
 from memstone.model.scope import Scope
@@ -24,7 +25,15 @@ async def owner(parts: Parts, named: str | None, own_key: str) -> str:
     found = await parts.ledger.peek(lambda tx: tx.api_keys.find(wanted))
     if found is not None and found.tenant_id == parts.tenant_id:
         return found.subjects.user_id or POOL + found.id
-    return POOL + wanted if wanted == own_key or (named or "").startswith(POOL) else wanted
+    if wanted == own_key or (named or "").startswith(POOL):
+        return POOL + wanted
+    return POOL + wanted if await _is_pool(parts, wanted) else wanted
+
+
+async def _is_pool(parts: Parts, key: str) -> bool:
+    """Tell whether memories were brought over from a key that is not one of this service."""
+    pool = within(Scope(parts.tenant_id, POOL + key))
+    return bool(await parts.ledger.peek(lambda tx: tx.memories.seqs(pool)))
 
 
 def _within(parts: Parts, wanted: str, own_key: str) -> str:

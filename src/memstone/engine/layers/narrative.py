@@ -1,7 +1,8 @@
 """The text about the user: made from what they told, made anew when that changes, and theirs to write.
 
 It is made of facts of the user's own words only, by a language model where there is one, else of the sentences of the
-facts. What the user wrote by hand is never overwritten unless that is asked for.
+facts. What the user wrote by hand is never overwritten unless that is asked for. A text that was imported is told on as
+far as no fact says otherwise, because what it was made of stayed where it comes from.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from memstone.engine.layers.derived import (
     true_derived,
 )
 from memstone.engine.layers.identity import embedded, identity, owner_for
-from memstone.engine.layers.portrayed import line_of
+from memstone.engine.layers.portrayed import imported_lines, imported_of, is_imported, line_of, still_told
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.metered import metered
 from memstone.engine.parts import Parts
@@ -46,6 +47,7 @@ from memstone.ports.ledger import Tx
 
 BY_HAND: Final = "user"
 BY_RULES: Final = "rules"
+IMPORTED: Final = "import"
 _ACTOR: Final = "consolidate"
 
 
@@ -55,6 +57,7 @@ class _Known:
 
     lines: list[Line]
     record: Record | None
+    imported: tuple[str, Instant] | None = None
 
     @property
     def inputs(self) -> str:
@@ -63,6 +66,11 @@ class _Known:
     @property
     def by_hand(self) -> bool:
         return self.record is not None and self.record.model == BY_HAND
+
+    @property
+    def is_import(self) -> bool:
+        """Whether the text is just being brought over."""
+        return self.record is None and self.imported is not None
 
     @property
     def has_news(self) -> bool:
@@ -127,11 +135,31 @@ async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[st
     return {**shown, "warnings": warnings} if warnings else shown
 
 
+async def import_narrative(parts: Parts, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
+    """Take over a text that another system wrote about the user; it is made anew once there is something to add."""
+    owner, now = owner_for(parts, user_id), parts.now()
+    (made,) = await embedded(parts, [text])
+
+    async def work(tx: Tx) -> None:
+        rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
+        if not rows:
+            when = written_at or now
+            known = _Known(imported_lines(text, when), None, imported=(text, when))
+            await _stored(tx, owner, known, made, model or IMPORTED, now, None)
+
+    await parts.ledger.write(work)
+
+
 async def _known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
     """What is known about the owner; mirrors are brought up to date on the way."""
     await refreshed(tx, owner, now)
     rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
-    return _Known(await lines_of(parts, tx, owner, now), rows[0].record if rows else None)
+    lines = await lines_of(parts, tx, owner, now)
+    if not rows:
+        return _Known(lines, None)
+    brought = imported_of(rows[0].record)
+    told_on = still_told(imported_lines(*brought), lines) if brought is not None else []
+    return _Known([*told_on, *lines], rows[0].record, imported=brought)
 
 
 async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Line]:
@@ -189,7 +217,7 @@ async def _stored(
         return {"status": "unchanged"}
     await tx.suppressed.lift(owner.tenant_id, dedupe)
     record = _record(owner, known, text, model, now)
-    told: dict[str, Any] = {"actor": "caller" if model == BY_HAND else _ACTOR, "job_id": job_id}
+    told: dict[str, Any] = {"actor": _actor(known, model), "job_id": job_id}
     old = known.record
     if old is None:
         await enter(tx, record, [Link(owner, now, dedupe)], vectors)
@@ -202,9 +230,16 @@ async def _stored(
     return {"status": "regenerated", "id": record.id, "version": record.version, "model": model}
 
 
+def _actor(known: _Known, model: str) -> str:
+    if model == BY_HAND:
+        return "caller"
+    return IMPORTED if known.is_import else _ACTOR
+
+
 def _record(owner: Scope, known: _Known, text: str, model: str, now: Instant) -> Record:
     by_hand = model == BY_HAND
-    made_of = {} if by_hand else {line.id: line.version for line in known.lines}
+    made_of = {} if by_hand else {line.id: line.version for line in known.lines if not is_imported(line)}
+    brought = {} if by_hand or known.imported is None else {"imported": list(known.imported)}
     first = Record(
         id=new_id(),
         text=text,
@@ -215,11 +250,11 @@ def _record(owner: Scope, known: _Known, text: str, model: str, now: Instant) ->
         valid_from=now,
         anchor_at=now,
         tenant_id=owner.tenant_id,
-        origin=Origin.USER if by_hand else Origin.DERIVED,
+        origin=Origin.USER if by_hand else Origin.IMPORT if known.is_import else Origin.DERIVED,
         trust=1.0,
         layer=Layer.IDENTITY,
         kind=Kind.NARRATIVE,
-        data={"inputs": known.inputs, "facts": made_of},
+        data={"inputs": known.inputs, "facts": made_of, **brought},
         salience=1.0,
         source="manual" if by_hand else "digest",
         model=model,

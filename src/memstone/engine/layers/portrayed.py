@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from memstone.core.digest.portrait import Line, composed
 from memstone.engine.layers.derived import holding, is_true, may_be_identity, rows_of
+from memstone.engine.storing.draft import text_hash
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Record
 from memstone.model.scope import Scope
@@ -14,6 +17,12 @@ from memstone.ports.ledger import Tx
 
 _SPARE: Final = 20
 """So many tokens more than the text it stands for may a list of sentences have: facts are wordier than a text."""
+
+_IMPORTED: Final = "imported:"
+_NEAR: Final = 0.5
+"""How near a sentence of an imported text is taken to be to a fact: both are about the user."""
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s+|\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,40 @@ def _text(told: Record, facts: dict[str, Record]) -> str:
     if all(one in facts and facts[one].hash == version for one, version in made_of.items()):
         return told.text
     live = [fact for one in made_of if (fact := facts.get(one)) is not None and may_be_identity(fact)]
-    return composed(list(map(line_of, live)), told.tokens + _SPARE)
+    lines, brought = list(map(line_of, live)), imported_of(told)
+    told_on = still_told(imported_lines(*brought), lines) if brought is not None else []
+    return composed([*told_on, *lines], told.tokens + _SPARE)
+
+
+def imported_of(narrative: Record) -> tuple[str, Instant] | None:
+    """Return the text that another system wrote about the user, and when, if this one goes back to it."""
+    brought = narrative.data.get("imported")
+    return (str(brought[0]), str(brought[1])) if isinstance(brought, list) and brought else None
+
+
+def imported_lines(text: str, written_at: Instant) -> list[Line]:
+    """Return the sentences of an imported text, as something the next one may be made of."""
+    said = [one.strip() for one in _SENTENCE_END.split(text) if one.strip()]
+    return [Line(f"{_IMPORTED}{at}", one, text_hash(one), said_at=written_at) for at, one in enumerate(said)]
+
+
+def is_imported(line: Line) -> bool:
+    """Tell whether a line comes from an imported text, and has no fact behind it."""
+    return line.id.startswith(_IMPORTED)
+
+
+def still_told(lines: Sequence[Line], facts: Sequence[Line]) -> list[Line]:
+    """Return the imported sentences that no fact repeats, changes or ends."""
+    return [line for line in lines if not any(_answers(fact, line) for fact in facts)]
+
+
+def _answers(fact: Line, line: Line) -> bool:
+    from memstone.core.changes.pairing import Action, Known  # only who has imported such a text needs these rules
+    from memstone.core.changes.reconcile import decide
+    from memstone.core.changes.statement import understand
+
+    decided = decide(understand(fact.text), [Known(understand(line.text), _NEAR)])
+    return decided.action is not Action.ADD
 
 
 def line_of(fact: Record) -> Line:

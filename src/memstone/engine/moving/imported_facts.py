@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -12,7 +12,16 @@ from memstone.core.importers.items import Sort
 from memstone.engine.learning.ingest import Transcript
 from memstone.engine.moving.imported_items import Taken
 from memstone.engine.parts import Parts
-from memstone.engine.storing.draft import TRUST, Draft, dedupe_value, event_of, new_record, owner_alone, waiting_dedupe
+from memstone.engine.storing.draft import (
+    TRUST,
+    Draft,
+    dedupe_value,
+    event_of,
+    new_record,
+    owner_alone,
+    text_hash,
+    waiting_dedupe,
+)
 from memstone.engine.storing.store import Entry, Vectors, ensure_space, enter_all
 from memstone.engine.storing.write import current_space
 from memstone.errors import MemstoneError
@@ -37,10 +46,11 @@ class FactsInto:
 
 @dataclass(slots=True)
 class Imported:
-    """A fact to store, and the names under which it may be known or deleted here."""
+    """A fact to store, the names under which it may be known or deleted here, and the id it had elsewhere."""
 
     draft: Draft
     names: tuple[str, ...]
+    id: str = ""
 
 
 def drafts_of(parts: Parts, taken: Sequence[Taken], trust: float | None) -> list[Imported]:
@@ -82,7 +92,7 @@ def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Impor
         salience=EPISODE_SALIENCE,
         status=Status.QUARANTINED if trust is None else Status.ACTIVE,
     )
-    return Imported(draft, tuple(dict.fromkeys([draft.dedupe, *(() if is_episode else names)])))
+    return Imported(draft, tuple(dict.fromkeys([draft.dedupe, *(() if is_episode else names)])), item.id)
 
 
 def _data(one: Taken) -> dict[str, object]:
@@ -134,7 +144,7 @@ async def _store(
     told = {name: Counter[str]() for name in _LAYERS.values()}
     now, suppresses = parts.now(), await tx.suppressed.any(parts.tenant_id)
     entries: list[Entry] = []
-    seen: set[str] = set()
+    seen, taken = set[str](), set[str]()
     for one, own in zip(facts, vectors, strict=True):
         counts = told[_LAYERS[Layer(one.draft.layer)]]
         if suppresses and await _is_deleted(tx, parts, one):
@@ -144,6 +154,8 @@ async def _store(
         else:
             seen.add(one.draft.dedupe)
             record = new_record(one.draft, parts.tenant_id, now)
+            record = replace(record, id=await _own_id(tx, parts, one, taken) or record.id)
+            taken.add(record.id)
             entries.append(Entry(record, [Link(one.draft.scope, now, one.draft.dedupe)], own))
             counts["stored"] += 1
             counts["quarantined"] += one.draft.status == Status.QUARANTINED
@@ -159,9 +171,22 @@ def _added(entry: Entry, now: Instant) -> Event:
     return event_of(EventType.ADD, entry.record, scope, now, reason=_REASON, actor="import")
 
 
+async def _own_id(tx: Tx, parts: Parts, one: Imported, taken: set[str]) -> str:
+    """Return the id a fact had elsewhere; '' if it waits for approval, or somebody has that id here."""
+    if not one.id or one.draft.status == Status.QUARANTINED or one.id in taken:
+        return ""
+    return "" if await tx.memories.last(parts.tenant_id, one.id) is not None else one.id
+
+
 async def _is_deleted(tx: Tx, parts: Parts, one: Imported) -> bool:
     return any([await tx.suppressed.has(parts.tenant_id, name) for name in one.names])
 
 
 async def _is_known(tx: Tx, parts: Parts, one: Imported) -> bool:
-    return any([await tx.links.holder(parts.tenant_id, name) is not None for name in one.names])
+    if any([await tx.links.holder(parts.tenant_id, name) is not None for name in one.names]):
+        return True
+    same = await tx.memories.last(parts.tenant_id, one.id) if one.id else None
+    if same is None or same.valid_to is not None or same.hash != text_hash(one.draft.text):
+        return False
+    held = await tx.links.of(parts.tenant_id, same.seq)
+    return any(link.scope.user_id == one.draft.scope.user_id for link in held)

@@ -9,7 +9,7 @@ from memstone.core.importers.items import Sort
 from memstone.core.text.normalize import normal_text
 from memstone.engine.layers.derived import identity_dedupe
 from memstone.engine.layers.identity import add_override, identity
-from memstone.engine.layers.narrative import set_narrative
+from memstone.engine.layers.narrative import import_narrative
 from memstone.engine.moving.imported_items import Taken
 from memstone.engine.parts import Parts
 from memstone.model.memory import Kind
@@ -37,7 +37,7 @@ async def _text(parts: Parts, one: Taken, known: dict[str, Any], skipped: Counte
     """The text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
-        await set_narrative(parts, one.scope.user_id, one.item.text)
+        await import_narrative(parts, one.scope.user_id, one.item.text, one.item.model, one.item.occurred_at)
         return Counter(stored=1)
     if there["text"] == one.item.text:
         return Counter(known=1)

@@ -1,8 +1,9 @@
 """``import_from``: what another system exported, as far as its words go.
 
-Text, time, speaker and metadata are taken. Ids, tenant, origin, trust and status are ours. Whoever imports may say that
-they speak for the person whose words these are; then what that person said is theirs. What anybody else is said to have
-said is kept as it is and can be searched; what follows from it waits in quarantine until somebody approves it.
+Text, time, speaker and metadata are taken. Tenant, origin, trust and status are ours. Whoever imports may say that they
+speak for the person whose words these are; then what that person said is theirs, and keeps its id if that is free. What
+anybody else is said to have said is kept as it is and can be searched; what follows from it waits in quarantine until
+somebody approves it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
 from memstone.engine.access.bounds import unbound
+from memstone.engine.access.owners import POOL
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
@@ -157,7 +159,7 @@ def _taken(parts: Parts, request: ImportRequest, given: Scope, reading: Reading)
 def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Item]:
     """What belongs to the one user that is imported; where the caller names a user, a file may not hold several."""
     if wanted is not None:
-        mine = [item for item in reading.items if item.whose.user_id == wanted]
+        mine = [item for item in reading.items if item.whose.user_id in (wanted, POOL + wanted)]
         reading.skip("somebody else's", len(reading.items) - len(mine))
         return mine
     users = {item.whose.user_id for item in reading.items} - {""}
@@ -170,11 +172,17 @@ def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Ite
 
 
 def _scope(parts: Parts, given: Scope, item: Item, source: str) -> Scope:
-    """Whose it will be: whom the caller names, else whom the source names; a conversation is a run of its own."""
-    whose = given
+    """Whose it will be: whom the caller names, and as far as that is left open, whom the source names.
+
+    Whoever names no user takes nobody's memories for their agent. A conversation is a run of its own.
+    """
+    whose, named = given, item.whose
     if given.is_open:
-        named = {name: getattr(item.whose, name) or None for name in ("user_id", "agent_id", "run_id")}
-        whose = parts.scope(named).required()
+        found = {"user_id": named.user_id, "agent_id": named.agent_id, "run_id": named.run_id}
+        whose = parts.scope({name: value or None for name, value in found.items()}).required()
+    elif given.user_id:
+        found = {"agent_id": given.agent_id or named.agent_id, "run_id": given.run_id or named.run_id}
+        whose = parts.scope({"user_id": given.user_id, **{name: value or None for name, value in found.items()}})
     if item.conversation and not whose.run_id:
         return replace(whose, run_id=_run(source, item.conversation))
     return whose
