@@ -28,6 +28,7 @@ from torch.nn import functional
 from memstone.adapters.embed.lists import AGREE, LENGTH, file_of, list_ids
 from memstone.core.curate import EFFECT, candidates
 from scripts.pair_net import PairNet, _normed, tokenizer
+from scripts.weights import record
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data" / "curation"
@@ -135,6 +136,8 @@ def main() -> None:
     for author in wanted.without:
         report(author, net, [case for case in cases if case.author == author])
     net.write(wanted.to)
+    if wanted.to == file_of("changes"):
+        record("change_reader")
 
 
 def sources() -> dict[str, Path]:

@@ -4,6 +4,8 @@ Reads the cases of tests/data/curation/fit and changes_open.jsonl beside it, and
 src/memstone/core/changes/weights.npz. A memory learns every case by its rules, and what it holds against each other is
 what the weights are fitted to: small trees, grown one after the other (gradient boosting). What is printed for an
 author comes from weights fitted to the other ones, so it is about cases they have not seen.
+
+    python -m scripts.fit_changes
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from memstone.core.changes.statement import understand
 from memstone.engine.learning import settle
 from memstone.engine.learning.relate import Fact, Neighbour
 from memstone.testing.clock import FakeClock
+from scripts.weights import record
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data" / "curation"
@@ -83,6 +86,7 @@ def main() -> None:
         stored |= {f"{name}_{part}": value for part, value in _packed(trees).items()}
     if not wanted.dry:
         np.savez_compressed(WEIGHTS, **stored)
+        record("changes")
 
 
 def sources() -> dict[str, Path]:

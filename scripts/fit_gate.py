@@ -3,6 +3,8 @@
 Reads scripts/gate_sentences.tsv (written for this) and tests/data/gate/messages_open.jsonl; writes
 src/memstone/core/gate/weights.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what is
 printed is about messages the weights have not seen.
+
+    python -m scripts.fit_gate
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from memstone.core import gate
 from memstone.core.gate import evidence
 from memstone.core.gate.said import own_words_of
 from memstone.model.context_gate import Route
+from scripts.weights import record
 
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = ROOT / "scripts" / "gate_sentences.tsv"
@@ -42,6 +45,7 @@ def main() -> None:
     judge(labelled, wanted.seed)
     if not wanted.dry:
         WEIGHTS.write_text(as_table(fit(labelled)), encoding="utf-8")
+        record("gate")
 
 
 def read() -> list[Labelled]:

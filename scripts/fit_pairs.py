@@ -31,6 +31,7 @@ from memstone.engine.recall import judge
 from scripts.fit_relevance import values
 from scripts.pair_net import PairNet, by_length, encoded, padded, tokenizer
 from scripts.relevance_data import FOLDS, PEOPLE, Questions, everything, lines
+from scripts.weights import record
 
 RANK, FROZEN, DROP = 16, 3, 0.1
 EPOCHS, AT_ONCE, RATE, DECAY, WARM_UP, OF_PAIRS = 3, 12, 1e-3, 0.05, 0.05, 0.5
@@ -79,6 +80,7 @@ def main() -> None:
         known = [one for one in asked if every.person[one.row] not in fold and every.author[one.row] not in fold]
         fitted(known, every, states).save(wanted.readers / f"without_{fold}.npz")
     fitted(asked, every, states).save(file_of(judge.TASK))
+    record("relevance_reader")
 
 
 # --- what there is to learn from --------------------------------------------------------------------------------------

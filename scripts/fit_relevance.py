@@ -31,6 +31,7 @@ from memstone.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
 from memstone.adapters.embed.wordpiece import WordPiece
 from memstone.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
+from scripts.weights import record
 
 WEIGHTS: Final = ROOT / "src" / "memstone" / "core" / "ranking" / "relevance.json"
 HIDDEN, STEPS, BATCH, NETS = 12, 5_000, 64, 4
@@ -314,6 +315,7 @@ def write(by: judge.Weights) -> None:
     """Write the weights with four digits."""
     body = {name: _rounded(getattr(by, name)) for name in judge.Weights.__slots__}
     WEIGHTS.write_text(json.dumps(body, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
+    record("relevance")
     print(f"{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")
 
 

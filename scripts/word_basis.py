@@ -2,7 +2,7 @@
 
 The words come from sentences written for this project's tests. Run it when the model changes:
 
-    python scripts/word_basis.py
+    python -m scripts.word_basis
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from memstone.adapters.embed.local import LocalConfig, _shared_model
 from memstone.adapters.embed.words import BASIS, WIDTH
+from scripts.weights import record
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("memories", "questions_answerable", "messages_open")
@@ -28,6 +29,7 @@ def main() -> None:
     unit = words / np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-9)
     _, directions = np.linalg.eigh(unit.T @ unit)
     np.save(BASIS, directions[:, ::-1][:, :WIDTH].astype(np.float16))
+    record("word_basis")
 
 
 if __name__ == "__main__":
