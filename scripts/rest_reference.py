@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
 from fastapi.routing import APIRoute
 
 from memstone.remote.verbs import NOT_OVER_HTTP, VERBS
-from memstone.server.access import Admin, Reader, Writer, admitted
+from memstone.server.access import Admin, Chatter, KeyHolder, Reader, Writer
 from memstone.server.app import create_app
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rest.md"
 QUIET: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+_CALLERS: Final = (("read", Reader), ("write", Writer), ("write", Chatter), ("admin", Admin), ("any", KeyHolder))
 FAMILIES: Final = {
     "memories": "Memories",
     "context": "Context",
@@ -106,10 +107,10 @@ def _rows(route: APIRoute) -> Iterator[str]:
 def _need(route: APIRoute) -> str:
     """What a key must be allowed to do, from what the route depends on."""
     asked = {dependency.call for dependency in route.dependant.dependencies}
-    for name, caller in (("read", Reader), ("write", Writer), ("admin", Admin)):
+    for name, caller in _CALLERS:
         if _dependency(caller) in asked:
             return name
-    return "any" if admitted in asked else "none"
+    return "none"
 
 
 def _dependency(caller: Any) -> Any:

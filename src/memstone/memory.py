@@ -18,6 +18,7 @@ from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive, drive_iter
 from memstone.engine.asking import SearchRequest
+from memstone.engine.engine import Engine
 from memstone.engine.learning.remember import AddRequest
 from memstone.engine.recall.listing import ListRequest
 from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
@@ -36,6 +37,7 @@ from memstone.faces.sharing import Sharing
 from memstone.faces.tending import Tending
 from memstone.faces.undoing import Undoing
 from memstone.faces.vectoring import Vectoring
+from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.ports.clock import Clock
@@ -91,8 +93,15 @@ class Memory(
         It shares everything with this one, which stays the one to close. What lies outside is not found, and acts on a
         whole tenant are refused when a user or an agent is named: for services that answer many callers.
         """
+        return self._over(self._engine.acting_for(tenant_id, user_id, agent_id))
+
+    def _within(self, bounds: Bounds) -> Self:
+        """The same for a service, which knows what a key reaches."""
+        return self._over(self._engine.within(bounds))
+
+    def _over(self, engine: Engine) -> Self:
         other = object.__new__(type(self))
-        other._engine = self._engine.acting_for(tenant_id, user_id, agent_id)
+        other._engine = engine
         return other
 
     def add(

@@ -26,6 +26,8 @@ class Scenario:
 
     run: Run
     tools: bool = False
+    whole: bool = False
+    """Whether it takes somebody who reaches the whole tenant."""
 
     @property
     def title(self) -> str:
@@ -36,11 +38,11 @@ class Scenario:
 SCENARIOS: Final[list[Scenario]] = []
 
 
-def scenario(*, tools: bool = False) -> Callable[[Run], Run]:
+def scenario(*, tools: bool = False, whole: bool = False) -> Callable[[Run], Run]:
     """Put a coroutine on the list."""
 
     def listed(run: Run) -> Run:
-        SCENARIOS.append(Scenario(run, tools=tools))
+        SCENARIOS.append(Scenario(run, tools=tools, whole=whole))
         return run
 
     return listed
@@ -134,7 +136,7 @@ async def _a_scope_is_emptied_and_the_others_are_not(face: Face, clock: FakeCloc
     assert await face.found("live", user_id="bob") == ["User lives in Rome."]
 
 
-@scenario()
+@scenario(whole=True)
 async def _a_reset_empties_everything(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     await face.remember("two", user_id="bob")
@@ -357,7 +359,7 @@ async def _a_memory_can_be_put_aside(face: Face, clock: FakeClock) -> None:
     assert await face.found("tea") == ["tea is on the shelf"]
 
 
-@scenario()
+@scenario(whole=True)
 async def _an_export_can_be_put_back(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     await face.update(memory_id, "two")

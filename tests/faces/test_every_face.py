@@ -48,6 +48,11 @@ class Stage:
         made = self.memory.acting_for(name).create_key(verbs=["read", "write", "admin"])
         return name, made["key"]
 
+    def key(self, **key: Any) -> str:
+        """A key of a new tenant."""
+        made: str = self.memory.acting_for(f"tenant-{next(self.numbers)}").create_key(**key)["key"]
+        return made
+
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
@@ -114,6 +119,17 @@ def through_rest(stage: Stage, scenario: Scenario) -> None:
         drive(rest.close())
 
 
+def through_a_plain_key(stage: Stage, scenario: Scenario) -> None:
+    """With a key that reaches its own pools only, everything is as it is with any other."""
+    with Client(stage.url, stage.key(), timeout=LONG) as client:
+        drive(_coroutine(scenario, Face(client), stage.clock))
+
+
+def through_a_trusted_key(stage: Stage, scenario: Scenario) -> None:
+    with Client(stage.url, stage.key(may_assert_user=True), timeout=LONG) as client:
+        drive(_coroutine(scenario, Face(client), stage.clock))
+
+
 WAYS: list[Callable[[Stage, Scenario], None]] = [
     through_memory,
     through_async_memory,
@@ -135,6 +151,7 @@ def cases() -> Iterator[Any]:
 
 
 CASES = list(cases())
+KEYED = [through_a_plain_key, through_a_trusted_key]
 
 
 async def _coroutine(scenario: Scenario, face: Face, clock: FakeClock) -> None:
@@ -220,3 +237,13 @@ def test_the_tools_give_the_same_over_standard_input_and_output(stage: Stage, tm
     environment = {"MEMSTONE_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
     transport = StdioServerParameters(command=sys.executable, args=command, env=environment)
     asyncio.run(with_tools(stage, transport, TOOLS))
+
+
+@pytest.mark.req("X-39", "X-1", "X-22")
+@pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("way", KEYED)
+@pytest.mark.parametrize("one", [one for one in SCENARIOS if not one.whole], ids=lambda one: one.title)
+def test_a_scenario_comes_out_alike_with_a_key_that_is_no_administrators(
+    stage: Stage, one: Scenario, way: Callable[[Stage, Scenario], None]
+) -> None:
+    way(stage, one)

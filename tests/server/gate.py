@@ -28,6 +28,7 @@ class Gate:
     memory: Memory
     app: Any
     clients: ExitStack
+    profile: str = "gateway"
 
     def key(self, **key: Any) -> str:
         """A new key."""
@@ -91,7 +92,7 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
         }
         app = create_app(config)
         with Memory(config) as memory, served(app) as url, ExitStack() as clients:
-            yield Gate(url, behind, memory, app, clients)
+            yield Gate(url, behind, memory, app, clients, config["profile"])
 
 
 def ask(client: openai.OpenAI, text: str, **more: Any) -> Any:

@@ -168,9 +168,11 @@ def test_a_key_without_a_user_has_a_pool_of_its_own(world: World) -> None:
     assert mine["id"] != theirs["id"]
     assert mine["apiKeyId"] != theirs["apiKeyId"]
     assert world.client.get("/v1/memories", params={"user_id": f"key:{mine['apiKeyId']}"}).json()["results"]
-    # The id of a key names its pool, whoever asks.
-    listed = second.get("/api/memory", params={"apiKeyId": mine["apiKeyId"]}).json()["data"]
-    assert [one["id"] for one in listed] == [mine["id"]]
+    # The id of a key names its pool to an administrator and to the key itself, and to nobody else.
+    named = {"apiKeyId": mine["apiKeyId"]}
+    for client in (world.client, first):
+        assert [one["id"] for one in client.get("/api/memory", params=named).json()["data"]] == [mine["id"]]
+    assert second.get("/api/memory", params=named).json()["data"] == []
 
 
 def test_a_key_that_stands_for_a_user_means_that_user(world: World) -> None:

@@ -204,7 +204,11 @@ def test_a_key_of_one_user_reaches_nobody_else(service: tuple[str, Memory]) -> N
 
 @pytest.mark.req("X-24")
 def test_a_key_does_what_its_verbs_allow(service: tuple[str, Memory]) -> None:
-    with client_of(service, verbs=["read"]) as reader, client_of(service, verbs=["read", "write"]) as writer:
+    trusted = {"may_assert_user": True}
+    with (
+        client_of(service, verbs=["read"], **trusted) as reader,
+        client_of(service, verbs=["read", "write"], **trusted) as writer,
+    ):
         memory_id = writer.add("tea", user_id="alice", infer=False)["results"][0]["id"]
         assert reader.get(memory_id)
         assert writer.consolidate(user_id="alice")["status"]

@@ -83,7 +83,7 @@ def test_a_request_may_go_without_memory(gate: Gate, wish: str) -> None:
 
 
 @pytest.mark.req("X-1", "P-7")
-@pytest.mark.parametrize("gate", ["shared", "gateway"], indirect=True)
+@pytest.mark.parametrize("gate", ["shared"], indirect=True)
 def test_a_key_that_may_name_users_remembers_nobody_when_nobody_is_named(gate: Gate) -> None:
     client = gate.openai(may_assert_user=True)
     ask(client, "I live in Oslo", extra_headers={"x-openwebui-user-id": "alice"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from starlette.responses import JSONResponse
 
 from memstone.core.showing.inject import Position
 from memstone.errors import StorageBusy
+from memstone.model.profiles import PROFILES
 from memstone.server.gateway.counts import SKIPPED, Skip
 from tests.patience import LONG
 from tests.server.gate import Gate, gated, until
@@ -95,11 +97,10 @@ def paused(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def no_user(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    engine = gate.app.state.memstone.memory._engine
+    policy = replace(engine.parts.policy, identity=PROFILES["shared"].identity)
+    engine.parts = replace(engine.parts, policy=policy)
     return chat(gate, {"may_assert_user": True})
-
-
-def not_allowed(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    return chat(gate, {}, headers={"X-Memstone-User": "alice"})
 
 
 def invalid_id(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:

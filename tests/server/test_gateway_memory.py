@@ -218,7 +218,7 @@ def test_a_service_that_cannot_be_reached_does_not_hide_the_models_of_others(tmp
 def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
     client = gate.openai(may_assert_user=True)
     with structlog.testing.capture_logs() as logs:
-        ask(client, "Where do I live?")
         ask(client, "Where do I live?", extra_headers={"X-Memstone-User": "ann lee"})
+        ask(client, "Where do I live?", user="key:0000000000000000")
     reasons = [one["reason"] for one in logs if one["event"] == "memory.injection.skipped"]
-    assert reasons == ["no_user", "invalid_id"]
+    assert reasons == ["invalid_id", "invalid_id"]

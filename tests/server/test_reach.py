@@ -94,7 +94,8 @@ def test_two_users_may_use_one_idempotency_key(world: World) -> None:
 @pytest.mark.req("R-9", "N-42")
 def test_asking_about_everybody_takes_an_administrator(world: World) -> None:
     kept(world, "a secret of carol", "carol")
-    reader, writer = world.as_key(verbs=["read"]), world.as_key(verbs=["read", "write"])
+    reader = world.as_key(verbs=["read"], may_assert_user=True)
+    writer = world.as_key(verbs=["read", "write"], may_assert_user=True)
     carol = {"user_id": "carol"}
     asked: list[tuple[Any, tuple[str, str], dict[str, Any]]] = [
         (reader, ("GET", "/api/memory"), {"params": {"apiKeyId": "carol"}}),

@@ -52,14 +52,15 @@ def _placed(settings: Settings, host: str | None, port: int | None) -> Settings:
 
 
 def _first_key(settings: Settings) -> str | None:
-    """A key for everything, if there is none yet."""
+    """The operator's key, if there is none yet: it may do everything and ask for everybody."""
     from memstone.memory import Memory
 
     with Memory(settings) as memory:
         if memory.keys():
             return None
-        made: str = memory.create_key(_FIRST_KEY, verbs=["read", "write", "admin"])["key"]
-        return made
+        made = memory.create_key(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
+        token: str = made["key"]
+        return token
 
 
 class _Shown:
@@ -187,6 +188,21 @@ def listed(given: Given) -> int:
     return OK
 
 
+@keys.command("set")
+@click.argument("key_id")
+@click.option("--name", help="What it is called.")
+@click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
+@click.option("--may-assert-user/--no-may-assert-user", default=None, help="Whether it says for which user it asks.")
+@for_store
+def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...], may_assert_user: bool | None) -> int:
+    """Change what a key is called and what it may do; its secret stays."""
+    with given.memory() as memory:
+        changed = memory.set_key(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
+    if not given.answered(changed):
+        say(f"{changed['prefix']}  {_described(changed)}")
+    return OK
+
+
 @keys.command("rotate")
 @click.argument("key_id")
 @click.option("--grace", default=3_600.0, show_default=True, help="Seconds the old one is still accepted.")
@@ -212,8 +228,18 @@ def revoke(given: Given, *, key_id: str) -> int:
     return OK
 
 
+def _reaches(key: dict[str, Any]) -> str:
+    """Whom a key reaches, in words."""
+    who = "its own pools"
+    if key["user_id"] or "admin" in key["verbs"]:
+        who = key["user_id"] or "the whole tenant"
+    elif key["may_assert_user"]:
+        who = "every person it names"
+    return f"{who}, with agent {key['agent_id']}" if key["agent_id"] else who
+
+
 def _described(key: dict[str, Any]) -> str:
-    who = key["user_id"] or key["agent_id"] or ("anybody it names" if key["may_assert_user"] else "the whole tenant")
+    who = _reaches(key)
     until = f", until {key['expires_at']}" if key["expires_at"] else ""
     ended = ", revoked" if key["revoked_at"] else ""
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"

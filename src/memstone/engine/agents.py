@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.checks.values import checked_text
+from memstone.core.checks.visible import visible
 from memstone.core.settings.lenient import AGENT
 from memstone.core.settings.resolve import scope_key
 from memstone.core.settings.translate import native, operators, refuse_operators, tenant_only
@@ -16,14 +17,17 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.lifecycle import delete_all
 from memstone.engine.tuning import PAUSED, decoded
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
+from memstone.model.bounds import Users
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
+from memstone.model.memory import Layer
 from memstone.model.scope import Scope
 from memstone.ports.agents import AgentRow
 from memstone.ports.ledger import Tx
 from memstone.trace import log
 
 _NAME_CHARS: Final = 256
+_COUNTED: Final = tuple(layer for layer in Layer if layer is not Layer.TURN)
 _NO_HINT: Final = "agents() lists those that are known"
 
 
@@ -42,11 +46,11 @@ async def agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
     """The agents of the tenant, with how many memories each has."""
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     tenant = parts.tenant_id
-    _reach(parts, "")
+    _check_reach(parts, "")
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.agents.listed(tenant, most, first)
-        return {"agents": [await _shown(tx, tenant, row) for row in rows], "total": await tx.agents.count(tenant)}
+        return {"agents": [await _shown(tx, parts, row) for row in rows], "total": await tx.agents.count(tenant)}
 
     return await parts.ledger.read(work)
 
@@ -57,7 +61,7 @@ async def agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
 
     async def work(tx: Tx) -> dict[str, Any] | None:
         row = await tx.agents.get(parts.tenant_id, wanted)
-        return None if row is None else await _shown(tx, parts.tenant_id, row)
+        return None if row is None else await _shown(tx, parts, row)
 
     return await parts.ledger.read(work)
 
@@ -65,6 +69,7 @@ async def agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
 async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     """Make an agent, or change one."""
     wanted, now = _id(parts, change.id), parts.now()
+    _check_change(parts)
     made = None if change.settings is None else native(change.settings)
     tenant_only(made or ())
     if parts.bounds is not None:
@@ -77,7 +82,7 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
         await tx.agents.put(parts.tenant_id, row)
         if made is not None:
             await _set(tx, parts.tenant_id, wanted, made, now)
-        return await _shown(tx, parts.tenant_id, row)
+        return await _shown(tx, parts, row)
 
     saved = await parts.ledger.write(work)
     parts.tunings.changed(parts.tenant_id)
@@ -87,6 +92,7 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
 async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     """Remove an agent with its memories, vectors, signals, receipts and settings."""
     wanted, now = _id(parts, agent_id), parts.now()
+    _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
     deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
 
@@ -152,19 +158,27 @@ def _id(parts: Parts, agent_id: Any) -> str:
     wanted = clean_id(agent_id, "agent_id")
     if not wanted:
         raise InvalidInput("agent_id is missing")
-    _reach(parts, wanted)
+    _check_reach(parts, wanted)
     return wanted
 
 
-def _reach(parts: Parts, agent_id: str) -> None:
-    """``Forbidden`` for whoever reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
-    if parts.bounds is not None and (not agent_id or parts.bounds.agent_id != agent_id):
-        raise Forbidden(f"this key does not reach {f'agent {agent_id!r}' if agent_id else 'every agent'}")
+def _check_reach(parts: Parts, agent_id: str) -> None:
+    """Raise ``Forbidden`` for who reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
+    bounds = parts.bounds
+    if bounds is None or bounds.is_everyone or (agent_id and bounds.agent_id == agent_id):
+        return
+    raise Forbidden(f"this key does not reach {f'agent {agent_id!r}' if agent_id else 'every agent'}")
 
 
-async def _shown(tx: Tx, tenant_id: str, row: AgentRow) -> dict[str, Any]:
+def _check_change(parts: Parts) -> None:
+    """Raise ``Forbidden`` for whoever has an agent to themselves but not the people it talks to: they share it."""
+    if parts.bounds is not None and parts.bounds.users is Users.POOLS:
+        raise Forbidden("this key does not change agents", hint="use a key that may assert users, or an admin key")
+
+
+async def _shown(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
     key = scope_key("agent", row.id)
-    stored = decoded((await tx.preferences.of(tenant_id, [key])).get(key, {}))
+    stored = decoded((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
     paused = stored.pop(PAUSED, None)
     return {
         "id": row.id,
@@ -173,10 +187,18 @@ async def _shown(tx: Tx, tenant_id: str, row: AgentRow) -> dict[str, Any]:
         "system_prompt": row.system_prompt,
         "settings": {**stored, **_switches(stored)},
         "paused": paused is not None,
-        "memory_entry_count": await tx.agents.memories(tenant_id, row.id),
+        "memory_entry_count": await _count(tx, parts, row.id),
         "created_at": row.created_at,
         "updated_at": row.updated_at,
     }
+
+
+async def _count(tx: Tx, parts: Parts, agent_id: str) -> int:
+    """How many memories an agent has, of all that the caller reaches."""
+    if parts.bounds is None:
+        return await tx.agents.memories(parts.tenant_id, agent_id)
+    where = visible(Scope(parts.tenant_id, agent_id=agent_id), parts.now(), layers=_COUNTED, show_expired=True)
+    return sum((await tx.memories.count(where)).values())
 
 
 def _switches(stored: Mapping[str, Any]) -> dict[str, bool]:

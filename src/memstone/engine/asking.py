@@ -11,18 +11,15 @@ from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.checks.values import checked_text
 from memstone.core.checks.visible import DEFAULT_LAYERS, visible
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import scope_in
+from memstone.engine.scoping import renamed, scope_in
 from memstone.errors import InvalidInput
 from memstone.model.instant import Instant, When, instant, parse_when
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 
 STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
 SCOPES: Final = ("session", "owner", "global")
-EVERYBODY: Final = "*"
-"""The user whose memories are everybody's."""
-
 USUAL: Final = 100
 """So many a search or a list shows when nobody says how many."""
 
@@ -74,7 +71,8 @@ def check(parts: Parts, request: SearchRequest) -> Search:
     """Check a request before anything is asked."""
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    own, project = scope_in(parts, given, inside, request.project_id, extra)
+    own, project = scope_in(parts, given, inside, request.project_id, extra, reading=True)
+    extra = renamed(parts, extra)
     scope = _of_breadth(own, request.scope)
     layers = checked_layers(request.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")

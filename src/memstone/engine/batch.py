@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -95,7 +95,7 @@ def _whose(parts: Parts) -> str:
     bounds = parts.bounds
     if bounds is None:
         return ""
-    return hashlib.sha256(json.dumps([bounds.user_id, bounds.agent_id, bounds.run_id]).encode()).hexdigest() + ":"
+    return hashlib.sha256(json.dumps(asdict(bounds)).encode()).hexdigest() + ":"
 
 
 def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Final, TypeAlias
 
+from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -13,7 +14,7 @@ from memstone.model.scope import Scope
 Key: TypeAlias = tuple[object, ...]
 """Everything a block depends on: whose it is, the whole question, the policy, the day, and the state of the store."""
 
-Whose: TypeAlias = tuple[Scope, Scope | None]
+Whose: TypeAlias = tuple[Scope, Bounds | None]
 """A scope, and the bounds of whoever asks about it: who reaches less finds less."""
 
 _ENTRIES: Final = 256

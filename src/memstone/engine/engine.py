@@ -23,6 +23,7 @@ from memstone.engine.storing.tally import write_down
 from memstone.engine.tuning import tuned, tuned_for
 from memstone.engine.workshop import IN_BACKGROUND
 from memstone.errors import InvalidInput
+from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.scope import Scope
 
@@ -68,10 +69,14 @@ class Engine:
 
     def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
         """See ``Memory.acting_for``."""
+        named = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
+        return self.within(Bounds(tenant_id, named.user_id, named.agent_id))
+
+    def within(self, bounds: Bounds) -> Engine:
+        """The same engine for a caller who reaches no more than this; it is closed with the one it is made of."""
         from memstone.engine.access.bounds import bounded
 
-        bounds = Scope.of(user_id=user_id, agent_id=agent_id, tenant_id=tenant_id)
-        other = Engine(bounded(self.parts.of(tenant_id), bounds))
+        other = Engine(bounded(self.parts.of(bounds.tenant_id), bounds))
         other._open, other._guest = self._open, True
         return other
 
@@ -211,10 +216,11 @@ class Engine:
 
     async def _forgotten(self, answer: T) -> T:
         """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
-        if self.parts.policy.upkeep.deleted_keep_days == 0 and self.parts.bounds is None:
+        if self.parts.policy.upkeep.deleted_keep_days == 0:
+            from memstone.engine.access.bounds import unbound
             from memstone.engine.upkeep.sweep import forget_deleted
 
-            await forget_deleted(self.parts, self.parts.now())
+            await forget_deleted(unbound(self.parts), self.parts.now())  # of whatever is deleted, whoever deleted it
         return answer
 
     async def delete(self, memory_id: str) -> dict[str, Any]:

@@ -155,8 +155,11 @@ async def verify(parts: Parts) -> dict[str, Any]:
 
 
 def _prober(parts: Parts) -> Scope:
-    """Nobody; who reaches one user or agent only tries it in their name, as it is taken back in any case."""
-    return Scope(parts.tenant_id, PROBE_OWNER) if parts.bounds is None else parts.bounds
+    """Nobody; who reaches a part of the tenant only tries it there, as it is taken back in any case."""
+    bounds = parts.bounds
+    if bounds is None or bounds.is_everyone:
+        return Scope(parts.tenant_id, PROBE_OWNER)
+    return Scope(parts.tenant_id, bounds.user_id or bounds.own_pool, bounds.agent_id)
 
 
 async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:

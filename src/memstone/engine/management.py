@@ -92,7 +92,7 @@ async def scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, 
 
 async def transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
     """What was said in a scope, in order, as it was said."""
-    scope = parts.scope(given).required()
+    scope = parts.required_scope(given)
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     where = visible(scope, parts.now(), layers=(Layer.TURN,))
 

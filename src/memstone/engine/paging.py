@@ -13,7 +13,7 @@ from memstone.core.checks.visible import visible
 from memstone.engine import shape
 from memstone.engine.asking import checked_limit
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import admit_filters, named_scope
+from memstone.engine.scoping import admit_filters, named_scope, renamed
 from memstone.engine.storing.feedback import JUDGED, USED
 from memstone.errors import InvalidInput
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -43,7 +43,7 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     request.filters = await admit_filters(parts, request.filters)
     inside, extra = split_scope(request.filters)
     scope = named_scope(parts, request.given, inside)
-    where = _where(parts, request, scope, extra)
+    where = _where(parts, request, scope, renamed(parts, extra))
     limit = checked_limit(request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)
 
@@ -83,8 +83,8 @@ def _offset(request: PageRequest, limit: int) -> int:
 
 
 def _counted(parts: Parts, scope: Scope) -> str | None:
-    """Whose uses are counted: a user's, or ('') everybody's; None for who reaches an agent, by whom nothing is told."""
-    if parts.bounds is not None and parts.bounds.agent_id:
+    """Whose uses are counted: a user's, or ('') everybody's; None for who has no user to name."""
+    if parts.bounds is not None and (parts.bounds.agent_id or not scope.user_id):
         return None
     return scope.user_id
 

@@ -18,6 +18,7 @@ from memstone.engine.tuning import Tunings
 from memstone.engine.waiting import Waiting
 from memstone.engine.watch import Watch
 from memstone.engine.workshop import Workshop
+from memstone.model.bounds import Bounds
 from memstone.model.instant import Instant, instant
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
@@ -51,15 +52,18 @@ class Parts:
     blocks: BlockCache = field(default_factory=BlockCache)
     workshop: Workshop = field(default_factory=Workshop)
     fences: dict[str, Fence] = field(default_factory=dict)
-    bounds: Scope | None = None
+    bounds: Bounds | None = None
     """What these parts reach at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
+
+    unnamed: str = ""
+    """The user whom a call means that has to name somebody and names nobody; '' where that is an error."""
 
     meter: Meter = field(default_factory=Meter)
     tunings: Tunings = field(default_factory=Tunings)
     untuned: Policy | None = None
     """What is configured, where ``policy`` is what holds for somebody; see ``memstone.engine.tuning``."""
 
-    metadata_names: set[tuple[Scope, str]] = field(default_factory=set)
+    metadata_names: set[tuple[Scope | Bounds, str]] = field(default_factory=set)
     """Names of fields that rows within a reach carry as metadata, as far as somebody filtered by them."""
 
     watch: Watch = field(default_factory=Watch)
@@ -95,10 +99,18 @@ class Parts:
         """Where "yesterday" is meant."""
         return ZoneInfo(self.policy.curation.timezone)
 
-    def scope(self, given: Mapping[str, object]) -> Scope:
-        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused."""
+    def scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
+
+        ``reading`` is for what looks at memories only, each of which the ledger checks; see ``Bounds.narrow``.
+        """
         scope = Scope.of(**given, tenant_id=self.tenant_id)
-        return scope if self.bounds is None else scope.narrowed(self.bounds)
+        return scope if self.bounds is None else self.bounds.narrow(scope, reading=reading)
+
+    def required_scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+        """The same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
+        scope = self.scope(given, reading=reading)
+        return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.required()
 
     def of(self, tenant_id: str) -> Parts:
         """The same for another tenant; a model that is shared out counts for each by itself."""

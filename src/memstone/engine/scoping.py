@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.checks.filters import Filters, names_several, read_filters
-from memstone.core.checks.visible import within
+from memstone.core.checks.visible import reached, within
 from memstone.engine.parts import Parts
 from memstone.engine.storing.projects import project_scope
 from memstone.errors import InvalidFilter, InvalidInput, ScopeError
-from memstone.model.query import METADATA, And, Condition, Op, Where
-from memstone.model.scope import Scope
+from memstone.model.bounds import Bounds, Users
+from memstone.model.ids import clean_id
+from memstone.model.query import METADATA, And, Condition, Not, Op, Or, Where
+from memstone.model.scope import NO_SCOPE, Scope
 
 _MOST_NAMES: Final = 10_000
 """Many users may each be the bounds of a key."""
@@ -41,7 +44,8 @@ async def _is_metadata(parts: Parts, name: str) -> bool:
     reach = parts.bounds or Scope(parts.tenant_id)
     if (reach, name) in parts.metadata_names:
         return True
-    carried = And((within(reach), Condition(METADATA + name, Op.EXISTS, value=True)))
+    held = within(reach) if isinstance(reach, Scope) else reached(reach)
+    carried = And((held, Condition(METADATA + name, Op.EXISTS, value=True)))
     if not await parts.ledger.read(lambda tx: tx.memories.find(carried, limit=1)):
         return False
     if len(parts.metadata_names) >= _MOST_NAMES:
@@ -51,41 +55,75 @@ async def _is_metadata(parts: Parts, name: str) -> bool:
 
 
 def scope_in(
-    parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str], project_id: object, rest: Where | None = None
+    parts: Parts,
+    given: Mapping[str, Any],
+    inside: Mapping[str, str],
+    project_id: object,
+    rest: Where | None = None,
+    *,
+    reading: bool = False,
 ) -> tuple[Scope, Scope | None]:
     """Whose memory a call is about, and in which project; the project's own when nobody else is named."""
     project = project_scope(parts, project_id)
     if project is not None and not inside and all(value is None for value in given.values()):
         return project, None
-    return merged_scope(parts, given, inside, rest), project
+    return merged_scope(parts, given, inside, rest, reading=reading), project
 
 
-def merged_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str], rest: Where | None = None) -> Scope:
+def merged_scope(
+    parts: Parts,
+    given: Mapping[str, Any],
+    inside: Mapping[str, str],
+    rest: Where | None = None,
+    *,
+    reading: bool = False,
+) -> Scope:
     """The scope of a call that must name somebody, in its keywords or its filters.
 
     ``rest`` is what the filters ask beyond that: where it names several, the error says that it must be one.
+    ``reading`` is as in ``Parts.scope``.
     """
-    scope = named_scope(parts, given, inside)
-    return scope.required() if rest is None else _required(scope, rest)
-
-
-def named_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
-    """The scope of a call: keywords first, then what stands in its filters. Both at once must agree."""
-    merged = parts.scope(given)
-    for name, value in inside.items():
-        named = getattr(merged, name)
-        if named and named != value:
-            hint = "leave one of the two out"
-            raise InvalidInput(f"{name} is {named!r} in the call and {value!r} in its filters", hint=hint)
-    together = {name: getattr(merged, name) or inside.get(name) or None for name in given}
-    return parts.scope(together) if inside else merged
-
-
-def _required(scope: Scope, rest: Where) -> Scope:
+    together = _together(given, inside)
     try:
-        return scope.required()
+        return parts.required_scope(together, reading=reading)
     except ScopeError as error:
-        if not names_several(rest):
+        if error.message != NO_SCOPE or rest is None or not names_several(rest):
             raise
         hint = "name one, as user_id=... or in filters; a list only narrows down what that one sees"
         raise ScopeError(error.message, hint=hint) from None
+
+
+def named_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
+    """The scope of a call that reads: keywords first, then what stands in its filters. Both at once must agree."""
+    return parts.scope(_together(given, inside), reading=True)
+
+
+def _together(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, Any]:
+    for name, value in inside.items():
+        keyword = clean_id(given.get(name), name)
+        if keyword and keyword != value:
+            hint = "leave one of the two out"
+            raise InvalidInput(f"{name} is {keyword!r} in the call and {value!r} in its filters", hint=hint)
+    return {name: value if (value := given[name]) is not None else inside.get(name) for name in given}
+
+
+def renamed(parts: Parts, where: Where | None) -> Where | None:
+    """A caller's filter with the user ids that its names stand for, where names are those of a key's pools."""
+    bounds = parts.bounds
+    return where if bounds is None or where is None else _renamed(bounds, where)
+
+
+def _renamed(bounds: Bounds, where: Where) -> Where:
+    if isinstance(where, Not):
+        return Not(_renamed(bounds, where.part))
+    if isinstance(where, (And, Or)):
+        return type(where)(tuple(_renamed(bounds, part) for part in where.parts))
+    if where.field != "user_id" or where.op is Op.EXISTS:
+        return where
+    if isinstance(where.value, str) and where.op in (Op.EQ, Op.NE):
+        return replace(where, value=bounds.rename(where.value))
+    if where.op in (Op.IN, Op.NIN):
+        return replace(where, value=tuple(bounds.rename(one) if isinstance(one, str) else one for one in where.value))
+    if bounds.users is Users.POOLS:
+        raise InvalidFilter(f"this key cannot compare user_id by {where.op.value}", hint="use eq, ne, in or nin")
+    return where

@@ -12,14 +12,14 @@ from memstone.core.settings.resolve import TENANT, base_source, merged, scope_ke
 from memstone.core.settings.translate import native, native_names, operators, refuse_operators, tenant_only, view
 from memstone.engine.parts import Parts
 from memstone.engine.tuning import PAUSED, decoded, tuned
-from memstone.errors import InvalidInput
+from memstone.errors import InvalidInput, ScopeError
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 
 async def settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> dict[str, Any]:
-    """Every setting as it holds for somebody, and where each value comes from."""
-    scope = parts.scope(given)
+    """Every setting as it holds for somebody, or for the tenant where nobody is named; and where each comes from."""
+    scope = _scope(parts, given)
     parts.tunings.changed(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
     mine = await tuned(parts, scope)
     base = parts.policy if parts.untuned is None else parts.untuned
@@ -90,6 +90,16 @@ def _key(parts: Parts, given: Mapping[str, Any]) -> str:
         raise InvalidInput("settings are those of a user or of an agent", hint="name one of them")
     named = ((kind, getattr(scope, f"{kind}_id")) for kind in ("user", "agent"))
     return next((scope_key(kind, name) for kind, name in named if name), TENANT)
+
+
+def _scope(parts: Parts, given: Mapping[str, Any]) -> Scope:
+    """Whose settings are looked at: those of who is named, of who is meant by naming nobody, or of the tenant."""
+    try:
+        return parts.scope(given)
+    except ScopeError:
+        if any(value is not None for value in given.values()):
+            raise
+        return Scope(parts.tenant_id)
 
 
 async def _sources(parts: Parts, scope: Scope) -> dict[str, str]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.visible import reached, within
 from memstone.engine.access.bounds import BoundLedger
-from memstone.engine.asking import EVERYBODY
 from memstone.engine.blocks import Key
 from memstone.engine.erasing.erasure_report import digest
 from memstone.engine.late_receipts import Late
@@ -24,7 +23,7 @@ from memstone.model.context import ContextPack
 from memstone.model.instant import Instant, instant, moment
 from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Or, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.erasure import Erased
 from memstone.ports.ledger import Ledger, Tx
 
@@ -109,7 +108,7 @@ async def _still_known(parts: Parts, whose: Scope, pack: ContextPack, now: Insta
 def _reached(parts: Parts, whose: Scope) -> Where:
     """What somebody sees, whichever agent asks, within the bounds; and what everybody does."""
     own = within(replace(whose, agent_id="") if whose.user_id else whose)
-    bound = own if parts.bounds is None else And((own, within(parts.bounds)))
+    bound = own if parts.bounds is None else And((own, reached(parts.bounds)))
     return Or((bound, within(Scope(parts.tenant_id, EVERYBODY))))
 
 

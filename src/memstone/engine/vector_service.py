@@ -43,6 +43,7 @@ from memstone.engine.storing.vector_items import (
 )
 from memstone.engine.tuning import tuned
 from memstone.errors import Conflict, Forbidden, NotFoundError, ScopeError
+from memstone.model.bounds import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
@@ -73,8 +74,7 @@ class _Batch:
 
 async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> dict[str, Any]:
     """Store vectors, all of them or none; what is there stays as it is unless it is to be overwritten."""
-    given = parts.scope({"user_id": user_id})
-    scope = Scope(parts.tenant_id, agent_id=HOLDER) if given.is_open else given
+    scope = _held_by(parts, user_id)
     parts = await tuned(parts, scope)
     items, space, warnings = checked_items(parts, vectors)
     if (idle := not_stored(parts)) is not None:
@@ -85,6 +85,13 @@ async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites
     batch = _Batch(ready, space, scope, parts.now(), overwrites)
     await parts.ledger.write(lambda tx: _put_all(parts, tx, batch))
     return {"count": len(ready), "ids": [one.id for one in ready], **({"warnings": warnings} if warnings else {})}
+
+
+def _held_by(parts: Parts, user_id: Any) -> Scope:
+    """Who holds what is brought: the user that is named, or else nobody in particular, for who may name everybody."""
+    if user_id is None and (parts.bounds is None or parts.bounds.is_everyone):
+        return Scope(parts.tenant_id, agent_id=HOLDER)
+    return parts.scope({"user_id": user_id})
 
 
 async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
@@ -243,7 +250,7 @@ async def _shown(parts: Parts, tx: Tx, own: str, now: Instant) -> dict[str, Any]
 async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[str, Any]:
     """Delete vectors, for everybody whom the caller reaches; those that are not there are no error."""
     wanted, now, why = checked_ids(ids), parts.now(), checked_reason(parts, reason)
-    scope = parts.scope({})
+    scope = parts.bounds or Scope(parts.tenant_id)
 
     async def work(tx: Tx) -> list[str]:
         return [own for own in wanted if await _taken(parts, tx, own, scope, now, why)]
@@ -252,7 +259,7 @@ async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[
     return {"count": len(gone), "ids": gone}
 
 
-async def _taken(parts: Parts, tx: Tx, own: str, scope: Scope, now: Instant, reason: str | None) -> str | None:
+async def _taken(parts: Parts, tx: Tx, own: str, scope: Scope | Bounds, now: Instant, reason: str | None) -> str | None:
     record = await tx.memories.current(parts.tenant_id, own)
     if record is None or not is_own(record):
         return None

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Final
 
 from memstone.model.instant import Instant
-from memstone.model.scope import Scope
 
 
 class Verb(StrEnum):
@@ -23,20 +22,15 @@ ALL_VERBS: Final = tuple(Verb)
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Whom a key stands for: anybody ('' and ''), one user, one agent.
+    """Whom a key stands for: one user, what one agent holds, or ('' and '') whoever its other rights let it reach.
 
     With ``may_assert_user`` the holder is trusted to say for whom it asks, as a web application does for the people who
-    have logged in to it.
+    have logged in to it. Without, and without the verb ``admin``, a key reaches its own pools.
     """
 
     user_id: str = ""
     agent_id: str = ""
     may_assert_user: bool = False
-
-    @property
-    def bounds(self) -> Scope:
-        """What it can reach at most; the tenant is added by whoever knows it."""
-        return Scope(user_id=self.user_id, agent_id=self.agent_id)
 
 
 @dataclass(frozen=True, slots=True)

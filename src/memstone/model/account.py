@@ -45,8 +45,8 @@ class Account:
 
     @property
     def subjects(self) -> Subjects:
-        """Whom it reaches: anybody, one user, one agent."""
-        return Subjects(self.user_id, self.agent_id)
+        """Whom it reaches: anybody it names, one user, or what is its own with one agent."""
+        return Subjects(self.user_id, self.agent_id, may_assert_user=not (self.user_id or self.agent_id))
 
 
 @dataclass(frozen=True, slots=True)

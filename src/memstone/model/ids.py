@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from functools import lru_cache
 from itertools import count
@@ -10,6 +11,9 @@ from typing import Final
 from memstone.errors import ScopeError
 
 MAX_ID_CHARS: Final = 256
+POOLS: Final = "key:"
+"""User ids that begin so are pools of API keys; see ``pool_id``. No person can be called that over a service."""
+
 _ALIKE: Final = 1024
 _made: Final = count()
 
@@ -32,10 +36,35 @@ def _beginning(_: int) -> bytes:
     return os.urandom(2)
 
 
+class PoolId(str):
+    """The user id of a pool, as ``pool_id`` made it.
+
+    Text that comes with a request is never of this type, so nobody can reach a pool by spelling its id.
+    """
+
+    __slots__ = ()
+
+
+def pool_id(key_id: str, name: str = "") -> PoolId:
+    """Return the user id of a key's own pool (``key:<id>``), or of its pool for one name (``key:<id>:<name>``).
+
+    No two pairs of key and name share an id: the id of a key holds no colon, and a name that would be too long, or
+    begins with a colon itself, is replaced by a colon and its hash.
+    """
+    if not name:
+        return PoolId(POOLS + key_id)
+    plain = f"{POOLS}{key_id}:{name}"
+    if len(plain) <= MAX_ID_CHARS and not name.startswith(":"):
+        return PoolId(plain)
+    return PoolId(f"{POOLS}{key_id}::{hashlib.sha256(name.encode()).hexdigest()}")
+
+
 def clean_id(value: object, name: str) -> str:
     """An id as stored: trimmed text without inner white space; ``None`` is '' (not set)."""
     if value is None:
         return ""
+    if isinstance(value, PoolId):
+        return value
     if isinstance(value, bool) or not (isinstance(value, (str, int)) or _is_uuid(value)):
         raise ScopeError(f"{name} must be text, a whole number or a UUID, not {type(value).__name__}")
     text = str(value).strip()

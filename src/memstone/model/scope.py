@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from memstone.errors import Forbidden, ScopeError
+from memstone.errors import ScopeError
 from memstone.model.ids import clean_id
 
 DEFAULT_TENANT: Final = "default"
+EVERYBODY: Final = "*"
+"""The user whose memories are everybody's."""
+
 NO_SCOPE: Final = "At least one of user_id, agent_id, or run_id must be provided"
 
 
@@ -35,16 +38,6 @@ class Scope:
             return _checked(tenant_id, user_id, agent_id, run_id)
         except TypeError:  # a value that no table can hold is none of an id either, and the check says so
             return _checked.__wrapped__(tenant_id, user_id, agent_id, run_id)
-
-    def narrowed(self, bounds: Scope) -> Scope:
-        """This scope within bounds: what it leaves open is filled in, and ``Forbidden`` is whatever lies outside."""
-        filled = {}
-        for name in ("user_id", "agent_id", "run_id"):
-            wanted, most = getattr(self, name), getattr(bounds, name)
-            if most and wanted not in ("", most):
-                raise Forbidden(f"this key does not reach {name} {wanted!r}", hint="use a key that may speak for it")
-            filled[name] = most or wanted
-        return replace(self, **filled)
 
     @property
     def is_open(self) -> bool:

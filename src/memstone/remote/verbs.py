@@ -94,6 +94,7 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.ADMIN, tenant=True, repeatable=True, operator=True, long=True), "check"),
     (Call(Verb.ADMIN, tenant=True), "create_key refresh_vectors reset revoke_key rotate_key"),
     (Call(Verb.ADMIN, tenant=True), "create_account remove_account rotate_token_key set_account"),
+    (Call(Verb.ADMIN, tenant=True, repeatable=True), "set_key"),
     (Call(Verb.ADMIN, tenant=True, long=True), "erase reassign redact reindex"),
     (Call(Verb.ADMIN, tenant=True, repeatable=True, long=True), "load"),
 )

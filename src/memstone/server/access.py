@@ -8,12 +8,13 @@ import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from memstone.async_memory import AsyncMemory
@@ -22,7 +23,10 @@ from memstone.engine.access import accounts_tokens, keys
 from memstone.engine.access.accounts_tokens import Recognised
 from memstone.errors import Forbidden, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
+from memstone.model.bounds import Bounds
+from memstone.model.policy import Identity
 from memstone.server.errors import discreet
+from memstone.server.identity import read_headers, user_in_headers, with_own_names
 from memstone.server.proxies import is_local
 from memstone.server.strict import StrictRoute
 
@@ -41,6 +45,9 @@ class Caller:
 
     key: ApiKey
     memory: AsyncMemory
+    bounds: Bounds
+    """What the key reaches, and of it what this request is about."""
+
     person: Recognised | None = None
     """Who is logged in, where a token was shown and not a key."""
 
@@ -52,12 +59,15 @@ class Caller:
     def needs(self, verb: Verb) -> None:
         """Go on only if the key has a verb."""
         if verb not in self.key.verbs:
-            raise Forbidden(f"this key may not {verb}", hint=f"use a key with the verb {verb}")
+            raise Forbidden(f"this key does not have the `{verb}` permission", hint=f"use a key with the verb {verb}")
 
     def needs_tenant(self) -> None:
         """Go on only if the key reaches the whole tenant, as acts upon all of it do."""
-        if self.subjects.user_id or self.subjects.agent_id:
-            raise Forbidden("this key is bound to a user or an agent", hint="use a key that reaches the whole tenant")
+        if not self.bounds.is_open:
+            raise Forbidden(
+                "this request reaches only a part of the tenant",
+                hint="use an admin key that is bound to nobody, and name no user in the headers",
+            )
 
 
 class Doorkeeper:
@@ -68,7 +78,7 @@ class Doorkeeper:
         self._known: OrderedDict[str, tuple[float, ApiKey | Recognised]] = OrderedDict()
         self._changes = 0
         self._noted: dict[str, float] = {}
-        self._acting: dict[tuple[str, str | None, str | None], tuple[Parts, AsyncMemory]] = {}
+        self._acting: dict[Bounds, tuple[Parts, AsyncMemory]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
@@ -132,18 +142,29 @@ class Doorkeeper:
 
     def _caller(self, known: ApiKey | Recognised) -> Caller:
         key = known if isinstance(known, ApiKey) else known.key
-        return Caller(key, self._reached(key), None if isinstance(known, ApiKey) else known)
+        bounds = keys.bounds_of(key, self._identity)
+        return Caller(key, self._reached(bounds), bounds, None if isinstance(known, ApiKey) else known)
 
-    def _reached(self, key: ApiKey) -> AsyncMemory:
-        """The memory as a key reaches it: made once for all who reach the same."""
+    @property
+    def _identity(self) -> Identity:
+        return self._memory._engine.parts.policy.identity  # noqa: SLF001 - the values a service reads
+
+    def narrowed(self, caller: Caller, headers: Headers) -> Caller:
+        """The same caller in a request whose headers name a user: it is about that user, whatever else it says."""
+        named = user_in_headers(read_headers(headers), self._identity)
+        if not named:
+            return caller
+        bounds = caller.bounds.for_user(named)
+        return replace(caller, memory=self._reached(bounds), bounds=bounds)
+
+    def _reached(self, bounds: Bounds) -> AsyncMemory:
+        """The memory within bounds: made once for all who reach the same."""
         parts = self._memory._engine.parts  # noqa: SLF001 - whether it is still the one
-        reach = (key.tenant_id, key.subjects.user_id or None, key.subjects.agent_id or None)
-        held = self._acting.get(reach)
+        held = self._acting.get(bounds)
         if held is None or held[0] is not parts:
             if len(self._acting) >= _ENTRIES:
                 self._acting.clear()
-            tenant, user, agent = reach
-            held = self._acting[reach] = parts, self._memory.acting_for(tenant, user_id=user, agent_id=agent)
+            held = self._acting[bounds] = parts, self._memory._within(bounds)  # noqa: SLF001 - for callers of a service
         return held[1]
 
 
@@ -166,18 +187,33 @@ async def admitted(request: Request) -> Caller:
     return await state.admit(request)
 
 
+async def admitted_by_name(request: Request) -> Caller:
+    """The same, in a request whose headers may say for whom it asks."""
+    state: State = request.app.state.memstone
+    return await state.admit_by_name(request)
+
+
 def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
-    async def checked(caller: Annotated[Caller, Depends(admitted)]) -> Caller:
+    async def checked(caller: Annotated[Caller, Depends(admitted_by_name)]) -> Caller:
         caller.needs(verb)
         return caller
 
     return checked
 
 
+async def _chatting(caller: Annotated[Caller, Depends(admitted)]) -> Caller:
+    """Who may chat: it spends what a model costs and is learned from, which takes more than reading.
+
+    Whom a chat is about is decided by the gateway, which goes on without memory where others refuse.
+    """
+    caller.needs(Verb.WRITE)
+    return caller
+
+
 class Keyed(StrictRoute):
     """A route that knows who asks before it reads what is sent: who has no key costs no more than that.
 
-    What its answer tells of a store that failed is what a caller may know.
+    What its answer tells of a store that failed is what a caller may know, and users are called as the caller does.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **rest: Any) -> None:
@@ -202,7 +238,8 @@ def _discreetly(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(endpoint)
     async def answered(*args: Any, **kwargs: Any) -> Any:
-        return discreet(await endpoint(*args, **kwargs))
+        answer, caller = discreet(await endpoint(*args, **kwargs)), kwargs.get("caller")
+        return with_own_names(answer, caller.bounds) if isinstance(caller, Caller) else answer
 
     # With what its names mean: whoever reads a signature elsewhere may look for them here.
     vars(answered)["__signature__"] = inspect.signature(endpoint, eval_str=True)
@@ -211,9 +248,11 @@ def _discreetly(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 def asks_who(dependant: Dependant) -> bool:
     """Whether a route is for those only who show who they are."""
-    return dependant.call is admitted or any(map(asks_who, dependant.dependencies))
+    return dependant.call in (admitted, admitted_by_name) or any(map(asks_who, dependant.dependencies))
 
 
 Reader = Annotated[Caller, Depends(_with(Verb.READ))]
 Writer = Annotated[Caller, Depends(_with(Verb.WRITE))]
 Admin = Annotated[Caller, Depends(_with(Verb.ADMIN))]
+KeyHolder = Annotated[Caller, Depends(admitted)]
+Chatter = Annotated[Caller, Depends(_chatting)]

@@ -71,7 +71,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     )
     app.state.memstone = state
     app.state.journal = Journal(settings.server.request_log, settings.server.request_log_hours)
-    mcp = McpMount(state.admit, settings.server.tool_prefix)
+    mcp = McpMount(state.admit_by_name, settings.server.tool_prefix)
     app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
     errors.install(app)
     include_all(app)

@@ -10,11 +10,15 @@ from starlette.requests import Request
 from memstone.core.settings.translate import operators
 from memstone.errors import Forbidden, ScopeError
 from memstone.model.access import Verb
+from memstone.model.bounds import Users
 from memstone.server.access import Caller
 
 
 def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope of a request as keywords; without anybody in it, it takes an administrator or a key that is bound."""
+    """The scope of a request as keywords; without anybody in it, it takes an administrator.
+
+    Unless the key is not an administrator's, and a request that names nobody is about somebody.
+    """
     given = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
     if not any(given.values()) and not is_bound(caller):
         caller.needs(Verb.ADMIN)
@@ -22,20 +26,30 @@ def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_bound(caller: Caller) -> bool:
-    """Whether a key speaks for one user or agent, so that who names nobody means them."""
-    return bool(caller.subjects.user_id or caller.subjects.agent_id)
+    """Whether who names nobody means somebody: the one user or agent of a key, or its own pool."""
+    bounds = caller.bounds
+    return not bounds.is_open and bool(bounds.user_id or bounds.agent_id or bounds.unnamed)
 
 
 def confirmed(caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False) -> None:
     """Go on only if something narrows a deletion, or whoever asks for it names what they are about to empty."""
     if dry_run or any(narrowing.values()):
         return
-    reach = caller.subjects.user_id or caller.subjects.agent_id or caller.key.tenant_id
+    reach = _name_of_reach(caller)
     if confirm != reach:
         choices = f"one of {', '.join(narrowing)}, or " if narrowing else ""
         raise ScopeError(
             "nothing narrows this deletion", hint=f"give {choices}confirm={reach}; dry_run shows what would be deleted"
         )
+
+
+def _name_of_reach(caller: Caller) -> str:
+    """What a caller calls all that they reach: a person, an agent, their own key, or the tenant."""
+    bounds = caller.bounds
+    if bounds.user_id:
+        return bounds.name_of(bounds.user_id) or bounds.key_id
+    own = bounds.key_id if bounds.users is Users.POOLS else caller.key.tenant_id
+    return bounds.agent_id or own
 
 
 def setting(caller: Caller, names: Iterable[str] | None) -> None:

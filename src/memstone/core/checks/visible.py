@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from memstone.model.bounds import Bounds, Users
+from memstone.model.ids import POOLS
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Status
-from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.query import And, Condition, Not, Op, Or, Where
 from memstone.model.scope import Scope
 
 DEFAULT_LAYERS = (Layer.FACT,)
@@ -21,6 +23,24 @@ def within(scope: Scope) -> Where:
     given = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
     return And((tenant, *(Condition(name, Op.EQ, value) for name, value in given if value)))
+
+
+def reached(bounds: Bounds) -> Where:
+    """Seen through a link of somebody within bounds."""
+    one = within(Scope(bounds.tenant_id, bounds.user_id, bounds.agent_id))
+    if bounds.user_id or bounds.users is Users.ALL:
+        return one
+    own = bounds.own_pool
+    some: list[Where] = [Condition("user_id", Op.EQ, str(own)), _begins("user_id", f"{own}:")]
+    if bounds.users is Users.PEOPLE:
+        some.append(Not(_begins("user_id", POOLS)))
+    return And((one, Or(tuple(some))))
+
+
+def _begins(field: str, prefix: str) -> Where:
+    """A field begins with a text: texts are compared by code point, so these stand side by side."""
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 
 
 def current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:

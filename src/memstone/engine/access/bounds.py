@@ -1,8 +1,9 @@
-"""A ledger that shows one user or agent of a tenant, and nothing of anybody else.
+"""A ledger that shows what somebody reaches of a tenant, and nothing of anybody else.
 
-A key may be bound to a user or an agent. What it cannot reach must not depend on every verb remembering to ask: this
-ledger stands below the verbs and adds the bounds to every condition, and to every look by id. What it does not know to
-be safe it refuses, so that a table that is added later is closed until somebody has thought about it.
+A key may be bound to a user, to an agent, or to its own pools. What it cannot reach must not depend on every verb
+remembering to ask: this ledger stands below the verbs and adds the bounds to every condition, and to every look by id.
+What it does not know to be safe it refuses, so that a table that is added later is closed until somebody has thought
+about it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.visible import reached, within
 from memstone.engine.access.bounds_events import BoundEvents
 from memstone.engine.access.bounds_links import BoundLinks, beyond
-from memstone.engine.asking import EVERYBODY
+from memstone.engine.access.bounds_work import BoundJobs, BoundSignals
 from memstone.engine.parts import Parts
 from memstone.engine.storing.holders import is_inside
+from memstone.model.bounds import Bounds, Users
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Record
 from memstone.model.query import And, Condition, Op, Or, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Vault, Work
 
 T = TypeVar("T")
@@ -35,13 +37,11 @@ _SAFE: Final = frozenset(
         "entities",
         "idempotency",
         "indexes",
-        "jobs",
         "leases",
         "llm_cache",
         "metrics",
         "preferences",
         "provenance",
-        "signals",
         "suppressed",
         "text",
         "vectors",
@@ -49,10 +49,11 @@ _SAFE: Final = frozenset(
 )
 
 
-def bounded(parts: Parts, bounds: Scope) -> Parts:
+def bounded(parts: Parts, bounds: Bounds) -> Parts:
     """The parts of an engine that reaches only what stands within these bounds."""
     own = replace(bounds, tenant_id=parts.tenant_id)
-    return parts if own.is_open else replace(parts, ledger=BoundLedger(parts.ledger, own), bounds=own)
+    named = replace(parts, unnamed=own.unnamed)
+    return named if own.is_open else replace(named, ledger=BoundLedger(parts.ledger, own), bounds=own)
 
 
 def unbound(parts: Parts) -> Parts:
@@ -64,7 +65,7 @@ def unbound(parts: Parts) -> Parts:
 class BoundLedger:
     """See ``memstone.ports.ledger.Ledger``."""
 
-    def __init__(self, ledger: Ledger, bounds: Scope) -> None:
+    def __init__(self, ledger: Ledger, bounds: Bounds) -> None:
         self._ledger, self._bounds = ledger, bounds
 
     @property
@@ -122,7 +123,7 @@ class BoundLedger:
 class BoundTx:
     """One transaction within bounds."""
 
-    def __init__(self, tx: Tx, bounds: Scope) -> None:
+    def __init__(self, tx: Tx, bounds: Bounds) -> None:
         self._tx, self._bounds = tx, bounds
 
     # Made when they are asked for: most units ask one table, and a read has many units.
@@ -146,6 +147,16 @@ class BoundTx:
     def receipts(self) -> BoundReceipts:
         """What was shown to somebody within the bounds."""
         return BoundReceipts(self._tx.receipts, self._bounds)
+
+    @cached_property
+    def signals(self) -> BoundSignals:
+        """What waits within the bounds."""
+        return BoundSignals(self._tx.signals, self._bounds)
+
+    @cached_property
+    def jobs(self) -> BoundJobs:
+        """What was done in the background within the bounds."""
+        return BoundJobs(self._tx.jobs, self._bounds)
 
     @cached_property
     def admin(self) -> BoundAdmin:
@@ -184,7 +195,7 @@ class BoundAdmin:
 class BoundVault:
     """See ``memstone.ports.erasure.Vault``: only the key of the tenant, with which blocks are fenced."""
 
-    def __init__(self, vault: Vault, bounds: Scope) -> None:
+    def __init__(self, vault: Vault, bounds: Bounds) -> None:
         self._vault, self._tenant = vault, bounds.tenant_id
 
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
@@ -206,11 +217,12 @@ class BoundVault:
 class BoundMemories:
     """See ``memstone.ports.memories.Memories``."""
 
-    def __init__(self, memories: Memories, bounds: Scope) -> None:
-        self._memories, self._within, self._tenant = memories, within(bounds), bounds.tenant_id
+    def __init__(self, memories: Memories, bounds: Bounds) -> None:
+        self._memories, self._within, self._tenant = memories, reached(bounds), bounds.tenant_id
         # What belongs to everybody is read by everybody; changed it is only by whoever reaches the whole tenant.
         everybody = within(Scope(bounds.tenant_id, EVERYBODY))
-        self._readable = Or((self._within, everybody)) if bounds.user_id else self._within
+        is_somebody = bounds.user_id or bounds.users is Users.POOLS
+        self._readable = Or((self._within, everybody)) if is_somebody else self._within
 
     def _only(self, where: Where) -> Where:
         return And((where, self._readable))
@@ -318,7 +330,7 @@ class BoundMemories:
 class BoundReceipts:
     """See ``memstone.ports.receipts.Receipts``."""
 
-    def __init__(self, receipts: Receipts, bounds: Scope) -> None:
+    def __init__(self, receipts: Receipts, bounds: Bounds) -> None:
         self._receipts, self._bounds = receipts, bounds
 
     async def put(self, scope: Scope, receipt_id: str, body: Any, at: Instant) -> None:

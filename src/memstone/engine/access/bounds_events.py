@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memstone.engine.access.bounds_links import beyond
 from memstone.engine.storing.holders import is_inside
+from memstone.model.bounds import Bounds
 from memstone.model.event import Done, Event
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Events
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class BoundEvents:
     """See ``memstone.ports.memories.Events``."""
 
-    def __init__(self, events: Events, memories: BoundMemories, bounds: Scope) -> None:
+    def __init__(self, events: Events, memories: BoundMemories, bounds: Bounds) -> None:
         self._events, self._memories, self._bounds = events, memories, bounds
 
     async def append(self, events: Iterable[Event]) -> None:
@@ -33,12 +33,13 @@ class BoundEvents:
         return [event for event in await self._events.of(tenant_id, memory_id) if is_inside(event.scope, self._bounds)]
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
-        """Events within the bounds, found by them: a page is short only at the end."""
-        return await self._events.feed(replace(self._bounds, tenant_id=tenant_id), cursor, limit)
+        """Events within the bounds: a page is short only at the end."""
+        return await self.feed(Scope(tenant_id, self._bounds.user_id, self._bounds.agent_id), cursor, limit)
 
     async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         """What was replaced in a scope that was checked."""
-        return await self._events.replaced(scope, limit, offset)
+        found = await self._events.replaced(scope, limit, offset)
+        return [one for one in found if is_inside(one.scope, self._bounds)]
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
         """One event, if it was done within the bounds."""
@@ -54,8 +55,15 @@ class BoundEvents:
         return [one for one in await self._events.of_job(tenant_id, job_id) if is_inside(one.scope, self._bounds)]
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
-        """Events of a scope that was checked against the bounds."""
-        return [one for one in await self._events.feed(scope, cursor, limit) if is_inside(one.scope, self._bounds)]
+        """Events of a scope that was checked against the bounds: a page is short only at the end."""
+        found: list[Event] = []
+        while len(found) < limit:
+            page = await self._events.feed(scope, cursor, limit)
+            found += [one for one in page if is_inside(one.scope, self._bounds)]
+            if len(page) < limit:
+                break
+            cursor = page[-1].seq
+        return found[:limit]
 
     async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
         """Events of a scope that was checked against the bounds."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from memstone.engine.storing.holders import is_inside
 from memstone.errors import Forbidden
+from memstone.model.bounds import Bounds
 from memstone.model.instant import Instant
 from memstone.model.memory import Link
 from memstone.model.query import And, Condition, Op
@@ -20,7 +21,7 @@ class BoundLinks:
     A link beyond the bounds can be carried over from one version of a memory to the next, and neither made nor removed.
     """
 
-    def __init__(self, links: Links, memories: Memories, bounds: Scope) -> None:
+    def __init__(self, links: Links, memories: Memories, bounds: Bounds) -> None:
         self._links, self._memories, self._bounds = links, memories, bounds
 
     async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:

@@ -14,8 +14,10 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.named import checked_id
 from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
-from memstone.model.ids import clean_id
+from memstone.model.bounds import Bounds, Users
+from memstone.model.ids import clean_id, pool_id
 from memstone.model.instant import When, instant, parse_when
+from memstone.model.policy import Identity
 from memstone.ports.ledger import Tx
 
 _MARK: Final = "rt"
@@ -48,6 +50,29 @@ async def create_key(
 async def list_keys(parts: Parts) -> list[dict[str, Any]]:
     """The keys of the tenant; the keys themselves are nowhere."""
     return [shown(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
+
+
+async def set_key(
+    parts: Parts, key_id: str, name: str | None, verbs: Sequence[str] | None, *, may_assert_user: bool | None
+) -> dict[str, Any]:
+    """Change what a key is called and what it may do; None leaves something as it is."""
+    wanted = checked_id(key_id, "key_id")
+    changed: dict[str, Any] = {} if name is None else {"name": _named(name)}
+    if verbs is not None:
+        changed["verbs"] = _checked(verbs)
+    if may_assert_user is not None and not isinstance(may_assert_user, bool):
+        raise InvalidInput(f"may_assert_user must be true or false, not {may_assert_user!r}")
+
+    async def work(tx: Tx) -> ApiKey:
+        old = await _own(parts, tx, wanted)
+        subjects = old.subjects
+        if may_assert_user is not None:
+            subjects = _cleaned(replace(subjects, may_assert_user=may_assert_user))
+        new = replace(old, subjects=subjects, **changed)
+        await tx.api_keys.put(new)
+        return new
+
+    return shown(await parts.ledger.write(work))
 
 
 async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[str, Any]:
@@ -97,6 +122,25 @@ async def note_use(parts: Parts, key: ApiKey) -> None:
     """Keep when a key was last used."""
     now = parts.now()
     await parts.ledger.of(key.tenant_id).write(lambda tx: tx.api_keys.used(key.tenant_id, key.id, now))
+
+
+def bounds_of(key: ApiKey, identity: Identity) -> Bounds:
+    """Return what a key reaches: everybody, whoever it names, one user or agent, or else its own pools.
+
+    ``admin`` reaches everybody, the pools of all keys included. ``may_assert_user`` reaches everybody but those pools.
+    """
+    whole, trusted = Verb.ADMIN in key.verbs, key.subjects.may_assert_user
+    one = key.subjects.user_id
+    users = Users.ALL if whole or one else Users.PEOPLE if trusted else Users.POOLS
+    unnamed = "" if one else _unnamed(key, identity, trusted=users is not Users.POOLS)
+    return Bounds(key.tenant_id, one, key.subjects.agent_id, users, "" if one else key.id, unnamed)
+
+
+def _unnamed(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
+    """Whom a request means that names nobody; where people are to be named it is never the key."""
+    if identity.nobody == "owner" and trusted:
+        return identity.owner
+    return pool_id(key.id) if identity.nobody == "owner" or identity.sources == ("api_key",) else ""
 
 
 def shown(key: ApiKey) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
     """Whose memory it is about, and in which project; where one's own memory is off, the project still learns."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     if request.filters is None and request.project_id is None:  # most calls
-        return parts.scope(given).required(), None
+        return parts.required_scope(given), None
     inside, rest = split_scope(request.filters)
     if rest is not None:
         hint = "one value for each of them, and metadata for the rest"

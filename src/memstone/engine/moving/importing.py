@@ -19,7 +19,6 @@ from typing import Any, Final
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
 from memstone.engine.access.bounds import unbound
-from memstone.engine.access.owners import POOL
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
@@ -35,6 +34,7 @@ from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
 from memstone.engine.tuning import tuned_for
 from memstone.errors import InvalidInput, ScopeError, UsageError
+from memstone.model.ids import POOLS
 from memstone.model.instant import Instant
 from memstone.model.memory import Origin
 from memstone.model.message import Message
@@ -159,7 +159,7 @@ def _taken(parts: Parts, request: ImportRequest, given: Scope, reading: Reading)
 def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Item]:
     """What belongs to the one user that is imported; where the caller names a user, a file may not hold several."""
     if wanted is not None:
-        mine = [item for item in reading.items if item.whose.user_id in (wanted, POOL + wanted)]
+        mine = [item for item in reading.items if item.whose.user_id in (wanted, POOLS + wanted)]
         reading.skip("somebody else's", len(reading.items) - len(mine))
         return mine
     users = {item.whose.user_id for item in reading.items} - {""}

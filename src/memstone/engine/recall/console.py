@@ -26,7 +26,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import check as checked_search
 from memstone.engine.recall.read import hits_of
 from memstone.engine.requests import ContextRequest
-from memstone.engine.scoping import admit_filters, named_scope
+from memstone.engine.scoping import admit_filters, named_scope, renamed
 from memstone.engine.storing.redaction import walked
 from memstone.errors import InvalidInput
 from memstone.model.instant import Instant, When, parse_when
@@ -102,7 +102,7 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
         scope=named_scope(parts, given, inside),
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
-        extra=extra,
+        extra=renamed(parts, extra),
         limit=checked_limit(request.limit, MOST, "ask more narrowly, by q or filters"),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )

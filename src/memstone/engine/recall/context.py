@@ -16,7 +16,6 @@ from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, plan
 from memstone.core.text.analyze import query_terms
 from memstone.engine.access.pause import not_shown
-from memstone.engine.asking import EVERYBODY
 from memstone.engine.parts import Parts
 from memstone.engine.recall.account import Account, accounted, packed
 from memstone.engine.recall.context_hits import find
@@ -31,7 +30,7 @@ from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.entity import USER
 from memstone.model.instant import Instant, instant, moment, parse_when
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.glance import seen
 from memstone.trace import log_event
 

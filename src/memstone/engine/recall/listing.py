@@ -13,7 +13,7 @@ from memstone.engine import shape
 from memstone.engine.asking import USUAL, checked_layers, checked_limit
 from memstone.engine.events import history_line
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import merged_scope
+from memstone.engine.scoping import merged_scope, renamed
 from memstone.engine.storing.named import checked_id, under_id
 from memstone.errors import InvalidInput
 from memstone.model.instant import When, parse_when
@@ -74,7 +74,8 @@ async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
 def _where(parts: Parts, request: ListRequest) -> And:
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    more: list[Where] = [extra] if extra is not None else []
+    own = renamed(parts, extra)
+    more: list[Where] = [own] if own is not None else []
     if request.as_of is not None and request.status is not None:
         raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active then")
     if request.kind is not None:
@@ -83,7 +84,7 @@ def _where(parts: Parts, request: ListRequest) -> And:
         wanted = checked_text(request.q, "q", 1_000)
         more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
     return visible(
-        merged_scope(parts, given, inside, extra),
+        merged_scope(parts, given, inside, extra, reading=True),
         parts.now(),
         layers=checked_layers(request.layers),
         statuses=(_status(request.status),),

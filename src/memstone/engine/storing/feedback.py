@@ -57,7 +57,8 @@ async def feedback(
             receipt = await _receipt(parts, tx, receipt_id)
             records, scope = await _shown(parts, tx, receipt), _scope(parts, receipt)
         else:
-            records, scope = [await _memory(parts, tx, checked_id(memory_id))], parts.scope(given)
+            records = [await _memory(parts, tx, checked_id(memory_id))]
+            scope = await _judge_of(parts, tx, records[0], given)
         for record in records:
             await _judge(tx, record, scope, now, useful=useful, note=said, receipt_id=receipt_id)
         await tx.metrics.count(parts.tenant_id, scope.user_id, now, {USEFUL if useful else USELESS: len(records)})
@@ -72,6 +73,14 @@ async def _memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
     return record
+
+
+async def _judge_of(parts: Parts, tx: Tx, record: Record, given: Mapping[str, Any]) -> Scope:
+    """Who judges a memory: whoever is named, else within bounds the holder whose part of it is reached."""
+    if parts.bounds is None or any(value is not None for value in given.values()):
+        return parts.scope(given)
+    links = await tx.links.of(record.tenant_id, record.seq)
+    return next(link.scope for link in links if parts.bounds.holds(link.scope))
 
 
 async def _receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.store import Vectors, enter, part
 from memstone.errors import Forbidden
+from memstone.model.bounds import Bounds
 from memstone.model.entity import owner_of
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
@@ -25,17 +26,19 @@ from memstone.ports.ledger import Tx
 _VERSIONS: Final = 10_000
 
 
-def is_inside(link: Scope, scope: Scope) -> bool:
-    """Whether a link belongs to a scope: every field that is set must match."""
+def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
+    """Whether a link belongs to a scope: every field that is set must match; or whether bounds hold it."""
+    if isinstance(scope, Bounds):
+        return scope.holds(link)
     pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
 def parted(
-    links: Iterable[Link], scopes: Sequence[Scope], bounds: Scope | None = None
+    links: Iterable[Link], scopes: Sequence[Scope | Bounds], bounds: Bounds | None = None
 ) -> tuple[list[Link], list[Link]]:
     """The links of these scopes and of whoever owns them, and those of others; beyond the bounds all are others'."""
-    owners = {owner_of(scope) for scope in scopes}
+    owners = {owner_of(scope) for scope in scopes if isinstance(scope, Scope)}
     mine: list[Link] = []
     others: list[Link] = []
     for link in links:
@@ -45,7 +48,7 @@ def parted(
     return mine, others
 
 
-def refuse_shared(links: Iterable[Link], bounds: Scope | None) -> None:
+def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
     """``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it for them.
 
     Who they are is not told.

@@ -17,11 +17,11 @@ from memstone.engine.storing.projects import feed_outcomes
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from memstone.engine.storing.tally import REDUNDANT, is_idle
 from memstone.errors import MemstoneError
+from memstone.model.bounds import Bounds
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Link, Record
-from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 
@@ -88,7 +88,7 @@ class _Commit:
     """What may be held by somebody: everything else is new without another look."""
 
     new: dict[str, tuple[Entry, Event]] = field(default_factory=dict)
-    bounds: Scope | None = None
+    bounds: Bounds | None = None
     """What the caller reaches at most."""
 
     async def flush(self) -> None:

@@ -25,13 +25,12 @@ from memstone.core.upkeep.consolidation import (
     owners_of,
     promotions,
 )
-from memstone.engine.asking import EVERYBODY
 from memstone.engine.layers.narrative import regenerate_narrative
 from memstone.engine.parts import Parts
 from memstone.engine.storing.store import join, leave
 from memstone.engine.tuning import tuned
 from memstone.engine.upkeep import sweep
-from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, whole_tenant
+from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, scope_to_tidy
 from memstone.engine.upkeep.policies import policies
 from memstone.engine.upkeep.summarize import summarize_pass
 from memstone.errors import MemstoneError
@@ -41,7 +40,7 @@ from memstone.model.instant import Instant
 from memstone.model.job import Job
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy, Upkeep
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log_event
 
@@ -56,7 +55,7 @@ _COUNTED: Final = ("merged", "promoted", "evicted", "expired", "pruned", "summar
 
 async def consolidate(parts: Parts, given: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
     """One pass over a scope, or over everything when nobody is named; gives what was done."""
-    scope = whole_tenant(parts).scope(given)
+    parts, scope = scope_to_tidy(parts, given)
     parts = await tuned(parts, scope)
     if not parts.policy.enabled:
         return {"status": "disabled"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from memstone.core.checks.visible import visible
+from memstone.engine.access.bounds import unbound
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.store import leave
@@ -109,11 +110,15 @@ class Pass:
         return event_of(kind, record, scope, self.now, reason=reason, actor=ACTOR, job_id=self.job_id, **told)
 
 
-def whole_tenant(parts: Parts) -> Parts:
-    """The parts of somebody who may tidy up; whoever reaches only a part of a tenant is refused."""
-    if parts.bounds is not None:
+def scope_to_tidy(parts: Parts, given: Mapping[str, Any]) -> tuple[Parts, Scope]:
+    """Whose memory is tidied up, and the parts for it; raise ``Forbidden`` for who reaches only a part of the tenant.
+
+    Who may name everybody may have one of them tidied up, and not all at once.
+    """
+    scope = parts.scope(given)
+    if parts.bounds is not None and not (parts.bounds.is_everyone and scope.user_id):
         raise Forbidden("this key may not tidy up", hint="use one that reaches the whole tenant")
-    return parts
+    return unbound(parts), scope
 
 
 def of_owner(scope: Scope, now: Instant, layer: str) -> Where:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memstone.engine.parts import Parts
-from memstone.engine.upkeep.passes import whole_tenant
+from memstone.engine.upkeep.passes import scope_to_tidy
 from memstone.engine.upkeep.summarize import summarize
 from memstone.model.memory import Layer
 from memstone.model.scope import Scope
@@ -17,12 +17,12 @@ async def summarize_old(
     parts: Parts, given: Mapping[str, Any] | None, older_than_days: float, *, dry_run: bool
 ) -> dict[str, Any]:
     """Shorten everything that is older, whatever it takes up; without an owner that of everybody."""
-    whole = whole_tenant(parts)
+    whole, _ = scope_to_tidy(parts, given or {})
     owners = [given] if given is not None else await whole.ledger.read(lambda tx: _owners(tx, parts.tenant_id))
     total: dict[str, Any] = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
     jobs: list[str] = []
     for owner in owners:
-        one = await summarize(whole, owner, 0, older_than_days, dry_run=dry_run)
+        one = await summarize(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
         total = {name: count + one[name] for name, count in total.items()}
         jobs += [one["job_id"]] if "job_id" in one else []
     return {**total, "job_ids": jobs, "dry_run": dry_run}

@@ -42,7 +42,7 @@ async def form_claimed(parts: Parts, claimed: Claim, patience: Patience | None =
 
 async def end_session(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """Form memory now of every session in a scope in which something waits."""
-    scope = parts.scope(given).required()
+    scope = parts.required_scope(given)
     waiting = await parts.ledger.peek(lambda tx: tx.signals.sessions(scope, parts.policy.limits.page))
     formed = [await form(parts, [session]) or await _by_others(parts, session) for session in waiting]
     return {"results": [one.as_dict() for one in formed]}

@@ -24,10 +24,13 @@ class Keyring(Face):
         may_assert_user: bool = False,
         expires_at: When | None = None,
     ) -> dict[str, Any]:
-        """Make a key for this tenant: for anybody in it, for one user, or for one agent.
+        """Make a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
-        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With ``may_assert_user`` whoever
-        holds it is trusted to say for which user it asks. ``key`` in the answer is shown this once and kept nowhere.
+        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
+        ``may_assert_user`` nor the verb ``admin`` a key reaches its own pools: the same user names mean other people
+        than with any other key. With ``may_assert_user`` whoever holds it is trusted to say for which user it asks.
+        With ``agent_id`` it reaches only what belongs to that agent. ``key`` in the answer is shown this once and kept
+        nowhere.
         """
         from memstone.engine.access import keys
 
@@ -39,6 +42,19 @@ class Keyring(Face):
         from memstone.engine.access import keys
 
         return await self._engine.run(keys.list_keys)
+
+    async def set_key(
+        self,
+        key_id: str,
+        *,
+        name: str | None = None,
+        verbs: Sequence[str] | None = None,
+        may_assert_user: bool | None = None,
+    ) -> dict[str, Any]:
+        """Change what a key is called and what it may do; what is not given stays, and so does its secret."""
+        from memstone.engine.access import keys
+
+        return await self._engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user)
 
     async def rotate_key(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""

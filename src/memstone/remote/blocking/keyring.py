@@ -26,10 +26,13 @@ class Keyring(Remote):
         may_assert_user: bool = False,
         expires_at: When | None = None,
     ) -> dict[str, Any]:
-        """Make a key for this tenant: for anybody in it, for one user, or for one agent.
+        """Make a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
-        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With ``may_assert_user`` whoever
-        holds it is trusted to say for which user it asks. ``key`` in the answer is shown this once and kept nowhere.
+        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
+        ``may_assert_user`` nor the verb ``admin`` a key reaches its own pools: the same user names mean other people
+        than with any other key. With ``may_assert_user`` whoever holds it is trusted to say for which user it asks.
+        With ``agent_id`` it reaches only what belongs to that agent. ``key`` in the answer is shown this once and kept
+        nowhere.
         """
         given: dict[str, Any] = {
             "name": name,
@@ -46,6 +49,19 @@ class Keyring(Remote):
         """The keys of this tenant, oldest first; the secrets themselves are not kept."""
         given: dict[str, Any] = {}
         result: list[dict[str, Any]] = drive(self._link.call("keys", given))
+        return result
+
+    def set_key(
+        self,
+        key_id: str,
+        *,
+        name: str | None = None,
+        verbs: Sequence[str] | None = None,
+        may_assert_user: bool | None = None,
+    ) -> dict[str, Any]:
+        """Change what a key is called and what it may do; what is not given stays, and so does its secret."""
+        given: dict[str, Any] = {"key_id": key_id, "name": name, "verbs": verbs, "may_assert_user": may_assert_user}
+        result: dict[str, Any] = drive(self._link.call("set_key", given))
         return result
 
     def rotate_key(self, key_id: str, *, grace_seconds: float = 3600.0) -> dict[str, Any]:

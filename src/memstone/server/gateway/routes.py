@@ -14,15 +14,16 @@ from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.engine.work.running import runs_with
 from memstone.errors import InvalidInput, MemstoneError
-from memstone.server.access import Caller, Keyed, Reader
+from memstone.server.access import Caller, Chatter, Keyed, KeyHolder
 from memstone.server.errors import failed
 from memstone.server.gateway import relay
 from memstone.server.gateway.hook import Exchange
-from memstone.server.gateway.identity import said, who
+from memstone.server.gateway.identity import who
 from memstone.server.gateway.models import listed
 from memstone.server.gateway.presence import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
 from memstone.server.gateway.upstream import Target, returned
+from memstone.server.identity import read_headers
 from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
@@ -39,25 +40,25 @@ _RESPONSES: Final = Responses()
 
 @router.post("/v1/chat/completions", **forms.CHAT)
 @router.post("/chat/completions", include_in_schema=False, **forms.CHAT)
-async def chat(request: Request, caller: Reader) -> Response:
+async def chat(request: Request, caller: Chatter) -> Response:
     """Chat completions, with memory."""
     return await passed_on(request, caller, _CHAT, await _object(request))
 
 
 @router.post("/v1/messages", **forms.MESSAGES)
-async def messages(request: Request, caller: Reader, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
+async def messages(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
     """The messages API, with memory."""
     return await passed_on(request, caller, _MESSAGES, await _object(request))
 
 
 @router.post("/v1/responses", **forms.RESPONSES)
-async def responses(request: Request, caller: Reader) -> Response:
+async def responses(request: Request, caller: Chatter) -> Response:
     """The responses API, with memory."""
     return await passed_on(request, caller, _RESPONSES, await _object(request))
 
 
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
-async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
+async def run(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
     agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
     body = _as_agent(await _object(request), agent)
@@ -65,13 +66,13 @@ async def run(request: Request, caller: Reader, agent_id: Annotated[str, Path(ma
 
 
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
-async def embeddings(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+async def embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
     """Passed on as it is."""
     return await _as_it_is(request, "/embeddings")
 
 
 @router.post("/v1/messages/count_tokens", **forms.COUNT)
-async def count_tokens(request: Request, caller: Reader, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
+async def count_tokens(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
     """Passed on as it is: what memory adds is not counted."""
     return await _as_it_is(request, "/messages/count_tokens")
 
@@ -88,7 +89,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
 
 
 @router.get("/v1/models", response_model=forms.Models)
-async def models(request: Request, caller: Reader) -> Response:  # noqa: ARG001 - a key is all it needs
+async def models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
     """The models of every upstream that answers, under the names by which they are asked for here."""
     return JSONResponse({"object": "list", "data": await listed(_state(request).upstreams, request.headers)})
 
@@ -130,7 +131,7 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
 def _exchange(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
 ) -> Exchange:
-    headers, state = said(request.headers), _state(request)
+    headers, state = read_headers(request.headers), _state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
     policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads

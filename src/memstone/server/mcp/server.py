@@ -55,12 +55,7 @@ def keyed_server(admit: Admit, prefix: str = "") -> Server[Any]:
 
 def _own_user(caller: Caller) -> str | None:
     """Whom a call is about that names nobody."""
-    if caller.subjects.user_id:
-        return caller.subjects.user_id
-    policy = caller.memory._engine.parts.policy.identity  # noqa: SLF001 - the values a service reads
-    if "api_key" in policy.sources and not caller.subjects.may_assert_user:
-        return f"key:{caller.key.id}"
-    return policy.owner if policy.nobody == "owner" else None
+    return caller.bounds.user_id or caller.bounds.unnamed or None
 
 
 def _server(specs: dict[str, ToolSpec], call: Any) -> Server[Any]:

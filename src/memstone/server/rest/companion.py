@@ -115,7 +115,7 @@ async def clear(caller: Admin, wanted: Confirmed) -> Any:
 
 def _user(caller: Reader, user_id: str | None) -> str:
     """Whom an identity is about: who is named, or whom the key stands for."""
-    named = user_id or caller.subjects.user_id
+    named = user_id or caller.bounds.user_id or caller.bounds.unnamed
     if not named:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
     return named

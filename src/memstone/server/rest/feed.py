@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
 from memstone.server.access import Caller, Keyed, Reader
 from memstone.server.errors import note
+from memstone.server.identity import with_own_names
 from memstone.server.reach import reaching
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.scoping import Named, NamedScope
@@ -71,7 +72,7 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
     began = spoken = checked = time.monotonic()
     try:
         while request.app.state.memstone.ready and time.monotonic() - began < LONGEST:
-            for one in page["results"]:
+            for one in with_own_names(page["results"], caller.bounds):
                 yield f"id: {one['seq']}\nevent: {one['event']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
                 spoken = time.monotonic()
             now = time.monotonic()

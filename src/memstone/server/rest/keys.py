@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Request
 
 from memstone.server.access import Admin, Keyed
 from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.keys import KeyList, KeyMade, KeyShown, NewKey, Rotation
+from memstone.server.schemas.keys import KeyChanges, KeyList, KeyMade, KeyShown, NewKey, Rotation
 from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
@@ -26,6 +26,15 @@ async def create(caller: Admin, wanted: NewKey) -> Any:
     """A new key; it is shown in this answer and nowhere else."""
     caller.needs_tenant()
     return await caller.memory.create_key(**wanted.model_dump())
+
+
+@router.patch("/{key_id}", response_model=KeyShown)
+async def change(request: Request, caller: Admin, key_id: str, wanted: KeyChanges) -> Any:
+    """Change what a key is called and what it may do; its secret stays."""
+    caller.needs_tenant()
+    answer = await caller.memory.set_key(key_id, **wanted.model_dump())
+    request.app.state.memstone.doorkeeper.forget()
+    return answer
 
 
 @router.post("/{key_id}/rotate", response_model=KeyMade)

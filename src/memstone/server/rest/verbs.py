@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Body, Depends, Request
+from fastapi import APIRouter, Body, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -19,7 +19,7 @@ from memstone.async_memory import AsyncMemory
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
 from memstone.remote.verbs import VERBS, Call
-from memstone.server.access import Admin, Caller, Keyed, Reader, Writer, admitted
+from memstone.server.access import Admin, Caller, Keyed, KeyHolder, Reader, Writer
 from memstone.server.reach import confirmed, is_bound, needs_operator, reaching, setting
 from memstone.server.rest.verb_forms import form_of, parameters
 from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as, told
@@ -32,7 +32,9 @@ _LINES: Final[dict[int | str, dict[str, Any]]] = {
 }
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 _OWN_ROUTE: Final = frozenset({"export", "reset"})
-_CHANGES_KEYS: Final = frozenset({"remove_account", "revoke_key", "rotate_key", "rotate_token_key", "set_account"})
+_CHANGES_KEYS: Final = frozenset(
+    {"remove_account", "revoke_key", "rotate_key", "rotate_token_key", "set_account", "set_key"}
+)
 
 
 class Me(Answer):
@@ -46,7 +48,7 @@ class Me(Answer):
 
 
 @router.get("/me", response_model=Me)
-async def me(caller: Annotated[Caller, Depends(admitted)]) -> Any:
+async def me(caller: KeyHolder) -> Any:
     """Who the service takes the caller for."""
     who = caller.subjects
     named = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "may_assert_user": who.may_assert_user}

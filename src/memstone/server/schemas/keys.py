@@ -20,6 +20,16 @@ class NewKey(BaseModel):
     expires_at: str | None = None
 
 
+class KeyChanges(BaseModel):
+    """What shall be different about a key; what is left out stays as it is."""
+
+    model_config = shown_as(may_assert_user=True)
+
+    name: str | None = Field(default=None, max_length=200)
+    verbs: list[str] | None = None
+    may_assert_user: bool | None = None
+
+
 class Rotation(BaseModel):
     """How long the old secret is still accepted."""
 

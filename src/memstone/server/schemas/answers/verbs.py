@@ -99,6 +99,7 @@ VERBS: Final[dict[str, Any]] = {
     "scopes": Scopes,
     "search": FoundMemories,
     "set_account": AccountShown,
+    "set_key": KeyShown,
     "set_narrative": Identity,
     "set_overrides": Identity,
     "set_settings": SettingsSet,
