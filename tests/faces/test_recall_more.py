@@ -200,6 +200,44 @@ async def test_without_embeddings_facts_episodes_and_turns_are_found_by_their_wo
     assert await face.found("crepe", layers=["fact", "episode", "turn"]) == []
 
 
+@pytest.mark.req("S-60")
+async def test_without_embeddings_a_question_of_signs_finds_where_they_stand(opens: Opens) -> None:
+    face = opens(WORDS_ONLY)
+    for text in ("Prices go up: ***", "I live in Oslo", "100 % cotton_only", "She said :-)"):
+        await face.remember(text)
+    assert await face.found(":-)") == ["She said :-)"]
+    assert await face.found("***") == ["Prices go up: ***"]
+    assert await face.found("%", min_score=0.1) == ["100 % cotton_only"], "a sign is a sign and no wildcard"
+    assert await face.found("_", min_score=0.1) == ["100 % cotton_only"]
+    assert await face.found(":-)", user_id="bob") == []
+
+
+@pytest.mark.req("S-60")
+async def test_without_embeddings_the_beginning_of_a_word_finds_it(opens: Opens) -> None:
+    face = opens(WORDS_ONLY)
+    await face.add("The cappuccino at the harbour was cold.", user_id="alice")
+    await face.remember("I am allergic to peanuts")
+    await face.remember("Peanutbutter and peanuts are forbidden")
+
+    assert await face.found("cappu", layers=["turn"]) == ["The cappuccino at the harbour was cold."]
+    assert await face.found("peanu") == ["Peanutbutter and peanuts are forbidden", "I am allergic to peanuts"]
+    assert await face.found("allergic peanu") == ["I am allergic to peanuts"], "a whole word comes first"
+    assert await face.found("ani") == [], "three letters begin too many words"
+    assert await face.found("nuts") == [], "and a word does not begin in its middle"
+    assert await face.found("peanu", user_id="bob") == []
+    assert await face.found("peanu", min_score=0.1) == []
+
+
+@pytest.mark.req("S-60")
+async def test_beginnings_are_looked_for_among_the_newest_only(opens: Opens) -> None:
+    face = opens(WORDS_ONLY)
+    await face.remember("an old cappuccino")
+    for number in range(260):
+        await face.remember(f"number {number}")
+    assert await face.found("cappu", limit=5) == []
+    assert await face.found("cappu", limit=6) == ["an old cappuccino"], "300 for six hits"
+
+
 @pytest.mark.parametrize("settings", [WORDS_ONLY, {}], ids=["words", "vectors"])
 @pytest.mark.parametrize("query", ["?!", "...", '"', "*", "'; --", "()", "AND", "NEAR(", "-", "¿?"])
 @pytest.mark.req("S-60", "S-55")

@@ -9,11 +9,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from memstone.core.text.words import STOP_WORDS
 from memstone.model.memory import Found
 
 WHOLE_QUERY: Final = 20
 IN_KEY: Final = 6
 EACH_OCCURRENCE: Final = 3
+_TELLING: Final = 4
 
 
 def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
@@ -26,6 +28,24 @@ def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     kept = [(row, points) for row, points in scored if points or not wanted.text]
     kept.sort(key=lambda item: (item[1], item[0].record.created_at, item[0].record.seq), reverse=True)
     return kept
+
+
+def by_word_starts(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+    """Rows in which words begin as telling words of the query do, by how many do; of equals the newest first.
+
+    Telling are words of four letters and more that are not in every sentence.
+    """
+    wanted = tuple(word for word in _words(query.lower()) if len(word) >= _TELLING and word not in STOP_WORDS)
+    if not wanted:
+        return []
+    scored = ((row, _starts(row.record.text.lower(), wanted)) for row in rows)
+    kept = [(row, points) for row, points in scored if points]
+    kept.sort(key=lambda item: (item[1], item[0].record.occurred_at, item[0].record.seq), reverse=True)
+    return kept
+
+
+def _starts(text: str, wanted: tuple[str, ...]) -> int:
+    return sum(_without_marks(part).startswith(wanted) for part in text.split())
 
 
 class _Query:

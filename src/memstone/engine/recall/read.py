@@ -13,7 +13,7 @@ from memstone.engine import shape
 from memstone.engine.asking import Search, SearchRequest, check, for_others
 from memstone.engine.parts import Parts
 from memstone.engine.recall.past import past_hits
-from memstone.engine.recall.plain import literal, newest
+from memstone.engine.recall.plain import beginning, containing, literal, newest
 from memstone.engine.recall.provenance import traced, with_spare
 from memstone.engine.recall.ranking import Hit, faded, looked_at_closely, spread
 from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
@@ -141,16 +141,23 @@ def _with_spare(parts: Parts, wanted: Search) -> Search:
 async def _by_channels(parts: Parts, wanted: Search, question: Question, read: int | None) -> list[Hit]:
     """Deepen until enough visible hits are there or the channels have nothing more."""
     among = await _chosen(parts, wanted) if wanted.filtered else None
-    depth = max(4 * wanted.limit, 60)
+    depth, wordless = max(4 * wanted.limit, 60), not question.words
     while True:
         found = await candidates(parts, question, depth, among)
         if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
-            return [] if wanted.min_score else await newest(parts, wanted)
+            held = await containing(parts, wanted) if wordless else []
+            return held or ([] if wanted.min_score else await newest(parts, wanted))
         ranked = await word_by_word(parts, question, _ranked(parts, wanted, found), found)
         hits = await (_checked(parts, wanted, ranked) if read is None else _glimpsed(parts, wanted, ranked, read))
         if len(hits) >= wanted.limit or found.exhausted:
-            return hits if hits or wanted.strategy != "semantic" else await newest(parts, wanted)
+            return hits or await _by_less(parts, wanted, question)
         depth *= 4
+
+
+async def _by_less(parts: Parts, wanted: Search, question: Question) -> list[Hit]:
+    """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing."""
+    found = [] if question.vectors or wanted.min_score else await beginning(parts, wanted)
+    return await newest(parts, wanted) if not found and wanted.strategy == "semantic" else found
 
 
 async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
