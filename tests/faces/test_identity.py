@@ -197,6 +197,19 @@ async def test_a_model_words_the_narrative_from_facts_alone(opens: Opens) -> Non
     assert len(llm.prompts) == 2
 
 
+@pytest.mark.req("S-4")
+async def test_a_narrative_that_leaves_the_name_out_does_not_hide_it(opens: Opens) -> None:
+    fact = {"content": "User works as a nurse.", "salience": 0.9, "quote": "I work as a nurse"}
+    who = {"content": "User's name is Alice.", "quote": "My name is Alice"}
+    llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who]), {"narrative": "User is a nurse."}])
+    face = opens(COMPANION, llm=llm)
+    await held(face, opens, "r1", NURSE)
+    await face.consolidate(user_id="alice")
+
+    assert (await narrative(face))["text"] == "User's name is Alice. User is a nurse."
+    assert "Alice" in (await face.context("What is my name?", **WHO)).text
+
+
 @pytest.mark.req("S-2")
 async def test_what_was_written_by_hand_is_left_alone_until_it_is_given_back(opens: Opens) -> None:
     face = opens(COMPANION)
@@ -267,3 +280,18 @@ async def test_standing_instructions_are_a_surface_of_their_own(opens: Opens) ->
     assert "Oslo" in pack.volatile
     assert pack.stable == "", "nothing of it is put into the part that stays the same"
     assert (await face.standing_instructions(user_id="bob")) == {"text": "", "instructions": []}
+
+
+@pytest.mark.req("S-10")
+async def test_standing_instructions_are_neither_pinned_nor_part_of_who_somebody_is(opens: Opens) -> None:
+    face = opens({**COMPANION, "write": {"mode": "inline"}})
+    await face.add("Always answer in metric units. My name is Alva and I work as a nurse.", user_id="alice")
+    await face.consolidate(user_id="alice")
+
+    assert "metric units" in (await face.standing_instructions(user_id="alice"))["text"]
+    pinned = [one["content"] for one in (await face.pinned(user_id="alice"))["results"]]
+    assert any("nurse" in one for one in pinned)
+    assert not any("metric" in one for one in pinned)
+    who = await face.identity(user_id="alice")
+    assert "nurse" in who["narrative"]["text"]
+    assert "metric" not in str(who)

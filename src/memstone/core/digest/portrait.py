@@ -17,6 +17,8 @@ IDENTITY_GRADE: Final = frozenset({"identity", "home", "work", "health", "family
 IDENTITY_SALIENCE: Final = 0.7
 _ORDER: Final = ("identity", "home", "work", "family", "health", "skill", "preference", "instruction")
 _END: Final = re.compile(r"[.!?\u2026\u3002]$")
+_NAME: Final = re.compile(r"\b[^\W\d_a-z]\w+")
+_PARTS: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,24 @@ def composed(lines: Sequence[Line], tokens: int) -> str:
             room -= len(_sentence(line.text)) + 1
     kept.sort(key=lambda one: (_place(one), -one.salience, _told(one)))
     return " ".join(_sentence(line.text) for line in kept)
+
+
+def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
+    """Return a text about the user with what they are called before it, where whoever wrote it left that out.
+
+    Beside such a text nothing else says it. Sentences at the end go where there is no room for both.
+    """
+    said = frozenset(_NAME.findall(text))
+    missing = [_sentence(line.text) for line in lines if line.category == "identity" and _names(line) - said]
+    told = [*missing, *(part for part in _PARTS.split(text) if part)]
+    while len(told) > len(missing) and estimate_tokens(" ".join(told)) > tokens:
+        told.pop()
+    return " ".join(told) if missing else text
+
+
+def _names(line: Line) -> frozenset[str]:
+    """Return what in a sentence is written as a name; how it begins is none."""
+    return frozenset(_NAME.findall(line.text.partition(" ")[2]))
 
 
 def _told(line: Line) -> tuple[str, str]:

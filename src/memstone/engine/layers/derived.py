@@ -58,9 +58,12 @@ def place_of(record: Record) -> int:
 
 
 def may_be_identity(fact: Record) -> bool:
-    """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing."""
+    """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing.
+
+    How the user wants to be served is told apart from that (``standing_instructions``).
+    """
     told = fact.layer == Layer.FACT and fact.origin == Origin.USER and fact.trust >= 1.0
-    return told and not fact.text.startswith(_A_THING)
+    return told and fact.kind != Kind.PROCEDURAL and not fact.text.startswith(_A_THING)
 
 
 async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Record], now: Instant) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from memstone.core.checks.values import checked_text
 from memstone.core.checks.visible import visible
 from memstone.core.digest.model import cut
-from memstone.core.digest.portrait import Line, composed, inputs_of
+from memstone.core.digest.portrait import Line, composed, inputs_of, with_names
 from memstone.core.llm.narrative import narrative_prompt, parse_narrative
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import estimate_tokens
@@ -165,7 +165,8 @@ async def _known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
 async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Line]:
     """The facts a text about the user is made of: those that say who they are, then the most salient they told.
 
-    What happened or is planned is no part of it, and what an override says already is left out.
+    What happened or is planned is no part of it, nor how the user wants to be served, and what an override says already
+    is left out.
     """
     policy = parts.policy.formation
     mirrors = await true_derived(tx, owner, now)
@@ -174,7 +175,7 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
         (
             Condition("origin", Op.EQ, str(Origin.USER)),
             Condition("source", Op.NE, "manual"),
-            Condition("kind", Op.NE, str(Kind.EPISODIC)),
+            Condition("kind", Op.NIN, (str(Kind.EPISODIC), str(Kind.PROCEDURAL))),
             Condition("salience", Op.GTE, policy.fact_salience),
         )
     )
@@ -194,7 +195,7 @@ async def _worded(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
         question = narrative_prompt(facts, instructions=parts.policy.curation.instructions)
         answer = (await ask(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
         if answer.text:
-            return answer.text, parts.llm.model
+            return with_names(answer.text, lines, tokens), parts.llm.model
     return composed(lines, tokens) or lines[0].text, BY_RULES
 
 
