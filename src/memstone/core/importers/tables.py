@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from memstone.core.importers.items import Item, Reading, Sort, Whose, id_of, text_of, word_of
 from memstone.core.importers.rows import read_gateway, read_openwebui
 from memstone.core.importers.times import first
+from memstone.model.ids import POOLS
 
 Columns: TypeAlias = Mapping[str, frozenset[str]]
 """The columns of every table."""
@@ -17,9 +18,6 @@ Rows: TypeAlias = Callable[[str, Sequence[str]], Iterable[Mapping[str, Any]]]
 """The rows of a table, ordered by columns."""
 
 _LIVE: Final = ("active", "", "None")
-_POOL: Final = "key:"
-"""What stands before the id of a key in the name of the user who owns its memories."""
-
 _PARTS: Final = ("user_profile", "user_edits", "conversation_summaries", "conversation_chunks")
 _CONTENT: Final = {"conversation_summaries": "summary"}
 
@@ -61,7 +59,7 @@ def read(shape: Shape, columns: Columns, rows: Rows, into: Reading) -> None:
 def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a row of a gateway whose owner is a key's pool, as a pool is called here."""
     key = id_of(row.get("api_key_id") or row.get("apiKeyId"))
-    return {**row, "user_id": f"{_POOL}{key}"} if key else row
+    return {**row, "user_id": f"{POOLS}{key}"} if key else row
 
 
 def _companion(columns: Columns, rows: Rows, into: Reading) -> None:
