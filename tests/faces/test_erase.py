@@ -38,6 +38,7 @@ OTHER_TABLES: Final = {
     "agents": "an agent is configuration, not somebody's memory",
     "api_keys": "keys are configuration; whoever erases a user revokes them",
     "backups": "paths of copies",
+    "log_mark": "two numbers about the log of the file",
     "erasures": "digests of who was erased",
     "indexes": "vector spaces",
     "leases": "who works on what for the next seconds",

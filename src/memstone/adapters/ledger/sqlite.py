@@ -21,6 +21,7 @@ from memstone.adapters.ledger.sqlite_copies import SqliteCopies
 from memstone.adapters.ledger.sqlite_damage import find_damage, refuse_damaged_file
 from memstone.adapters.ledger.sqlite_errors import translating
 from memstone.adapters.ledger.sqlite_fork import PATIENCE, watch
+from memstone.adapters.ledger.sqlite_log_mark import LogMark, lacks_log, refuse_without_log, take_note_of_log
 from memstone.adapters.ledger.sqlite_readers import Readers
 from memstone.adapters.ledger.telling import told
 from memstone.adapters.ledger.write_queue import WriteQueue
@@ -56,6 +57,7 @@ class SqliteLedger(SqliteCopies):
         self._config, self._io = config, io
         self._where = str(config.path) if config.path else "memory:"
         self._writer: Connection | None = None
+        self._log_mark = LogMark(config.path) if config.path is not None else None
         self._closed = ""
         self._start()
         watch(self)
@@ -63,7 +65,7 @@ class SqliteLedger(SqliteCopies):
     def _start(self) -> None:
         """Locks and queues nobody holds: at first, and in a forked child."""
         self._guard = threading.Lock()
-        self._queue = WriteQueue(self._open_writer)
+        self._queue = WriteQueue(self._open_writer, self._committed)
         self._readers = Readers(self._fresh_reader)
         self._held: tuple[bool, bool] = (False, False)
 
@@ -162,6 +164,10 @@ class SqliteLedger(SqliteCopies):
         self._open_writer()
         return connect(str(self._config.path), uri=False, writable=False, durable=True)
 
+    def _committed(self, connection: Connection) -> None:
+        if self._log_mark is not None:
+            self._log_mark.keep(connection)
+
     def _file(self) -> Path | None:
         return self._config.path
 
@@ -184,6 +190,8 @@ class SqliteLedger(SqliteCopies):
 
     def _report(self, connection: Connection) -> dict[str, Any]:
         damage = find_damage(connection.raw)
+        if self._config.path is not None and lacks_log(connection.raw, self._config.path):
+            damage = ["the file was copied without its log: what was stored last is missing", *damage]
         return {
             "location": self._where,
             "sqlite": sqlite3.sqlite_version,
@@ -209,6 +217,8 @@ class SqliteLedger(SqliteCopies):
 
     def _close_writer(self) -> None:
         if self._writer is not None:
+            if self._log_mark is not None:
+                self._log_mark.close()
             self._writer.close()
             self._writer = None
 
@@ -250,6 +260,9 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
     try:
         if config.path is not None and config.check:
             refuse_damaged_file(connection, config.path)
+            refuse_without_log(connection, config.path)
+        if config.path is not None:
+            take_note_of_log(connection, config.path)
         _use_wal(connection, config)
         migrate(connection, config.path)
         connection.wait_with_jitter()

@@ -25,6 +25,7 @@ from memstone.adapters.ledger.backup_archive import (
 from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, version_of
 from memstone.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection, connect
 from memstone.adapters.ledger.sqlite_damage import refuse_damaged_copy
+from memstone.adapters.ledger.sqlite_log_mark import begin_log
 from memstone.adapters.ledger.sqlite_traces import blocks, traces
 from memstone.drive import drive
 from memstone.errors import Corrupted, MemstoneError, StorageBusy
@@ -55,6 +56,7 @@ def write_backup(source: Connection, target: Path, created_at: Instant, progress
         with closing(sqlite3.connect(copy)) as written:
             _copy(source, written, progress)
             refuse_damaged_copy(written, "the store")
+            begin_log(Connection(written))
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
             about = _about(written)
         return pack(target, {_DATABASE: copy}, {**about, "created_at": created_at})

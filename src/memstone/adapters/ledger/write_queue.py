@@ -48,10 +48,12 @@ class _Job(Generic[T]):
 
 
 class WriteQueue:
-    """Runs units of work one after the other on the one write connection."""
+    """Runs units of work one after the other on the one write connection; ``committed`` is called after each commit."""
 
-    def __init__(self, connection: Callable[[], Connection]) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: Callable[[], Connection], committed: Callable[[Connection], None] = lambda _: None
+    ) -> None:
+        self._connection, self._committed = connection, committed
         self._waiting: deque[_Job[Any]] = deque()
         self.turn = threading.Lock()
         """Whoever holds it may use the write connection."""
@@ -89,6 +91,8 @@ class WriteQueue:
         except Exception as error:  # noqa: BLE001 - each caller raises it as the result of its own unit
             for job in jobs:
                 job.error, job.done = job.error or error, True
+        else:
+            self._committed(connection)
 
 
 def _begin(connection: Connection, jobs: list[_Job[Any]]) -> None:

@@ -1,0 +1,1 @@
+-- A file says by a row that a log belongs to it; a database server sees to its own.
