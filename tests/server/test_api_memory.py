@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.server.conftest import CONFIG
 from tests.server.world import World
 
 if TYPE_CHECKING:
@@ -67,9 +70,67 @@ def test_what_is_wrong_with_an_entry_is_said_and_nothing_is_stored(client: TestC
 def test_an_entry_may_expire(client: TestClient) -> None:
     later = (datetime.now(UTC) + timedelta(days=2)).isoformat()
     assert created(client, expiresAt=later)["expiresAt"].startswith(later[:10])
-    before = (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
-    assert client.post("/api/memory", json={**CITY, "key": "old", "expiresAt": before}).status_code == 409
     assert client.get("/api/memory").json()["total"] == 1
+
+
+@pytest.mark.req("O-77", "O-11")
+@pytest.mark.parametrize("past", ["2020-01-01", "2020-01-01T10:00:00Z", "2020-01-01T10:00:00+02:00"])
+def test_an_expiry_that_is_past_is_refused_before_anything_is_written(client: TestClient, past: str) -> None:
+    entry = created(client)
+    for answer in (
+        client.post("/api/memory", json={**CITY, "key": "old", "expiresAt": past}),
+        client.post("/api/memory", json={**CITY, "content": "Lives in Bergen", "expiresAt": past}),
+        client.put(f"/api/memory/{entry['id']}", json={"expiresAt": past}),
+    ):
+        assert answer.status_code == 400
+        assert answer.json()["detail"].startswith("expiresAt is past: 2020-01-01T")
+    assert client.get(f"/api/memory/{entry['id']}").json()["memory"] == entry
+    everything = client.get("/v1/memories", params={"user_id": "alice", "show_expired": True}).json()["results"]
+    assert [one["id"] for one in everything] == [entry["id"]]
+    assert len(client.get(f"/v1/memories/{entry['id']}/history").json()["results"]) == 1
+
+
+def test_what_is_stored_with_a_past_expiry_elsewhere_is_stored_as_expired_and_says_so(client: TestClient) -> None:
+    said = {"messages": "I live in Oslo", "user_id": "alice", "infer": False, "expires_at": "2020-01-01"}
+    answer = client.post("/v1/memories", json=said).json()
+    assert any("expires_at" in one for one in answer["warnings"])
+    kept = client.get("/v1/memories", params={"user_id": "alice", "show_expired": True}).json()["results"]
+    assert [one["id"] for one in kept] == [answer["results"][0]["id"]]
+    turns = {"turns": [{"role": "user", "content": "hello"}], "user_id": "bob", "expires_at": "2020-01-01"}
+    told = client.post("/v1/ingest", json=turns).json()
+    assert told["stored"] == 1
+    assert any("expires_at" in one for one in told["warnings"])
+    changed = client.post("/v1/memories", json={"messages": "I like tea", "user_id": "eve", "infer": False}).json()
+    path = f"/v1/memories/{changed['results'][0]['id']}"
+    assert client.put(path, json={"expires_at": "2020-01-01"}).status_code == 200
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.req("O-77", "O-9")
+def test_an_entry_whose_key_has_expired_is_there_again_when_it_is_created_again(world: World) -> None:
+    soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    first = created(world.client, expiresAt=soon)
+    world.run(asyncio.sleep, 1.1)
+    assert world.client.get("/api/memory").json()["total"] == 0
+    again = created(world.client, content="Lives in Bergen")
+    assert world.client.get("/api/memory").json()["data"] == [again]
+    assert again["content"] == "Lives in Bergen"
+    assert again["expiresAt"] is None
+    assert first["key"] == again["key"]
+
+
+@pytest.mark.req("O-77")
+@pytest.mark.parametrize("name", ["content", "key"])
+@pytest.mark.parametrize("blank", [" ", "\n\t", "\u2003"])
+def test_what_is_blank_is_refused_in_words_that_name_the_field(client: TestClient, name: str, blank: str) -> None:
+    entry = created(client)
+    for answer in (
+        client.post("/api/memory", json={**CITY, name: blank}),
+        client.put(f"/api/memory/{entry['id']}", json={name: blank}),
+    ):
+        assert answer.status_code == 400
+        assert answer.json()["detail"] == f"body.{name}: must not be blank"
+    assert client.get("/api/memory").json()["data"] == [entry]
 
 
 @pytest.mark.req("O-76")
@@ -84,9 +145,48 @@ def test_a_list_has_pages_and_figures_about_all_that_match(client: TestClient) -
     assert page["stats"]["byType"] == {"factual": 4, "episodic": 1}
     assert page["stats"]["total"] == 5
     assert page["stats"]["tokensUsed"] == 5 * 4
+    assert set(page) == {"data", "total", "page", "limit", "totalPages", "stats"}
+    assert set(page["stats"]) == {"total", "byType", "tokensUsed", "hitRate", "cacheStats"}
     assert set(page["stats"]["cacheStats"]) == {"hits", "misses"}
     everybody = client.get("/api/memory").json()
     assert (everybody["total"], everybody["limit"], everybody["page"]) == (6, 50, 1)
+
+
+@pytest.mark.req("O-13", "O-76")
+def test_a_list_is_in_the_order_of_creation_whatever_was_changed_since(client: TestClient) -> None:
+    for key in ("a", "b", "c"):
+        created(client, key=key, content=f"Fact about {key}")
+    created(client, key="a", content="Another fact about a")
+    listed = client.get("/api/memory").json()["data"]
+    assert [one["key"] for one in listed] == ["c", "b", "a"]
+    assert client.get("/api/memory", params={"limit": 1, "offset": 2}).json()["data"] == listed[2:]
+
+
+@pytest.mark.req("O-76")
+@pytest.mark.parametrize("profile", ["gateway", "facts", "shared", "companion"])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_page_that_is_imported_again_is_known_already(profile: str, *, trusted: bool) -> None:
+    with World.of({**CONFIG, "profile": profile}) as world:
+        client = world.client
+        for entry in (CITY, {"key": "tea", "content": "Likes tea", "sessionId": "s1"}, {**CITY, "sessionId": "s2"}):
+            assert client.post("/api/memory", json=entry).status_code == 200
+        client.post("/v1/memories", json={"messages": "word for word", "user_id": "alice", "infer": False})
+        page = client.get("/api/memory").json()
+        for _ in range(2):
+            told = world.run(world.app.state.memstone.memory.import_from, json.dumps(page).encode(), trusted=trusted)
+            assert told["format"] == "gateway"
+            assert (told["stored"], told["known"], told["quarantined"]) == (0, len(page["data"]), 0)
+        assert client.get("/api/memory").json()["data"] == page["data"]
+        assert client.get("/v1/console/quarantine").json()["results"] == []
+
+
+def test_an_imported_page_with_other_words_under_a_key_waits_for_approval(client: TestClient, world: World) -> None:
+    created(client)
+    page = client.get("/api/memory").json()
+    page["data"][0]["content"] = "Lives in Bergen"
+    told = world.run(world.app.state.memstone.memory.import_from, json.dumps(page).encode())
+    assert (told["stored"], told["quarantined"]) == (1, 1)
+    assert [one["content"] for one in client.get("/api/memory").json()["data"]] == ["Lives in Oslo"]
 
 
 @pytest.mark.req("O-76")

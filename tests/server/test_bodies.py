@@ -55,7 +55,8 @@ def test_a_body_that_stops_coming_is_not_waited_for_without_end(tmp_path: Any) -
 def test_what_is_no_json_is_called_so(world: World, body: bytes) -> None:
     answer = world.client.put("/api/settings/memory", content=body, headers=JSON)
     assert answer.status_code == 400
-    assert answer.json()["error"] == {"message": "Invalid JSON body", "code": "invalid_json", "details": []}
+    told = {"message": "Invalid JSON body", "type": "invalid_request_error", "code": "invalid_json", "details": []}
+    assert answer.json()["error"] == told
 
 
 def test_who_forgets_to_say_that_it_is_json_is_told(world: World) -> None:
@@ -78,3 +79,24 @@ def test_an_id_may_hold_a_slash(world: World) -> None:
     assert client.put("/agents/team/planner", json={"name": "P"}).json()["name"] == "P"
     assert client.delete("/agents/team%2Fplanner").status_code == 200
     assert client.get("/v1/entities/AC%2FDC/relations", params={"user_id": "alice"}).json() == {"results": []}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/v1/memories?nonsense=1", 400, "invalid_request_error"),
+        ("/v1/memories/none", 404, "not_found_error"),
+        ("/v1/nowhere", 404, "not_found_error"),
+        ("/v1/chat/completions", 405, "invalid_request_error"),
+    ],
+)
+def test_an_error_has_the_type_that_clients_of_vendors_look_for(
+    world: World, path: str, status: int, kind: str
+) -> None:
+    answer = world.client.get(path)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
+    assert world.anonymous().get("/v1/memories").json()["error"]["type"] == "authentication_error"
+    reader = world.as_key(verbs=["read"])
+    assert reader.delete("/v1/memories/none").json()["error"]["type"] == "permission_error"
+    large = world.client.post("/v1/memories", content=b"x" * (20 << 20))
+    assert (large.status_code, large.json()["error"]["type"]) == (413, "request_too_large")

@@ -222,3 +222,20 @@ def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
         ask(client, "Where do I live?", user="key:0000000000000000")
     reasons = [one["reason"] for one in logs if one["event"] == "memory.injection.skipped"]
     assert reasons == ["invalid_id", "invalid_id"]
+
+
+@pytest.mark.req("D-7", "O-76", "D-18")
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_hit_rate_is_known_from_the_answers_of_the_model(gate: Gate, *, stream: bool) -> None:
+    def rate() -> float | None:
+        found: float | None = gate.memory.memory_page(user_id="alice")["stats"]["hit_rate"]
+        return found
+
+    client = gate.openai(user_id="alice")
+    gate.memory.add("My sister is called Ingrid and lives in Tromso", user_id="alice", infer=False)
+    gate.upstream.reply = "Your sister is called Ingrid, and she lives in Tromso."
+    said(ask(client, "What is my sister called?", stream=stream), stream=stream)
+    until(lambda: rate() == 1.0)
+    gate.upstream.reply = "I do not know."
+    said(ask(client, "Where does my sister live?", stream=stream), stream=stream)
+    until(lambda: rate() not in (None, 1.0))

@@ -44,6 +44,8 @@ class Late:
     account: Any
     store: Store
     done: bool = False
+    is_receipt: bool = True
+    """Whether it is an account that somebody was promised; of other notes nobody is told when they are given up."""
 
 
 class LateReceipts:
@@ -152,9 +154,14 @@ class LateReceipts:
 
     def _lose(self, late: Late, kind: str = "StorageError") -> None:
         late.done = True
+        if not late.is_receipt:
+            return
         self.lost += 1
         log_event("memory.receipt.lost", WARNING, id=late.id, kind=kind)
 
 
 async def _store(tx: Tx, *, late: Sequence[Late]) -> None:
-    await late[0].store(tx, [one.account for one in late])
+    """Store receipts, then what is noted about them, which may be about one of these."""
+    for is_receipt in (True, False):
+        if some := [one for one in late if one.is_receipt is is_receipt]:
+            await some[0].store(tx, [one.account for one in some])

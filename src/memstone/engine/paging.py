@@ -50,7 +50,7 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     user = _counted(parts, scope)
 
     async def work(tx: Tx) -> dict[str, Any]:
-        rows = await tx.memories.find(where, limit=limit, offset=offset)
+        rows = await tx.memories.list_newest(where, limit=limit, offset=offset)
         kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
         uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
         stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}

@@ -18,6 +18,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.recall.account import Account, recorded, unkept
 from memstone.engine.recall.context import answered, held
 from memstone.engine.requests import ContextRequest, Loop
+from memstone.engine.storing.feedback import note_answers
 from memstone.engine.storing.retelling import retold
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant, instant, moment
@@ -29,6 +30,9 @@ from memstone.ports.ledger import Ledger, Tx
 
 _KEPT: Final = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 _LOOP: Final = timedelta(hours=1)
+_READ_CHARS: Final = 8_000
+"""So much of an answer is read for what it used."""
+
 _ERASING: Final = timedelta(minutes=10)
 """An erasure is dated when it begins, and is done no later than that."""
 
@@ -59,6 +63,13 @@ async def shown(parts: Parts, request: ContextRequest) -> ContextPack:
     behind = _Behind(account, copy_context())
     parts.late.put(parts.io, Late(pack.receipt_id, parts.tenant_id, _whole(parts.ledger), behind, _store))
     return held(account, pack if failed is None else unkept(pack, failed))
+
+
+def note_answer(parts: Parts, receipt_id: str, answer: str) -> None:
+    """Let it be noted which memories of a block the answer to it used: behind its receipt, when nobody waits."""
+    told = (parts, receipt_id, answer[:_READ_CHARS])
+    ledger = _whole(parts.ledger)
+    parts.late.put(parts.io, Late(receipt_id, parts.tenant_id, ledger, told, note_answers, is_receipt=False))
 
 
 async def shown_in(parts: Parts, request: ContextRequest, loop: Loop) -> ContextPack:

@@ -43,6 +43,10 @@ class Memories(Protocol):
         """Matching memories, each once, newest first."""
         ...
 
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+        """Matching memories, each once, by when their first version was stored, the last one first."""
+        ...
+
     async def salient(self, where: Where, *, limit: int) -> list[Found]:
         """Matching memories, each once, the most salient first; of equals the newest."""
         ...

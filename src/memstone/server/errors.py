@@ -37,6 +37,16 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
     (errors.AccessError, HTTPStatus.FORBIDDEN),
 )
 
+_TYPES: Final[dict[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: "authentication_error",
+    HTTPStatus.FORBIDDEN: "permission_error",
+    HTTPStatus.NOT_FOUND: "not_found_error",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "request_too_large",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
+    HTTPStatus.SERVICE_UNAVAILABLE: "overloaded_error",
+    HTTPStatus.GATEWAY_TIMEOUT: "timeout_error",
+}
+
 # What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
 _UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
 _STORE: Final = "the store cannot do this now"
@@ -74,9 +84,14 @@ def problem(
         "hint": hint,
         "retryable": retryable,
         "request_id": getattr(request.state, "request_id", ""),
-        "error": {"message": message, "code": code, "details": list(details)},
+        "error": {"message": message, "type": _type_of(status), "code": code, "details": list(details)},
     }
     return JSONResponse(body, status_code=int(status), headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def _type_of(status: int) -> str:
+    """Return the kind of an error in the words of the vendors' own services, which their clients look for."""
+    return _TYPES.get(status, "api_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error")
 
 
 def shown(error: errors.MemstoneError) -> dict[str, Any]:
@@ -158,7 +173,8 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 def _detail(error: Mapping[str, Any]) -> dict[str, str]:
     place = ".".join(str(step)[:_NAME_CHARS] for step in error["loc"])
-    return {"field": unsecret(place), "message": unsecret(MESSAGES.get(error["type"], error["msg"]))}
+    said = MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return {"field": unsecret(place), "message": unsecret(said)}
 
 
 def _is_json(request: Request) -> bool:

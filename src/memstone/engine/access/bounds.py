@@ -231,6 +231,10 @@ class BoundMemories:
         """Those that match, within the bounds."""
         return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
 
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+        """Those that match, the last created first, within the bounds."""
+        return await self._memories.list_newest(self._only(where), limit=limit, offset=offset)
+
     async def salient(self, where: Where, *, limit: int) -> list[Found]:
         """Those that match, the most salient first, within the bounds."""
         return await self._memories.salient(self._only(where), limit=limit)

@@ -20,6 +20,7 @@ from memstone.model.scope import Scope
 FORMAT: Final = "memstone-export"
 FORMATS: Final = formats_of("export")
 VERSION: Final = 1
+_OTHER_DATA: Final = "for what another system exported: import_from, `memstone import` or POST /v1/console/import"
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
     "Instant": (str,),
@@ -130,7 +131,7 @@ def _scope_line(scope: Scope) -> dict[str, str]:
 def check_header(line: object) -> None:
     """``InvalidInput`` when this is not the beginning of an export that can be read."""
     if not isinstance(line, Mapping) or line.get("format") not in FORMATS:
-        raise InvalidInput("this is not an export of Memstone", hint="to take in other data, use import")
+        raise InvalidInput("this is not an export of Memstone", hint=_OTHER_DATA)
     if line.get("version") != VERSION:
         raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Memstone")
 

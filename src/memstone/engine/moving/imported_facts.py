@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from memstone.core.importers.items import Sort
+from memstone.core.text.normalize import normal_text
 from memstone.engine.learning.ingest import Transcript
 from memstone.engine.moving.imported_items import Taken
 from memstone.engine.parts import Parts
@@ -51,6 +52,8 @@ class Imported:
     draft: Draft
     names: tuple[str, ...]
     id: str = ""
+    by_key: str | None = None
+    """The name of what stands under its key here, which is the same thing only if it says the same."""
 
 
 def drafts_of(parts: Parts, taken: Sequence[Taken], trust: float | None) -> list[Imported]:
@@ -72,7 +75,8 @@ def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Impor
     scope = one.scope
     names = _names(scope, fields, item.name, item.text)
     key = item.key if trust is not None and not is_episode else None
-    own = dedupe_value(scope, fields, speaker="", key=key, text=item.text) if key else names[0]
+    by_key = dedupe_value(scope, fields, speaker="", key=item.key, text="") if item.key else None
+    own = by_key if by_key and key else names[0]
     draft = Draft(
         scope=scope,
         text=item.text,
@@ -92,7 +96,8 @@ def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Impor
         salience=EPISODE_SALIENCE,
         status=Status.QUARANTINED if trust is None else Status.ACTIVE,
     )
-    return Imported(draft, tuple(dict.fromkeys([draft.dedupe, *(() if is_episode else names)])), item.id)
+    known_as = tuple(dict.fromkeys([draft.dedupe, *(() if is_episode else names)]))
+    return Imported(draft, known_as, item.id, by_key)
 
 
 def _data(one: Taken) -> dict[str, object]:
@@ -185,8 +190,20 @@ async def _is_deleted(tx: Tx, parts: Parts, one: Imported) -> bool:
 async def _is_known(tx: Tx, parts: Parts, one: Imported) -> bool:
     if any([await tx.links.holder(parts.tenant_id, name) is not None for name in one.names]):
         return True
+    return await _is_same(tx, parts, one) or await _is_under_key(tx, parts, one)
+
+
+async def _is_same(tx: Tx, parts: Parts, one: Imported) -> bool:
+    """Return whether the memory of that id is the user's and says the same."""
     same = await tx.memories.last(parts.tenant_id, one.id) if one.id else None
     if same is None or same.valid_to is not None or same.hash != text_hash(one.draft.text):
         return False
     held = await tx.links.of(parts.tenant_id, same.seq)
     return any(link.scope.user_id == one.draft.scope.user_id for link in held)
+
+
+async def _is_under_key(tx: Tx, parts: Parts, one: Imported) -> bool:
+    """Return whether what stands under its key says the same."""
+    seq = await tx.links.holder(parts.tenant_id, one.by_key) if one.by_key else None
+    held = await tx.memories.at(seq) if seq is not None else None
+    return held is not None and normal_text(held.text) == normal_text(one.draft.text)

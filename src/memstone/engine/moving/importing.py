@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
 from memstone.engine.access.bounds import unbound
+from memstone.engine.access.owners import owner
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
@@ -48,6 +49,8 @@ AT_ONCE: Final = 200
 
 _WARNINGS: Final = 20
 NOBODY: Final = "names nobody"
+KEYED: Final = ("gateway", "gateway_db")
+"""Formats that know an owner by the id of a key."""
 
 
 @dataclass(slots=True)
@@ -110,7 +113,8 @@ async def import_from(parts: Parts, request: ImportRequest, tables: TableSource)
         return {**_Import("", 0, None).answer(), **{name: idle[name] for name in ("status", "reason", "hint")}}
     given = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
     reading = await parts.io.run(lambda: read_source(request.source, how))
-    taken = list(_taken(parts, request, given, reading))
+    owners = await _owners(parts, reading) if reading.format in KEYED else {}
+    taken = list(_taken(parts, request, given, reading, owners))
     if not taken and reading.skipped[NOBODY]:
         raise ScopeError("the source does not say whose memories it holds", hint="name a user: user_id=...")
     under_way = _Import(reading.format, len(taken), request.progress, skipped=reading.skipped)
@@ -139,7 +143,9 @@ def _told(taken: Sequence[Taken]) -> list[str]:
 # --- whose, and whether at all ----------------------------------------------------------------------------------------
 
 
-def _taken(parts: Parts, request: ImportRequest, given: Scope, reading: Reading) -> Iterator[Taken]:
+def _taken(
+    parts: Parts, request: ImportRequest, given: Scope, reading: Reading, owners: Mapping[str, str]
+) -> Iterator[Taken]:
     """What is taken, with whose it will be; the rest is counted."""
     items = _of_one_user(reading, request.from_user, given)
     cleaning = Cleaning(parts.policy, parts.now())
@@ -149,11 +155,17 @@ def _taken(parts: Parts, request: ImportRequest, given: Scope, reading: Reading)
             reading.skip(own)
             continue
         try:
-            yield replace(own, scope=_scope(parts, given, own.item, reading.format))
+            yield replace(own, scope=_scope(parts, given, own.item, reading.format, owners))
         except UsageError:
             if not given.is_open:
                 raise
             reading.skip(NOBODY)
+
+
+async def _owners(parts: Parts, reading: Reading) -> dict[str, str]:
+    """Return whom each key that is named stands for here, as where such entries are listed."""
+    named = {item.whose.user_id for item in reading.items} - {""}
+    return {one: await owner(parts, one, "") for one in named}
 
 
 def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Item]:
@@ -171,14 +183,15 @@ def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Ite
     return reading.items
 
 
-def _scope(parts: Parts, given: Scope, item: Item, source: str) -> Scope:
+def _scope(parts: Parts, given: Scope, item: Item, source: str, owners: Mapping[str, str]) -> Scope:
     """Whose it will be: whom the caller names, and as far as that is left open, whom the source names.
 
     Whoever names no user takes nobody's memories for their agent. A conversation is a run of its own.
     """
     whose, named = given, item.whose
     if given.is_open:
-        found = {"user_id": named.user_id, "agent_id": named.agent_id, "run_id": named.run_id}
+        user = owners.get(named.user_id, named.user_id)
+        found = {"user_id": user, "agent_id": named.agent_id, "run_id": named.run_id}
         whose = parts.scope({name: value or None for name, value in found.items()}).required()
     elif given.user_id:
         found = {"agent_id": given.agent_id or named.agent_id, "run_id": given.run_id or named.run_id}

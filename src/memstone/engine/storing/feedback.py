@@ -137,6 +137,21 @@ async def record_answer(parts: Parts, receipt_id: str, answer: str) -> dict[str,
     return {"receipt_id": receipt.id, "used": hit, "unused": [one.id for one in found if not one.used], "results": told}
 
 
+async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> None:
+    """Note in one unit which memories several answers used: each with its parts, its receipt and its words.
+
+    Whose receipt is gone by now was erased, or is too old: nothing is noted of that answer.
+    """
+    for parts, receipt_id, text in answers:
+        try:
+            receipt, shown = await _told(tx, parts=parts, receipt_id=receipt_id)
+        except NotFoundError:
+            continue
+        own = without_injected(Message("assistant", text)).text
+        found = uses(receipt.query, own, [(record.id, record.text) for record in shown])
+        await _recorded(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
+
+
 async def _told(tx: Tx, *, parts: Parts, receipt_id: str) -> tuple[Receipt, list[Record]]:
     receipt = await _receipt(parts, tx, receipt_id)
     return receipt, await _shown(parts, tx, receipt)

@@ -18,7 +18,7 @@ from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.requests import ContextRequest, Loop
-from memstone.engine.shown import hold, shown_before
+from memstone.engine.shown import hold, note_answer, shown_before
 from memstone.engine.tuning import PAUSED, tuned
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
@@ -249,6 +249,12 @@ class Exchange:
             code = error.code if isinstance(error, MemstoneError) else type(error).__name__
             log.warning("memory.extraction.background.failed", code=code)
 
+    def note_use(self, answer: str) -> None:
+        """Let it be noted which of the memories that were shown an answer used; that holds nobody up."""
+        pack = self.pack
+        if pack is not None and pack.receipt_id and pack.citations and answer.strip():
+            note_answer(self._engine.parts, pack.receipt_id, answer)
+
     def _said(self, answer: str) -> list[dict[str, Any]]:
         """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
         words: list[dict[str, Any]] = readable(self.dialect.messages(self.body))
@@ -273,6 +279,7 @@ class Exchange:
         Whoever has seen the end of an answer can rely on it. But a store that does not answer holds nobody up for
         longer than recalling may.
         """
+        self.note_use(answer)
         forming = tasks.start(self.form(answer))
         if self.policy.formation.mode != "inline":
             await asyncio.wait({forming}, timeout=self.deadline_ms / 1000)

@@ -163,6 +163,7 @@ class _Hearing:
         if not self.kept:
             self.kept = True
             CUT.labels("caller").inc()
+            self.exchange.note_use(self.heard.said)
             self.tasks.start(self.exchange.form(self.heard.said))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from datetime import date
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer
 from memstone.server.errors import problem
 from memstone.server.reach import reaching
@@ -31,7 +33,7 @@ _ABSENT: dict[int | str, dict[str, Any]] = {
     404: {"model": NotThere, "description": "there is no such entry", "content": {"application/problem+json": {}}}
 }
 
-Named = Annotated[str | None, Query(max_length=256)]
+_CHANGED: Final = {"content": "text", "type": "kind"}
 
 
 @router.get("", response_model=EntryPage)
@@ -59,17 +61,15 @@ async def listed(
         page=page,
         offset=offset,
     )
-    return {
-        **found,
-        "data": [entry(one) for one in found["results"]],
-        "total_pages": found["pages"],
-        "stats": _figures(found),
-    }
+    place = {name: found[name] for name in ("total", "page", "limit")}
+    data = [entry(one) for one in found["results"]]
+    return {"data": data, **place, "total_pages": found["pages"], "stats": _figures(found)}
 
 
 @router.post("", response_model=EntryCreated)
 async def create(caller: Writer, new: NewEntry) -> Any:
     """Keep something under a key; the same key of the same owner and session again is the same entry."""
+    expires = _expiry(caller, new.expires_at)
     answer = await caller.memory.add(
         new.content,
         user_id=await owner_of(caller, new.api_key_id, new.user_id),
@@ -78,7 +78,7 @@ async def create(caller: Writer, new: NewEntry) -> Any:
         key=new.key,
         kind=new.type,
         metadata=new.metadata,
-        expires_at=None if new.expires_at is None else new.expires_at.isoformat(),
+        expires_at=expires,
     )
     results = answer if isinstance(answer, list) else answer["results"]
     if not results or results[0]["id"] is None:
@@ -86,7 +86,7 @@ async def create(caller: Writer, new: NewEntry) -> Any:
         raise Conflict(f"nothing was stored: {status}", hint="memory may be paused or off for this owner")
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
-        raise Conflict("it was stored, and was gone a moment later", hint="its expiry may lie in the past")
+        raise Conflict("an entry that says this is there, and is not active", hint="enable or approve it first")
     return {"id": entry(kept), "memory_id": kept["id"]}
 
 
@@ -99,15 +99,15 @@ async def get(request: Request, caller: Reader, memory_id: str) -> Any:
 
 @router.put("/{memory_id}", response_model=EntryChanged, responses=_ABSENT)
 async def update(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
-    """Change the words, the key, the type or the metadata; the version before stays in the history."""
+    """Change the words, the key, the type, the metadata or the expiry; the version before stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     if not given:
-        raise InvalidInput("nothing to change", hint="give content, key, type or metadata")
-    named = {**given, "kind": given["type"]} if "type" in given else given
+        raise InvalidInput("nothing to change", hint="give content, key, type, metadata or expiresAt")
+    named = {_CHANGED.get(name, name): value for name, value in given.items()}
+    if "expires_at" in named:
+        named["expires_at"] = _expiry(caller, named["expires_at"])
     try:
-        changed = await caller.memory.update(
-            memory_id, named.pop("content", None), **{name: named[name] for name in named if name != "type"}
-        )
+        changed = await caller.memory.update(memory_id, **named)
     except NotFoundError:
         return absent(request)
     return {"memory": entry(changed)}
@@ -123,6 +123,16 @@ async def delete(
     except NotFoundError:
         return absent(request)
     return {"success": True, "dryRun": True} if dry_run else {"success": True}
+
+
+def _expiry(caller: Caller, when: date | None) -> str | None:
+    """Return when an entry expires; raise if that is past: it could not be shown, nor be found again."""
+    if when is None:
+        return None
+    expires = parse_when(when, "expiresAt")
+    if expires <= caller.memory._engine.parts.now():  # noqa: SLF001 - its clock
+        raise InvalidInput(f"expiresAt is past: {expires}", hint="give a later time, or leave it out")
+    return expires
 
 
 async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) -> str:

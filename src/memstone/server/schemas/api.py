@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
 from memstone.engine.access.owners import key_of
 from memstone.server.schemas.base import Answer, Given, Id, Json
 
 Type = Literal["factual", "episodic", "procedural", "semantic"]
+
+
+def _said(text: str) -> str:
+    """Return a text that says something; raise if it is blank."""
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Words = Annotated[str, Field(min_length=1), AfterValidator(_said)]
 
 
 def camel(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "forbid") -> ConfigDict:
@@ -37,8 +47,8 @@ class NewEntry(ApiGiven):
 
     model_config = camel({"key": "user:city", "content": "Lives in Oslo", "type": "factual", "sessionId": "chat-7"})
 
-    content: str = Field(min_length=1)
-    key: str = Field(min_length=1)
+    content: Words
+    key: Words
     type: Type = "factual"
     session_id: Id = ""
     api_key_id: Id = ""
@@ -52,10 +62,11 @@ class EntryChanges(ApiGiven):
 
     model_config = camel({"content": "Lives in Bergen"})
 
-    content: str = Field(default="", min_length=1)
-    key: str = Field(default="", min_length=1)
+    content: Words = ""
+    key: Words = ""
     type: Type = "factual"
     metadata: Json = Field(default_factory=dict)
+    expires_at: datetime | date | None = None
 
 
 class Entry(ApiAnswer):
@@ -91,9 +102,7 @@ class Figures(ApiAnswer):
 
 
 class EntryPage(ApiAnswer):
-    """A page, newest first."""
-
-    besides = "answers.api.EntryPageBesides"
+    """A page, the last created first."""
 
     data: list[Entry]
     total: int
@@ -149,7 +158,7 @@ class PreviewQuestion(ApiGiven):
 
     model_config = camel({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
 
-    query: str = Field(min_length=1)
+    query: Words
     strategy: Literal["recent", "exact", "semantic", "hybrid"] = "hybrid"
     max_tokens: int = Field(default=2_000, ge=0, le=16_000)
     limit: int = Field(default=20, ge=1, le=100)

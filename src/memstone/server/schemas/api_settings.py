@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from memstone.server.schemas.api import ApiAnswer, ApiGiven, camel
+from memstone.server.schemas.api import ApiAnswer, ApiGiven, Words, camel
 from memstone.server.schemas.base import Json
 
 
@@ -95,7 +95,7 @@ class QdrantQuestion(ApiGiven):
 
     model_config = camel({"query": "green tea", "topK": 5})
 
-    query: str = Field(min_length=1, max_length=10_000)
+    query: Annotated[Words, Field(max_length=10_000)]
     top_k: int = Field(default=5, ge=1, le=50)
 
 

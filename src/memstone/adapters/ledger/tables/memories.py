@@ -115,11 +115,18 @@ class MemoriesTable:
         query = self.page % (f"{_from(where)} AND {condition}", order, order)
         return [_found(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+        return await self._ranked("created_at", where, limit, offset)
+
     async def salient(self, where: Where, *, limit: int) -> list[Found]:
+        return await self._ranked("salience", where, limit, 0)
+
+    async def _ranked(self, column: str, where: Where, limit: int, offset: int) -> list[Found]:
+        """One page of what matches, by a column; of equals the newest version first."""
         condition, params = self._where(where)
-        rank = "m.salience DESC, m.seq DESC"
-        query = f"SELECT DISTINCT m.salience, m.seq FROM {_from(where)} AND {condition} ORDER BY {rank} LIMIT ?"
-        seqs = [row[1] for row in await self._sql.rows(query, [*params, limit])]
+        order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
+        query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from(where)} AND {condition} {order}"
+        seqs = [row[1] for row in await self._sql.rows(query, [*params, limit, offset])]
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
 

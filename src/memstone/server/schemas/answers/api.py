@@ -5,7 +5,6 @@ from __future__ import annotations
 from memstone.server.schemas.answers.parts import Degraded, means, sometimes
 from memstone.server.schemas.api import ApiAnswer, Part
 from memstone.server.schemas.base import Answer, Json
-from memstone.server.schemas.memories import MemoryItem
 
 
 class CacheSizes(ApiAnswer):
@@ -72,14 +71,6 @@ class ModelsBesides(ApiAnswer):
     """The models there are."""
 
     models: list[EmbeddingModel]
-
-
-class EntryPageBesides(ApiAnswer):
-    """The same page as the other interface has it."""
-
-    results: list[MemoryItem]
-    offset: int
-    pages: int
 
 
 class SummarizedBesides(ApiAnswer):
