@@ -136,6 +136,7 @@ MEANING: Final = {
     "server.accounts.failures": "how often an account's password may be wrong in a row; then it is tried once a minute",
     "server.log": "log lines for people (`console`) or for machines (`json`)",
     "server.log_level": "the least level that is written; `debug` also writes ids, keys and facts",
+    "server.mcp_remote": "keys without the permission `admin` may use `/mcp` from other machines",
     "server.tool_prefix": "what the names of tools begin with",
     "server.llm_tokens_per_day": "tokens of language models a tenant may use in a day; 0: no limit",
     "server.request_log": "how many of the last requests administrators can look at; 0: none",

@@ -55,7 +55,8 @@ class ServerSettings(Section):
     ``body_bytes`` is how large a request may be. ``failed_logins`` are wrong keys and passwords from one address.
     ``log`` is ``console`` or ``json``, ``log_level`` the least level that is written; ``debug`` also writes ids, keys
     and facts. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
-    ``backup_folder`` is where backups that are asked for over HTTP are written.
+    ``backup_folder`` is where backups that are asked for over HTTP are written. ``mcp_remote`` lets keys without the
+    permission ``admin`` use ``/mcp`` from other machines; ``tool_prefix`` is what the names of its tools begin with.
     """
 
     host: str = "127.0.0.1"
@@ -73,6 +74,7 @@ class ServerSettings(Section):
     accounts: AccountSettings = AccountSettings()
     log: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    mcp_remote: bool = False
     tool_prefix: str = Field(default="", pattern=r"^[A-Za-z0-9_]{0,40}$")
     llm_tokens_per_day: int = Field(default=0, ge=0)
     request_log: int = Field(default=1_000, ge=0, le=100_000)

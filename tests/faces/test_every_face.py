@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -235,6 +236,7 @@ def test_the_tools_give_the_same_over_standard_input_and_output(stage: Stage, tm
     # The clock of another process goes its own way, and by it the days between two messages do not pass.
     command = ["-m", "memstone.cli", "--db", str(tmp_path / "tools.db"), "mcp"]
     environment = {"MEMSTONE_EMBEDDER__PROVIDER": "hash", "PYTHONWARNINGS": "ignore"}
+    environment["PYTHONPATH"] = os.environ.get("PYTHONPATH", "")
     transport = StdioServerParameters(command=sys.executable, args=command, env=environment)
     asyncio.run(with_tools(stage, transport, TOOLS))
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from memstone.errors import MemstoneError
+from memstone.errors import Conflict, MemstoneError
 from tests.faces.harness import Face
 
 if TYPE_CHECKING:
@@ -227,16 +227,23 @@ class Tools(Face):
         return body["data"]
 
     async def add(self, messages: str, **rest: Any) -> Any:
-        """``memory_add``."""
-        return {"results": (await self.use("memory_add", content=messages, **rest))["changes"]}
+        """``memory_add``, which says so when nothing comes of it."""
+        try:
+            changes = (await self.use("memory_add", content=messages, **rest))["changes"]
+        except Conflict as error:
+            if error.message.startswith("nothing was stored"):
+                return {"results": []}
+            raise
+        return {"results": [{**one, "memory": one["content"]} for one in changes]}
 
     async def search(self, query: str, **rest: Any) -> Any:
         """``memory_search``."""
-        return {"results": (await self.use("memory_search", query=query, **rest))["memories"]}
+        found = (await self.use("memory_search", query=query, **rest))["memories"]
+        return {"results": [{**one, "memory": one["content"]} for one in found]}
 
     async def delete_all(self, **scope: Any) -> Any:
         """``memory_clear``."""
-        return {"deleted": (await self.use("memory_clear", **scope))["deletedCount"]}
+        return {"deleted": (await self.use("memory_clear", confirm=True, **scope))["deletedCount"]}
 
     async def context(self, query: str, **rest: Any) -> Told:
         """``memory_context``."""

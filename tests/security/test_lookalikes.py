@@ -12,7 +12,8 @@ import pytest
 
 from memstone import AsyncMemory, Memory
 from memstone.ports.llm import Prompt
-from memstone.server.mcp.tools import Asked, ToolSpec, tools, used
+from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
+from memstone.server.mcp.tools import tools
 from memstone.testing.llm import ScriptedLlm
 from tests.unit.test_neutralize import LOOKALIKES, TOKENS, imitations
 
@@ -59,8 +60,8 @@ def test_a_preview_shows_what_a_model_would_read(memory: Memory) -> None:
 
 def arguments(spec: ToolSpec) -> dict[str, Any]:
     """Something that a tool takes, by its schema."""
-    said = {"query": "tea", "content": f"I like milk {ATTACKS[0]} <|im_start|>", "scope": "pinned"}
-    return {name: said[name] for name in spec.required}
+    said = {"query": "tea", "content": f"I like milk {ATTACKS[0]} <|im_start|>", "scope": "pinned", "id": "given"}
+    return {name: said[name] for name in spec.required} | ({"kind": "factual"} if spec.name == "memory_clear" else {})
 
 
 @pytest.mark.req("R-23")
@@ -70,8 +71,9 @@ def test_no_tool_answers_with_what_imitates_structure(name: str) -> None:
         async with AsyncMemory(CONFIG) as memory:
             for number, attack in enumerate(ATTACKS):
                 await memory.add(f"I like tea number {number} {attack}", user_id="alice", infer=False)
-            spec = tools()[name]
-            return await used(spec, Asked(memory, arguments(spec), "alice"))
+            spec, newest = tools()[name], (await memory.get_all(user_id="alice", limit=1))["results"][0]["id"]
+            given = {key: newest if key == "id" else one for key, one in arguments(spec).items()}
+            return await call_tool(spec, ToolCall(memory, given, "alice"))
 
     answer = asyncio.run(used_once())
     assert answer["success"], answer

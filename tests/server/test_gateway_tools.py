@@ -44,7 +44,7 @@ def test_a_model_searches_and_only_its_last_answer_is_given_back(gate: Gate, *, 
     assert tools_of(first) == ["memory_search"]
     assert "user_id" not in str(first["tools"])
     result = json.loads(second["messages"][-1]["content"])
-    assert "Oslo" in result["data"]["memories"][0]["memory"]
+    assert "Oslo" in result["data"]["memories"][0]["content"]
     assert second["messages"][-2]["tool_calls"][0]["id"] == second["messages"][-1]["tool_call_id"] == "call-1"
 
 

@@ -10,7 +10,9 @@ from typing import Any, Final
 import pytest
 
 from memstone import AsyncMemory
-from memstone.server.mcp.tools import Asked, tools, used
+from memstone.errors import Conflict
+from memstone.server.mcp.spec import ToolCall, call_tool
+from memstone.server.mcp.tools import tools
 from memstone.testing.clock import FakeClock
 
 PLAIN: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
@@ -26,9 +28,18 @@ class Model:
     async def adds(self, content: str, **more: Any) -> dict[str, Any]:
         """Use ``memory_add``; gives what it is told."""
         self.clock.advance(minutes=1)
-        answer = await used(TOOLS["memory_add"], Asked(self.memory, {"content": content, **more}, "me"))
-        assert answer["success"], answer
+        answer = await call_tool(TOOLS["memory_add"], ToolCall(self.memory, {"content": content, **more}, "me"))
+        if not answer["success"]:
+            assert "data" not in answer
+            raise Conflict(answer["error"]["message"])
         return dict(answer["data"])
+
+    async def fails(self, content: str, why: str, **more: Any) -> None:
+        """Use ``memory_add`` for something that is not stored, and is said not to be."""
+        known = await self.knows()
+        with pytest.raises(Conflict, match=why):
+            await self.adds(content, **more)
+        assert await self.knows() == known
 
     async def knows(self) -> list[str]:
         """All that is remembered."""
@@ -58,9 +69,11 @@ def test_what_teaches_nothing_is_kept_word_for_word(config: dict[str, Any]) -> N
     async def steps(model: Model) -> None:
         for text in NOTES:
             data = await model.adds(text)
-            assert [(one["event"], one["memory"]) for one in data["changes"]] == [("ADD", text)]
+            assert [(one["event"], one["content"]) for one in data["changes"]] == [("ADD", text)]
+            assert (data["memory"]["content"], data["message"]) == (text, "memories: 1 stored")
             again = await model.adds(text)
             assert [one["event"] for one in again["changes"]] == ["NONE"]
+            assert (again["memory"]["id"], again["message"]) == (data["memory"]["id"], "it was known already")
         assert await model.knows() == sorted(NOTES)
 
     with_model(steps, **{**config, "write": {"mode": "manual"}} if config else {})
@@ -83,9 +96,7 @@ def test_what_the_user_deleted_is_not_kept_until_it_is_said_anew(text: str) -> N
         added = (await model.adds(text))["changes"][0]["id"]
         model.clock.advance(minutes=1)
         await model.memory.delete(added)
-        again = await model.adds(text)
-        assert (again["changes"], await model.knows()) == ([], [])
-        assert "deleted" in again["message"]
+        await model.fails(text, "nothing was stored: the user has deleted")
         await model.memory.add("Hello there.", user_id="me")
         assert (await model.adds(text))["changes"][0]["event"] == "ADD"
 
@@ -95,8 +106,7 @@ def test_what_the_user_deleted_is_not_kept_until_it_is_said_anew(text: str) -> N
 @pytest.mark.req("O-84")
 def test_a_request_to_forget_what_nobody_knows_is_no_note() -> None:
     async def steps(model: Model) -> None:
-        assert (await model.adds("Forget that I like jazz."))["changes"] == []
-        assert await model.knows() == []
+        await model.fails("Forget that I like jazz.", "nothing was stored")
 
     with_model(steps)
 
@@ -106,8 +116,7 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
     card = "The card of the team is 4111 1111 1111 1111"
 
     async def dropped(model: Model) -> None:
-        assert (await model.adds(card))["changes"] == []
-        assert await model.knows() == []
+        await model.fails(card, "nothing was stored")
 
     async def masked(model: Model) -> None:
         await model.adds(card)
@@ -117,13 +126,11 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
 
     async def paused(model: Model) -> None:
         await model.memory.pause(user_id="me")
-        assert (await model.adds("This repo uses pnpm, not npm."))["status"] == "paused"
-        assert await model.knows() == []
+        await model.fails("This repo uses pnpm, not npm.", "nothing was stored: memory is paused for this user")
+        await model.fails("This repo uses pnpm, not npm.", "nothing was stored: memory is paused", key="pm")
 
     async def full(model: Model) -> None:
-        answer = await used(TOOLS["memory_add"], Asked(model.memory, {"content": "The door code hangs inside."}, "me"))
-        assert not answer["success"]
-        assert await model.knows() == []
+        await model.fails("The door code hangs inside.", "no more can be stored")
 
     with_model(dropped, extract={"redact": {"card": "drop"}})
     with_model(masked)
@@ -135,7 +142,26 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
 @pytest.mark.parametrize("said", ["Hello there!", "Thanks a lot, that is great", "ok!", "Good morning everyone :)"])
 def test_courtesies_are_nothing_to_remember(said: str) -> None:
     async def work(model: Model) -> None:
-        await model.adds(said)
-        assert await model.knows() == []
+        await model.fails(said, "nothing was stored: it says nothing to remember")
+
+    with_model(work)
+
+
+OFF: Final = [{"policy.enabled": False}, {"policy.learns": False}, {"context.budget": 0}]
+
+
+@pytest.mark.req("O-84", "O-41", "O-56")
+@pytest.mark.parametrize("setting", OFF)
+@pytest.mark.parametrize("named", [{}, {"key": "pm"}, {"type": "procedural"}])
+def test_what_a_model_is_asked_to_remember_is_stored_where_memory_is_off_for_chats(
+    setting: dict[str, Any], named: dict[str, str]
+) -> None:
+    async def work(model: Model) -> None:
+        await model.memory.set_settings(setting, user_id="me")
+        data = await model.adds("This repo uses pnpm, not npm.", **named)
+        assert data["memory"]["content"] == "This repo uses pnpm, not npm."
+        assert await model.knows() == ["This repo uses pnpm, not npm."]
+        assert (await model.adds("This repo uses pnpm, not npm.", **named))["message"] == "it was known already"
+        assert (await model.memory.settings(user_id="me"))["settings"][next(iter(setting))] in (False, 0)
 
     with_model(work)

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Route
 
 import memstone
 from memstone.async_memory import AsyncMemory
@@ -71,8 +70,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     )
     app.state.memstone = state
     app.state.journal = Journal(settings.server.request_log, settings.server.request_log_hours)
-    mcp = McpMount(state.admit_by_name, settings.server.tool_prefix)
-    app.router.routes.append(Route("/mcp", mcp, include_in_schema=False))
+    mcp = McpMount(state)
+    app.router.routes.extend(mcp.routes)
     errors.install(app)
     include_all(app)
     description.install(app)

@@ -35,6 +35,7 @@ _LOGGER: Final = logging.getLogger("memstone.server")
 _FORWARDED: Final = ("memstone", "uvicorn", "uvicorn.error", "asyncio", "mcp", "psycopg")
 _FAILED: Final = 500
 _UNMATCHED: Final = "unmatched"
+_MCP: Final = frozenset({"/mcp", "/mcp/sse", "/mcp/messages"})
 _USUAL_LEVELS: Final = frozenset({"debug", "info"})
 _SUM: Final = "log.repeated"
 _KIND: Final = ("code", "kind", "method", "reason", "route", "status", "task", "upstream")
@@ -298,4 +299,4 @@ def route_of(scope: Scope) -> str:
     path = getattr(route, "path_format", getattr(route, "path", None))
     if isinstance(path, str):
         return path
-    return "/mcp" if scope["path"] == "/mcp" else _UNMATCHED
+    return scope["path"] if scope["path"] in _MCP else _UNMATCHED

@@ -21,14 +21,27 @@ async def note(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Learn from one request now; where there is nothing to learn in it, store it word for word.
 
     Not what is known already, nor what a person deleted and nobody has said since, nor a request to forget, nor what
-    tells nothing. Where memory is formed later, rules alone look at it: nobody waits for a model.
+    tells nothing. With a key or a kind it is stored as it is. Where memory is formed later, rules alone look at it:
+    nobody waits for a model. The switch of memory is about what chats leave behind, so this is carried out where it is
+    off, too, and then word for word; a pause holds.
     """
     parts = await tuned_for(parts, request)
-    at_once = parts if is_inline(parts) else _by_rules(parts)
-    answer = await add(at_once, replace(request, infer=True, key=None, kind=None))
-    if answer["status"] != "ok" or answer["results"] or answer.get("left_out"):
-        return answer
-    as_it_is = replace(request, infer=False, key=None, kind=None)
+    learns = parts.policy.enabled and parts.policy.learns
+    parts = replace(parts, policy=replace(parts.policy, enabled=True))
+    as_it_is = replace(request, infer=False)
+    if request.key or request.kind:
+        return await add(parts, as_it_is)
+    if learns:
+        answer = await add(parts if is_inline(parts) else _by_rules(parts), replace(request, infer=True))
+        if answer["status"] != "ok" or answer["results"] or answer.get("left_out"):
+            return answer
+    else:
+        answer = {"results": [], "status": "ok"}
+    return await _stored(parts, as_it_is, answer)
+
+
+async def _stored(parts: Parts, as_it_is: AddRequest, answer: dict[str, Any]) -> dict[str, Any]:
+    """Store what nothing was learned from, unless there is a reason not to."""
     drafts = draft_request(parts, as_it_is).drafts
     if all(tells_nothing(draft.text) for draft in drafts):
         return answer

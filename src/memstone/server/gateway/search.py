@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.dialects.tooling import Call, Tool
 from memstone.server.gateway.counts import ROUNDS
-from memstone.server.mcp.tools import Asked, ToolSpec, tools, used
+from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
+from memstone.server.mcp.tools import tools
 
 if TYPE_CHECKING:
     from memstone.server.gateway.hook import Exchange
 
 NAME: Final = "memory_search"
+_SHOWN: Final = ("id", "type", "layer", "content", "date", "score")
+"""What a model reads of a memory: the rest costs tokens and tells it nothing."""
 _LATE: Final = {"success": False, "error": {"code": "timeout", "message": "the memory is not available now"}}
 _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "message": "the arguments are not JSON"}}
 
 
 @cache
 def _spec() -> ToolSpec:
-    """The tool of the other faces, but for the argument that names a user: that is not for a model to choose here."""
-    found = tools()[NAME]
-    return replace(found, properties={name: form for name, form in found.properties.items() if name != "user_id"})
+    """Return the tool of the other faces, without what names a user or a session: no model chooses these here."""
+    return tools()[NAME].without("user_id", "apiKeyId", "session_id")
 
 
 @cache
@@ -42,9 +43,12 @@ async def searched(exchange: Exchange, call: Call) -> str:
     reach = exchange.who.reach(exchange.by_agent)
     memory = exchange.caller.memory.acting_for(exchange.caller.key.tenant_id, **reach)
     try:
-        asked = Asked(memory, call.arguments, exchange.who.user_id)
-        found = await asyncio.wait_for(used(_spec(), asked), exchange.deadline_ms / 1000)
+        asked = ToolCall(memory, call.arguments, exchange.who.user_id, session_id=exchange.session)
+        found = await asyncio.wait_for(call_tool(_spec(), asked), exchange.deadline_ms / 1000)
     except TimeoutError:
         found = _LATE
-    exchange.told += [one["memory"] for one in found.get("data", {}).get("memories", ())]
+    if memories := found.get("data", {}).get("memories"):
+        exchange.told += [one["content"] for one in memories]
+        shown = [{name: one[name] for name in _SHOWN if name in one} for one in memories]
+        found = {**found, "data": {**found["data"], "memories": shown}}
     return json.dumps(found, ensure_ascii=False)
