@@ -56,6 +56,7 @@ def compose(
         embedding=Embedding(
             _embedder(settings, io, embedder),
             VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
+            settings.tenant,
         ),
         clock=adapter("clock", "system")() if clock is None else _checked_clock(clock),
         io=io,

@@ -53,14 +53,15 @@ async def _embedding_status(parts: Parts) -> dict[str, Any]:
         return {"available": False, "reason": "no embedder is configured", "provider": None, "model": None, "dim": None}
     named = {"provider": embedder.provider, "model": embedder.model, "destination": embedder.destination or None}
     try:
-        return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), "cache": _cache(parts)}
+        return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), **_cache(parts)}
     except MemstoneError as error:
         why = {"reason": error.message, "error": embedding_reason(error)}
-        return {"available": False, **why, **named, "dim": None, "cache": _cache(parts)}
+        return {"available": False, **why, **named, "dim": None, **_cache(parts)}
 
 
-def _cache(parts: Parts) -> dict[str, int]:
-    return parts.embedding.cache.stats()
+def _cache(parts: Parts) -> dict[str, Any]:
+    """How the cache of all tenants does, for who runs it: to others it would tell what somebody else has embedded."""
+    return {"cache": parts.embedding.cache.stats()} if parts.at_home else {}
 
 
 async def _vector_status(parts: Parts) -> dict[str, Any]:
@@ -94,7 +95,7 @@ async def refresh_vectors(parts: Parts) -> dict[str, Any]:
         raise Forbidden("this key may not reindex", hint="use one that reaches the whole tenant")
     if not parts.embedding.on:
         raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
-    parts.embedding.cache.clear()
+    parts.embedding.forget(parts.tenant_id)
     answer = await reindex(parts)  # what has no vector yet comes first, and what it gets is not made twice
     where = visible(Scope(parts.tenant_id), parts.now(), layers=tuple(map(str, Layer)), show_expired=True)
     seqs = await parts.ledger.read(lambda tx: tx.memories.seqs(where))

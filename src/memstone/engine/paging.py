@@ -38,7 +38,8 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     """One page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
 
     ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
-    at hand and how often it had to be made.
+    at hand and how often it had to be made. That is counted for all tenants together, so others than the operator are
+    told 0.
     """
     request.filters = await admit_filters(parts, request.filters)
     inside, extra = split_scope(request.filters)
@@ -57,8 +58,8 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
         return {"results": [shape.item(found) for found in rows], "stats": stats}
 
     page = await parts.ledger.read(work)
-    total, cache = page["stats"]["total"], parts.embedding.cache.stats()
-    page["stats"]["cache"] = {name: cache[name] for name in ("hits", "misses")}
+    total, cache = page["stats"]["total"], parts.embedding.cache.stats() if parts.at_home else {}
+    page["stats"]["cache"] = {name: cache.get(name, 0) for name in ("hits", "misses")}
     place = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
     return {**page, **place, "pages": ceil(total / limit)}
 

@@ -52,8 +52,14 @@ class Parts:
     blocks: BlockCache = field(default_factory=BlockCache)
     workshop: Workshop = field(default_factory=Workshop)
     fences: dict[str, Fence] = field(default_factory=dict)
+    at_home: bool = True
+    """Whether these parts are the operator's: what is counted for all tenants together is told to nobody else."""
+
     bounds: Bounds | None = None
     """What these parts reach at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
+
+    asker: str = ""
+    """Who shares what was worked out before with nobody else of the tenant; '' for who reaches every person."""
 
     unnamed: str = ""
     """The user whom a call means that has to name somebody and names nobody; '' where that is an error."""
@@ -114,8 +120,12 @@ class Parts:
 
     def of(self, tenant_id: str) -> Parts:
         """The same for another tenant; a model that is shared out counts for each by itself."""
+        if tenant_id == self.tenant_id:
+            return self
         llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
-        return replace(self, tenant_id=tenant_id, ledger=self.ledger.of(tenant_id), llm=llm)
+        embedding = self.embedding.of(tenant_id)
+        ledger = self.ledger.of(tenant_id)
+        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, embedding=embedding, at_home=False)
 
     def now(self) -> Instant:
         """The current time as canonical text."""

@@ -52,6 +52,12 @@ class Bounds:
         return self.users is not Users.POOLS and not (self.user_id or self.agent_id)
 
     @property
+    def name(self) -> str:
+        """A name for all who reach the same; '' for who reaches every person."""
+        key = self.key_id if self.users is Users.POOLS else ""
+        return f"{key}/{self.user_id}/{self.agent_id}" if key or self.user_id or self.agent_id else ""
+
+    @property
     def own_pool(self) -> PoolId:
         """The pool of the key itself."""
         return pool_id(self.key_id)

@@ -54,7 +54,7 @@ class Call:
 _READING: Final = """
     agent agents context engine_status entities episodes get get_all get_vectors history identity pending_vectors pinned
     preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions
-    suggest_instructions transcript
+    transcript
 """
 _READING_OF_ALL: Final = "dashboard events inspect jobs memory_page memory_updates metrics paused"
 _WRITING: Final = """
@@ -66,6 +66,7 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.READ, all_needs_admin=True, repeatable=True), _READING_OF_ALL),
     (Call(Verb.READ, all_needs_admin=True, long=True), "export"),
     (Call(Verb.WRITE), _WRITING),
+    (Call(Verb.WRITE, repeatable=True), "suggest_instructions"),  # it changes nothing, and spends what a model costs
     (
         Call(Verb.WRITE, repeatable=True),
         "insert_vectors set_narrative set_overrides upsert_vectors",

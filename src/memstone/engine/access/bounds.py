@@ -53,7 +53,11 @@ def bounded(parts: Parts, bounds: Bounds) -> Parts:
     """The parts of an engine that reaches only what stands within these bounds."""
     own = replace(bounds, tenant_id=parts.tenant_id)
     named = replace(parts, unnamed=own.unnamed)
-    return named if own.is_open else replace(named, ledger=BoundLedger(parts.ledger, own), bounds=own)
+    if own.is_open:
+        return named
+    apart = parts.embedding.of(f"{own.tenant_id}/{own.name}") if own.name else parts.embedding
+    within_bounds = replace(named, ledger=BoundLedger(parts.ledger, own), bounds=own)
+    return replace(within_bounds, embedding=apart, asker=own.name, at_home=False)
 
 
 def unbound(parts: Parts) -> Parts:

@@ -13,14 +13,15 @@ async def owner(parts: Parts, named: str | None, own_key: str) -> str:
 
     A key stands for the user it is bound to, or else for a pool of its own; nobody named is one's own key. What is not
     the id of a key of this tenant is the id of a user. Which other keys there are is told only to who reaches the whole
-    tenant: to everybody else the id of another key is a name like any other.
+    tenant: to everybody else the id of another key is a name like any other. Raise ``Forbidden`` for whoever lies
+    outside the bounds.
     """
     given = clean_id(named or None, "apiKeyId")
     bounds = parts.bounds
     if given in ("", own_key, POOLS + own_key):
         return pool_id(own_key) if bounds is None else bounds.user_id or pool_id(own_key)
     if bounds is not None:
-        return given
+        return parts.scope({"user_id": given}).user_id
     wanted = given.removeprefix(POOLS)
     found = await parts.ledger.peek(lambda tx: tx.api_keys.find(wanted))
     if found is not None and found.tenant_id == parts.tenant_id:

@@ -129,7 +129,7 @@ async def _mask_row(masking: Masking, table: str, row: StoredRow) -> Masked | No
 async def _finished(parts: Parts) -> dict[str, Any]:
     """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors."""
     await parts.ledger.write(lambda tx: tx.stored.tidy())
-    parts.embedding.cache.clear()
+    parts.embedding.forget(parts.tenant_id)
     if not parts.embedding.on:
         return {}
     try:

@@ -135,7 +135,7 @@ def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, An
 
 def _caches(parts: Parts) -> None:
     """Nothing in this process remembers; other processes see by the change counter that they must look again."""
-    parts.embedding.cache.clear()
+    parts.embedding.forget(parts.tenant_id)
     parts.tunings.changed(parts.tenant_id)
     parts.blocks.clear()
     for name, module in list(sys.modules.items()):

@@ -129,7 +129,12 @@ def as_llm_error(error: MemstoneError) -> LLMError:
     return failed
 
 
+def _whose(parts: Parts) -> list[str]:
+    """Who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
+    return [parts.asker] if parts.asker else []
+
+
 def _key(parts: Parts, question: Question) -> str:
     model = parts.llm.model if parts.llm else ""
-    asked = json.dumps([model, question.version, list(question.messages)], ensure_ascii=False)
+    asked = json.dumps([model, question.version, list(question.messages), *_whose(parts)], ensure_ascii=False)
     return hashlib.sha256(asked.encode()).hexdigest()

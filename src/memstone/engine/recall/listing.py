@@ -136,5 +136,9 @@ async def stats(parts: Parts) -> dict[str, Any]:
         ]
         return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}
 
-    forming = {"mode": parts.policy.formation.mode, **parts.workshop.as_dict()}
-    return {**await parts.ledger.read(work), "embedding_cache": parts.embedding.cache.stats(), "formation": forming}
+    forming: dict[str, Any] = {"mode": parts.policy.formation.mode}
+    answer = {**await parts.ledger.read(work), "formation": forming}
+    if parts.at_home:  # what is counted for all tenants together
+        forming |= parts.workshop.as_dict()
+        answer["embedding_cache"] = parts.embedding.cache.stats()
+    return answer

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from copy import copy
+from glob import escape
 from typing import Any, Final
 
 from memstone.engine.storing.cache import Cache
@@ -24,6 +26,9 @@ _FLOAT: Final = "<f4"
 _UNIT: Final = 1e-6
 """As near to one as the squares of a vector of length one add up to in float32."""
 
+_OF: Final = "\x1f"
+"""Stands behind the name of an owner; no id holds such a character."""
+
 VectorCache = Cache[Vector]
 """Recently embedded texts."""
 
@@ -31,12 +36,28 @@ VectorCache = Cache[Vector]
 class Embedding:
     """Vectors as bytes (little-endian float32, length one), by signature."""
 
-    def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None) -> None:
+    def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None, owner: str = "") -> None:
         self.embedder = embedder
         self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
         self.cache = cache or VectorCache()
-        self._dim = 0
+        self.owner = owner
+        self._known_dim: list[int] = []  # shared by all owners
         self._last: tuple[str, list[str]] = "", []
+
+    def of(self, owner: str) -> Embedding:
+        """The same embedder for somebody else: they find only what they had embedded before.
+
+        What others have had embedded would come back sooner, and so could be found out by guessing.
+        """
+        if owner == self.owner:
+            return self
+        other = copy(self)
+        other.owner = owner
+        return other
+
+    def forget(self, owners: str) -> None:
+        """Forget the texts of everybody whose name begins so."""
+        self.cache.invalidate(f"{escape(owners)}*")
 
     @property
     def on(self) -> bool:
@@ -55,9 +76,11 @@ class Embedding:
 
     async def dim(self) -> int:
         """The dimension, asked once."""
-        if not self._dim and self.embedder is not None:
-            self._dim = await self.embedder.dimension()
-        return self._dim
+        if self.embedder is None:
+            return 0
+        if not self._known_dim:
+            self._known_dim.append(await self.embedder.dimension())
+        return self._known_dim[0]
 
     async def signature(self) -> str:
         """The name of the vector space: ``provider:model:dim``; '' without an embedder."""
@@ -98,7 +121,7 @@ class Embedding:
             return []
         pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
         signature = await self.signature()
-        keys = [_key(signature, *pair) for pair in pairs]
+        keys = [f"{self.owner}{_OF}{_key(signature, *pair)}" for pair in pairs]
         found: list[Vector | MemstoneError | None] = [self.cache.get(key) for key in keys]
         todo = [at for at, vector in enumerate(found) if vector is None]
         if todo:

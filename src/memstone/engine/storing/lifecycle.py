@@ -75,7 +75,7 @@ async def reset(parts: Parts) -> None:
     await parts.ledger.write(lambda tx: tx.admin.reset(parts.tenant_id))
     await parts.index.forget(parts.tenant_id)
     await parts.texts.forget(parts.tenant_id)
-    parts.embedding.cache.clear()
+    parts.embedding.forget(parts.tenant_id)
 
 
 async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from memstone.server.access import Keyed, Reader
+from memstone.server.access import Keyed, Writer
 from memstone.server.schemas.accounts import Suggestion, UseCase
 from memstone.server.schemas.base import PROBLEMS
 
@@ -14,9 +14,10 @@ router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBL
 
 
 @router.post("", response_model=Suggestion)
-async def suggest(caller: Reader, given: UseCase) -> Any:
+async def suggest(caller: Writer, given: UseCase) -> Any:
     """What a team with this use case would set: instructions, what to keep and to leave out, categories.
 
-    A language model is asked, where one is configured, else rules answer. Nothing is changed.
+    A language model is asked, where one is configured, else rules answer. Nothing is changed; but asking costs, which
+    takes more than the permission to read.
     """
     return await caller.memory.suggest_instructions(given.use_case)

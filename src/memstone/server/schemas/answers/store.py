@@ -35,7 +35,7 @@ class EmbeddingPart(ModelPart):
     provider: str | None
     dim: int | None
     destination: str | None = sometimes("where texts are sent")
-    cache: CacheState = sometimes()
+    cache: CacheState = sometimes("for the tenant that runs the service")
     error: str = sometimes("in a word, what is wrong with it")
 
 
@@ -104,15 +104,15 @@ class Formation(Answer):
     """How memory is formed, and how often this process has kept something for later."""
 
     mode: str
-    attempts: int
-    insert_successes: int
-    insert_failures: int
-    early_returns_empty_message: int
-    early_returns_disabled: int
-    last_attempt_at: str | None
-    last_success_at: str | None
-    last_error: str | None
-    worker: bool = means("whether a worker is at work in this process")
+    attempts: int = sometimes("as all that follow, for the tenant that runs the service")
+    insert_successes: int = sometimes()
+    insert_failures: int = sometimes()
+    early_returns_empty_message: int = sometimes()
+    early_returns_disabled: int = sometimes()
+    last_attempt_at: str | None = sometimes()
+    last_success_at: str | None = sometimes()
+    last_error: str | None = sometimes()
+    worker: bool = sometimes("whether a worker is at work in this process")
 
 
 class Stats(Answer):
@@ -126,7 +126,7 @@ class Stats(Answer):
     pending: int = means("how much waits to be learned from")
     dead: int = means("how much was given up")
     indexes: list[VectorSpace]
-    embedding_cache: CacheState
+    embedding_cache: CacheState = sometimes("for the tenant that runs the service")
     formation: Formation
 
 
