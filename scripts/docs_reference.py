@@ -28,6 +28,10 @@ MEANING: Final = {
     "store.url": "where the memory lives; none: `~/.memstone/memstone.db`",
     "store.durable": "wait for the disk on every write",
     "store.check": "look for damage whenever a file of up to 8 MB is opened, and refuse a damaged one",
+    "store.reserve_mb": (
+        "megabytes that must stay free on the disk of a file: with less, nothing is added, and `/readyz` says so; "
+        "0: none"
+    ),
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",
     "store.statement_seconds": "how long a statement on PostgreSQL may take",
     "embedder.provider": (
@@ -128,6 +132,9 @@ MEANING: Final = {
     "server.connections.bytes_per_second": "the least pace at which a body must come and an answer must be read",
     "server.rate.per_minute": "requests a key may make in a minute; 0: no limit",
     "server.rate.burst": "how many of them at once; 0: as many as in a minute",
+    "server.quota.memories": "memories of one user of the service where `quota` says nothing; 0: no limit",
+    "server.quota.turns": "turns of one user",
+    "server.quota.chars": "characters of both",
     "server.failed_logins.per_minute": "wrong keys and passwords that are forgiven an address in a minute; 0: no limit",
     "server.failed_logins.burst": "how many of them at once; 0: as many as in a minute",
     "server.accounts.access_minutes": "how long the token of somebody who is logged in is good for asking",

@@ -6,11 +6,15 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from memstone.config import Settings
+from memstone.server.app import create_app
+from memstone.server.gateway.upstream import returned
+from memstone.server.serving import serve
 
 _WORDS = "This is what a model would say to that, in about a dozen words."
 
@@ -42,12 +46,9 @@ async def _pieces(seconds: float) -> AsyncIterator[str]:
     yield "data: [DONE]\n\n"
 
 
-def gateway(config: dict[str, Any]) -> FastAPI:
+def gateway(settings: Settings) -> FastAPI:
     """The service as it is, and a route of the same server that only passes a request on."""
-    from memstone.server.app import create_app
-    from memstone.server.gateway.upstream import returned
-
-    app = create_app(config)
+    app = create_app(settings)
 
     @app.post("/bare/chat/completions")
     async def bare(request: Request, pause: float = 0.0) -> Response:
@@ -64,8 +65,11 @@ def gateway(config: dict[str, Any]) -> FastAPI:
 def main() -> None:
     """``child upstream PORT`` or ``child gateway PORT CONFIG``."""
     what, port = sys.argv[1], int(sys.argv[2])
-    app = upstream() if what == "upstream" else gateway(json.loads(sys.argv[3]))
-    uvicorn.run(app, port=port, log_level="critical", access_log=False)
+    if what == "upstream":
+        uvicorn.run(upstream(), port=port, log_level="critical", access_log=False)
+        return
+    settings = Settings.of(json.loads(sys.argv[3]))
+    serve(gateway(settings), settings.server.model_copy(update={"port": port}))
 
 
 if __name__ == "__main__":

@@ -90,7 +90,9 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
     url = postgres_url(settings)
     if url is None:
         choices = settings.store.model_dump(include={"durable", "check"})
-        made: WholeLedger = build("ledger", "sqlite", {**choices, "path": store_path(settings)}, io)
+        reserve = settings.store.reserve_mb * 1_000_000
+        file = {**choices, "path": store_path(settings), "reserve_bytes": reserve}
+        made: WholeLedger = build("ledger", "sqlite", file, io)
         return made
     options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
     found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)

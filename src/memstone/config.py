@@ -150,6 +150,12 @@ class Settings(Section):
         patterns = [one.model_dump() for one in self.extract.patterns]
         return own_rules(patterns, [one.model_dump() for one in self.reconcile.slots])
 
+    def for_service(self) -> Settings:
+        """The same settings with the quotas of ``server.quota`` for users, where ``quota`` names none."""
+        named, most = self.quota.model_dump(exclude_none=True), self.server.quota.model_dump()
+        quota = {f"user_{name}": value for name, value in most.items() if value}
+        return self.model_copy(update={"quota": QuotaSettings(**{**quota, **named})})
+
     def as_policy(self) -> Policy:
         """The values the engine works with."""
         limits, profile = Limits(**self.limits.model_dump()), PROFILES[self.profile]

@@ -29,13 +29,15 @@ class StoreSettings(Section):
     """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
 
     ``check`` looks for damage whenever a file of up to 8 MB is opened; without it a damaged file is opened, too, and
-    what can be read of it can be saved. The others are for PostgreSQL: how many connections a process holds, and how
-    long a statement may take.
+    what can be read of it can be saved. ``reserve_mb`` must stay free on the disk of a file: beyond that nothing is
+    added, so that deleting, erasing and everybody else on that disk still have room. The others are for PostgreSQL: how
+    many connections a process holds, and how long a statement may take.
     """
 
     url: str | None = Field(default=None, repr=False)  # it may hold a password
     durable: bool = True
     check: bool = True
+    reserve_mb: int = Field(default=64, ge=0)
     pool_size: int = Field(default=10, ge=1)
     statement_seconds: float = Field(default=60.0, gt=0)
 

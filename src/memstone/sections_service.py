@@ -13,10 +13,34 @@ from memstone.sections import Section
 
 
 class RateSettings(Section):
-    """Requests a key may make in a minute, and how many it may make at once; 0 is no limit."""
+    """How often something may happen in a minute (0 is no limit), and at once (0 is as often as in a minute)."""
 
     per_minute: int = Field(default=0, ge=0)
     burst: int = Field(default=0, ge=0)
+
+
+class KeyRateSettings(RateSettings):
+    """Requests of a key: a hundred a second is more than most programs ask, and less than keeps others from asking."""
+
+    per_minute: int = Field(default=6_000, ge=0)
+
+
+class FailureSettings(RateSettings):
+    """Wrong keys and passwords from one address."""
+
+    per_minute: int = Field(default=10, ge=0)
+    burst: int = Field(default=20, ge=0)
+
+
+class UserQuotaSettings(Section):
+    """How much a service stores for one user where ``quota`` says nothing; 0 is no limit.
+
+    It is far more than a person says in years, and keeps one user from filling the disk of all.
+    """
+
+    memories: int = Field(default=100_000, ge=0)
+    turns: int = Field(default=500_000, ge=0)
+    chars: int = Field(default=100_000_000, ge=0)
 
 
 class ConnectionSettings(Section):
@@ -69,8 +93,9 @@ class ServerSettings(Section):
     private_urls: tuple[str, ...] = ()
     body_bytes: int = Field(default=4_194_304, ge=1_024)
     connections: ConnectionSettings = ConnectionSettings()
-    rate: RateSettings = RateSettings()
-    failed_logins: RateSettings = RateSettings(per_minute=10, burst=20)
+    rate: KeyRateSettings = KeyRateSettings()
+    quota: UserQuotaSettings = UserQuotaSettings()
+    failed_logins: FailureSettings = FailureSettings()
     accounts: AccountSettings = AccountSettings()
     log: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"

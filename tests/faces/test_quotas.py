@@ -117,3 +117,17 @@ async def test_what_other_processes_store_counts(opens: Opens) -> None:
         await one.remember("too much")
     with pytest.raises(QuotaExceeded):
         await other.remember("too much")
+
+
+@pytest.mark.req("N-50")
+@pytest.mark.parametrize("quota", ["user_turns", "user_chars", "tenant_turns"])
+async def test_a_whole_session_has_no_more_room_than_its_turns_one_by_one(opens: Opens, quota: str) -> None:
+    face = opens({"quota": {quota: 2 if "turns" in quota else 25}})
+    turns = [{"role": role, "content": "ten chars."} for role in ("user", "assistant")]
+    assert (await face.ingest_session(turns, user_id="alice", run_id="s"))["turns_ingested"]
+    again = await face.ingest_session(turns, user_id="alice", run_id="s")  # what is known takes no more room
+    assert again["status"] == "ok"
+    more = [*turns, {"role": "user", "content": "and more"}]
+    with pytest.raises(QuotaExceeded) as caught:
+        await face.ingest_session(more, user_id="alice", run_id="s")
+    assert caught.value.quota == f"quota.{quota}"

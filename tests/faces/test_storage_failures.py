@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,3 +189,44 @@ async def test_whoever_only_asks_waits_for_nobody_who_writes(
     assert "Oslo" in pack.text
     assert pack.text.splitlines()[0] == before.text.splitlines()[0], "the same fence"
     assert [one["step"] for one in pack.degraded] == ["receipt"]
+
+
+Call = Callable[[Face, str], Awaitable[Any]]
+CONVERSATION = [{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "Good."}]
+POINT = {"id": "1f0c3a3e-0000-4000-8000-000000000001", "values": [1.0, 0.0], "metadata": {"data": "likes tea"}}
+GROWS: dict[str, Call] = {
+    "add": lambda face, _: face.add("I live in Oslo", user_id="alice"),
+    "add as it is": lambda face, _: face.add("likes tea", user_id="alice", infer=False),
+    "add_many": lambda face, _: face.add_many([{"messages": "likes tea", "user_id": "alice"}]),
+    "ingest": lambda face, _: face.ingest(CONVERSATION, user_id="alice", run_id="s"),
+    "ingest_session": lambda face, _: face.ingest_session(CONVERSATION, user_id="alice", run_id="s"),
+    "backfill": lambda face, _: face.backfill([{"id": "s", "turns": CONVERSATION}], user_id="alice"),
+    "insert_vectors": lambda face, _: face.insert_vectors([POINT], user_id="alice"),
+    "upsert_vectors": lambda face, _: face.upsert_vectors([POINT], user_id="alice"),
+    "update": lambda face, known: face.update(known, "another text"),
+    "update_many": lambda face, known: face.update_many([{"id": known, "text": "another text"}]),
+    "replace": lambda face, known: face.replace(known, "another text", user_id="alice"),
+    "add_override": lambda face, _: face.add_override("Be brief.", user_id="alice"),
+    "set_overrides": lambda face, _: face.set_overrides(["Be brief."], user_id="alice"),
+    "set_narrative": lambda face, _: face.set_narrative("Alice likes tea.", user_id="alice"),
+    "save_agent": lambda face, _: face.save_agent("nurse", name="Nurse"),
+}
+
+
+@pytest.mark.req("N-50")
+@pytest.mark.parametrize("verb", GROWS)
+async def test_nothing_grows_into_the_room_that_is_reserved(
+    face: Face, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = await face.remember("before")
+    exported = await face.export()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=63_000_000))
+    before = await face.stats()
+    with pytest.raises(StorageFull) as caught:
+        await GROWS[verb](face, known)
+    assert "store.reserve_mb" in caught.value.hint
+    with pytest.raises(StorageFull):
+        await face.load(exported)
+    assert await face.stats() == before
+    assert (await face.delete(known))["id"] == known
+    assert (await face.erase(user_id="alice"))["complete"]

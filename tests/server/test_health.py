@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
+import shutil
+import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -10,9 +17,12 @@ import pytest
 import uvicorn
 
 from memstone import Memory
+from memstone.adapters.ledger import disk
 from memstone.adapters.ledger.sqlite import SqliteLedger
-from memstone.errors import Corrupted
+from memstone.errors import Corrupted, StorageBusy
 from memstone.server.app import create_app
+from memstone.server.gateway.tasks import Tasks
+from memstone.server.readiness import WriteCheck
 from memstone.server.serving import Service
 from tests.server.conftest import CONFIG
 from tests.server.world import World
@@ -74,6 +84,116 @@ def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> Non
     object.__setattr__(parts, "ledger", whole)
     assert (answer.status_code, answer.json()) == (503, {"status": "unavailable", "reason": Corrupted.code})
     assert world.anonymous().get("/readyz").status_code == 200
+
+
+def alone(path: Path, **store: Any) -> dict[str, Any]:
+    return {**CONFIG, "store": {"url": f"sqlite:///{path}/h.db", **store}}
+
+
+def recheck(world: World) -> Any:
+    """Ask whether the service is ready, as if the last try were long ago."""
+    world.app.state.memstone.writable._next = 0.0
+    return world.anonymous().get("/readyz")
+
+
+@pytest.mark.req("N-26", "N-50")
+def test_a_disk_without_room_is_told_and_nothing_is_added_until_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [65_000_000]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    said = {"messages": "likes tea", "user_id": "alice", "infer": False}
+    with World.of(alone(tmp_path)) as world:
+        stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+        assert recheck(world).json() == {"status": "ok", "reason": None}
+        free[0] = 63_000_000
+        answer = world.client.post("/v1/memories", json={**said, "messages": "likes coffee"})
+        assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
+        assert "store.reserve_mb" in answer.json()["hint"]
+        assert str(tmp_path) not in answer.text
+        assert (recheck(world).status_code, recheck(world).json()["reason"]) == (503, "storage_full")
+        assert world.anonymous().get("/healthz").status_code == 200
+        assert world.client.get("/v1/memories?user_id=alice").json()["results"]
+        assert world.client.delete(f"/v1/memories/{stored}").status_code == 200
+        free[0] = 65_000_000
+        assert recheck(world).status_code == 200
+        assert world.client.post("/v1/memories", json=said).status_code == 200
+    with World.of(alone(tmp_path, reserve_mb=0)) as world:
+        free[0] = 0
+        assert world.client.post("/v1/memories", json={**said, "messages": "likes coffee"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (errno.ENOSPC, "storage_full"),
+        (errno.EDQUOT, "storage_full"),
+        (errno.EROFS, "storage_read_only"),
+        (errno.EACCES, "storage_read_only"),
+        (errno.EIO, "storage_read_only"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
+) -> None:
+    def broken(**_: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    with World.of(alone(tmp_path)) as world:
+        with monkeypatch.context() as patched:
+            patched.setattr(disk, "TemporaryFile", broken)
+            assert (recheck(world).status_code, recheck(world).json()["reason"]) == (503, reason)
+            assert world.run(world.app.state.memstone.memory.health)["level"] == "unavailable"
+        assert recheck(world).status_code == 200
+
+
+@pytest.mark.req("R-33")
+def test_whether_the_store_can_be_written_is_tried_rarely_and_leaves_nothing(tmp_path: Path) -> None:
+    with World.of(alone(tmp_path)) as world:
+        state, tries = world.app.state.memstone, list[int]()
+        attempt = state.writable._attempt
+
+        async def counted_attempt() -> None:
+            tries.append(1)
+            await attempt()
+
+        state.writable._attempt = counted_attempt
+        before, rows = sorted(tmp_path.iterdir()), all_rows(tmp_path)
+        for _ in range(50):
+            assert world.anonymous().get("/readyz").status_code == 200
+        assert len(tries) == 1
+        assert recheck(world).status_code == 200
+        assert len(tries) == 2
+        assert (sorted(tmp_path.iterdir()), all_rows(tmp_path)) == (before, rows)
+
+
+def all_rows(folder: Path) -> dict[str, int]:
+    """How many rows there are in every table."""
+    with closing(sqlite3.connect(folder / "h.db")) as raw:
+        names = [name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: raw.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608
+
+
+def test_a_store_that_others_hold_is_an_outage_only_if_they_hold_it_for_long() -> None:
+    now, outcome = [0.0], list[Exception]()
+
+    async def attempt() -> None:
+        if outcome:
+            raise outcome[0]
+
+    async def asked(check: WriteCheck, after: float) -> str | None:
+        now[0] += after
+        return await check.reason()
+
+    async def told() -> list[str | None]:
+        check = WriteCheck(attempt, Tasks(), lambda: now[0])
+        first = [await asked(check, 0)]
+        outcome.append(StorageBusy("another process writes"))
+        held = [await asked(check, 20) for _ in range(5)]
+        outcome.clear()
+        return [*first, *held, await asked(check, 20)]
+
+    assert asyncio.run(told()) == [None, None, None, None, None, "storage_busy", None]
 
 
 def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:

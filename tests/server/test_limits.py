@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
 from memstone.async_memory import AsyncMemory
+from memstone.config import Settings
 from memstone.errors import LLMError, TooManyRequests
 from memstone.ports.llm import Prompt, Reply
 from memstone.sections_service import RateSettings
@@ -229,6 +231,53 @@ def test_a_full_quota_is_forbidden_with_a_hint() -> None:
         answer = world.client.post("/v1/memories", json={**note, "messages": "two"})
         assert (answer.status_code, answer.json()["code"]) == (403, "quota_exceeded")
         assert "quota.user_memories" in answer.json()["hint"]
+
+
+@pytest.mark.req("N-42")
+def test_a_key_that_asks_without_end_is_slowed_down_by_default() -> None:
+    default, now = Settings().server.rate, 0.0
+    rate = Rate(default, lambda: now)
+    for _ in range(default.per_minute):
+        rate.take("key")
+    with pytest.raises(TooManyRequests) as refused:
+        rate.take("key")
+    assert 0 < refused.value.retry_after < 1
+    rate.take("another key")
+    with World.of(CONFIG) as world:
+        empty, (key,) = world.app.state.memstone.rate, world.client.get("/v1/keys").json()["results"]
+        empty._now, empty._buckets[key["id"]] = (lambda: 0.0), (0.0, 0.0)
+        answer = world.client.get("/v1/me")
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+
+
+@pytest.mark.parametrize(("given", "limit"), [({"burst": 5}, 5), ({"per_minute": 7}, 7), ({"per_minute": 0}, None)])
+def test_half_of_a_rate_leaves_the_other_half_as_it_is(given: dict[str, int], limit: int | None) -> None:
+    rate = Rate(Settings.of({"server": {"rate": given}}).server.rate, lambda: 0.0)
+    taken = 0
+    with suppress(TooManyRequests):
+        for taken in range(100):  # noqa: B007 - it is asked for below
+            rate.take("key")
+    assert taken == (99 if limit is None else limit)
+
+
+@pytest.mark.req("N-50")
+@pytest.mark.parametrize(
+    ("config", "memories"),
+    [
+        ({}, 100_000),
+        ({"server": {"quota": {"memories": 5}}}, 5),
+        ({"server": {"quota": {"memories": 0}}}, None),
+        ({"quota": {"user_memories": 7}}, 7),
+        ({"quota": {"user_memories": 7}, "server": {"quota": {"memories": 5}}}, 7),
+    ],
+)
+def test_one_user_cannot_fill_the_disk_of_all_by_default(config: dict[str, Any], memories: int | None) -> None:
+    with World.of({**CONFIG, **config}) as world:
+        quotas = world.app.state.memstone.memory._engine.parts.policy.quotas
+    assert quotas.user_memories == memories
+    assert (quotas.user_turns, quotas.user_chars) == (500_000, 100_000_000)
+    assert quotas.tenant_memories is None
+    assert Settings.of(config).as_policy().quotas.user_turns is None  # a library has no users but yours
 
 
 def facts(_: Prompt) -> Any:

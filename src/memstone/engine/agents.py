@@ -75,6 +75,7 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     if parts.bounds is not None:
         refuse_operators(made or ())
     _check(change, parts.policy.limits.text_chars)
+    await parts.ledger.ensure_room()
 
     async def work(tx: Tx) -> dict[str, Any]:
         known = await tx.agents.get(parts.tenant_id, wanted)

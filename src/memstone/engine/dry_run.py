@@ -69,6 +69,10 @@ class DryRunLedger:
         """Run a unit and take it back."""
         return await self.write(work)
 
+    async def ensure_room(self, *, by_writing: bool = False) -> None:
+        """As the store beneath."""
+        await self._ledger.ensure_room(by_writing=by_writing)
+
     async def check(self) -> dict[str, Any]:
         """Check the store beneath."""
         return await self._ledger.check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, NoReturn
@@ -44,6 +45,21 @@ async def health(parts: Parts) -> dict[str, Any]:
     return {"level": "degraded" if reasons else "healthy", "reasons": reasons, "probe": probe, **figures}
 
 
+async def try_to_write(parts: Parts) -> None:
+    """Raise if nothing can be written now; what is tried is taken back in the same transaction."""
+    await parts.ledger.ensure_room(by_writing=True)
+    with suppress(_TakenBack):
+        await parts.ledger.note(partial(_count_once, parts=parts))
+
+
+async def _count_once(tx: Tx, *, parts: Parts) -> NoReturn:
+    now = parts.now()
+    await tx.metrics.count(parts.tenant_id, OWNER, now, {_WORD: 1})
+    if not await tx.metrics.counted(parts.tenant_id, OWNER, now):  # asked, because what is written may be sent later
+        raise StorageError("the store does not hold what was just written")
+    raise _TakenBack
+
+
 async def _figures(tx: Tx, *, parts: Parts) -> dict[str, Any]:
     """What the store says of itself: whether something waits too long, and whether a job was ever logged."""
     counts = await tx.admin.counts(parts.tenant_id)
@@ -79,6 +95,7 @@ async def _probe(parts: Parts) -> dict[str, Any]:
     try:
         await parts.ledger.open()
         steps.append("write")
+        await parts.ledger.ensure_room(by_writing=True)
         await parts.ledger.write(partial(_try, parts=parts, steps=steps))
     except _TakenBack:
         return {"ok": True, "failed_at": None, "error": None}

@@ -205,6 +205,13 @@ class Ledger(Protocol):
         """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
         ...
 
+    async def ensure_room(self, *, by_writing: bool = False) -> None:
+        """Raise ``StorageFull`` if nothing more should be added; cheap enough to be asked every time.
+
+        ``by_writing`` also tries to write, beside the store, and raises ``StorageReadOnly`` if that fails otherwise.
+        """
+        ...
+
     async def check(self) -> dict[str, Any]:
         """What a doctor wants to know: location, schema, integrity, size."""
         ...

@@ -33,6 +33,7 @@ STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
     (errors.BackendTimeout, HTTPStatus.GATEWAY_TIMEOUT),
     (errors.BackendError, HTTPStatus.BAD_GATEWAY),
     (errors.StorageBusy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.StorageFull, HTTPStatus.INSUFFICIENT_STORAGE),
     (errors.StorageError, HTTPStatus.INTERNAL_SERVER_ERROR),
     (errors.AccessError, HTTPStatus.FORBIDDEN),
 )

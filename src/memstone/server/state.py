@@ -8,12 +8,14 @@ from starlette.requests import Request
 
 from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
+from memstone.engine.health import try_to_write
 from memstone.errors import TokenExpired, Unauthenticated
 from memstone.server.access import Caller, Doorkeeper, token_of
 from memstone.server.gateway.tasks import Tasks
 from memstone.server.gateway.upstream import Upstreams
 from memstone.server.governor import Governor
 from memstone.server.limits import Failures, Rate
+from memstone.server.readiness import WriteCheck
 from memstone.server.urls import Guard
 
 
@@ -31,6 +33,10 @@ class State:
     guard: Guard
     tasks: Tasks = field(default_factory=Tasks)
     ready: bool = False
+    writable: WriteCheck = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.writable = WriteCheck(self.try_store, self.tasks)
 
     async def admit(self, request: Request) -> Caller:
         """The caller of a request, within their rate; one request counts once, however often it is asked for here."""
@@ -61,6 +67,10 @@ class State:
         """Ask the store something it can always answer; nothing is written."""
         parts = self.memory._engine.parts  # noqa: SLF001 - the store itself is not a verb of the face
         await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+
+    async def try_store(self) -> None:
+        """Raise if the store cannot be written now; what is tried is taken back."""
+        await self.memory._engine.run(try_to_write)  # noqa: SLF001 - the store itself is not a verb of the face
 
     @property
     def receipts_lost(self) -> int:

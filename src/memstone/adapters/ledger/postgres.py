@@ -165,6 +165,9 @@ class PostgresLedger(PostgresCopies):
         """The same: what is noted numbers nothing."""
         return await self.aside(work)
 
+    async def ensure_room(self, *, by_writing: bool = False) -> None:
+        """Do nothing: a server whose disk is full refuses what is written, and says so."""
+
     async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> Listener:
         """Ring when something becomes due."""
         await self.open()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from memstone.adapters.ledger.disk import refuse_full_disk, try_to_write
 from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, version_of
 from memstone.adapters.ledger.private import MY_FOLDER, make_private
 from memstone.adapters.ledger.sqlite_connection import Connection, connect
@@ -37,7 +38,8 @@ class SqliteConfig(BaseModel):
     """``path`` of the file, or None for a store that lives only in memory.
 
     ``durable`` waits for the disk on every commit; without it a power cut (not a crash of the process) may
-    take the last moments. ``check`` looks for damage whenever a small file is opened.
+    take the last moments. ``check`` looks for damage whenever a small file is opened. ``reserve_bytes`` must stay
+    free on the disk when something is added.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +47,7 @@ class SqliteConfig(BaseModel):
     path: Path | None = None
     durable: bool = True
     check: bool = True
+    reserve_bytes: int = 0
 
 
 class SqliteLedger(SqliteCopies):
@@ -119,6 +122,15 @@ class SqliteLedger(SqliteCopies):
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
         """This ledger: a file has no walls between tenants."""
         return self
+
+    async def ensure_room(self, *, by_writing: bool = False) -> None:
+        """Look at the disk that holds the file."""
+        if self._config.path is None:
+            return
+        folder = self._config.path.parent
+        refuse_full_disk(folder, self._config.reserve_bytes)
+        if by_writing:
+            await self._io.run(lambda: try_to_write(folder))
 
     async def check(self) -> dict[str, Any]:
         """Location, schema, size, journal and the result of SQLite's own integrity check."""

@@ -112,6 +112,10 @@ class BoundLedger:
         """Run a unit that a power cut may take, within the bounds."""
         return await self._ledger.note(lambda tx: work(self._bound(tx)))
 
+    async def ensure_room(self, *, by_writing: bool = False) -> None:
+        """As the store beneath."""
+        await self._ledger.ensure_room(by_writing=by_writing)
+
     def _bound(self, tx: Tx) -> Tx:
         bound: Tx = BoundTx(tx, self._bounds)
         return bound

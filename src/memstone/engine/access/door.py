@@ -26,15 +26,18 @@ class AddRequest(Request, Protocol):
 
 
 async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = None) -> dict[str, Any] | None:
-    """The answer to a request that is not carried out; None lets it in. ``QuotaExceeded`` when there is no room.
+    """The answer to a request that is not carried out; None lets it in.
 
-    Where one's own memory is switched off a project still learns; a pause is a pause for everybody. ``ahead`` is what
-    a batch has admitted before this request and not stored yet.
+    ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
+    learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
+    yet.
     """
     answer = not_stored(parts)
     if answer is not None and (answer["status"] == PAUSED or request.project_id is None):
         return answer
-    if not is_unlimited(parts):
+    if is_unlimited(parts):
+        await parts.ledger.ensure_room()
+    else:
         who = scope_named(parts, request)
         await admit_messages(parts, who, request.messages, infer=request.infer, ahead=ahead)
     return None

@@ -67,7 +67,11 @@ class Meter:
 
 
 async def admit(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
-    """``QuotaExceeded`` when so much more cannot be stored; cheap where no quota is set."""
+    """``QuotaExceeded`` when so much more cannot be stored, ``StorageFull`` when the disk has no room.
+
+    Cheap where no quota is set.
+    """
+    await parts.ledger.ensure_room()
     limits = parts.policy.quotas
     if limits == _NONE:
         return
@@ -88,8 +92,6 @@ def is_unlimited(parts: Parts) -> bool:
 
 async def admit_messages(parts: Parts, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None) -> None:
     """The same for messages as callers pass them; what is learned from them is one memory at least."""
-    if is_unlimited(parts):
-        return
     said = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
     chars = sum(_chars(one) for one in said)
     curation = parts.policy.curation

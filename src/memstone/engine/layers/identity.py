@@ -120,6 +120,8 @@ def owner_for(parts: Parts, user_id: Any) -> Scope:
 
 async def _written(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:
     """Texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
+    if texts:
+        await parts.ledger.ensure_room()
     limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
     clean: list[str] = []
     warnings: list[str] = []

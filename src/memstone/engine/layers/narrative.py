@@ -121,6 +121,7 @@ async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[st
     if text is None:
         await parts.ledger.write(lambda tx: _given_back(tx, owner, now))
         return await identity(parts, user_id)
+    await parts.ledger.ensure_room()
     limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
     checked = checked_text(text, "narrative", limit, "limits.text_chars").strip()
     clean, warnings = masked_text(checked, "narrative", redaction)

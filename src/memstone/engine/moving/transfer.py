@@ -152,6 +152,7 @@ async def load(parts: Parts, lines: ExportLines) -> dict[str, int]:
     check_header(next((line for _, line in await rest.page(1)), None))
     counts = dict.fromkeys(_COUNTED, 0)
     while page := await rest.page(_AT_ONCE):
+        await parts.ledger.ensure_room()
         read = [_read(parts, number, line) for number, line in page]
         work = partial(_put_all, tenant_id=parts.tenant_id, page=read, now=parts.now())
         for name, count in (await parts.ledger.write(work)).items():

@@ -122,6 +122,7 @@ def check_update(parts: Parts, request: UpdateRequest) -> Revision:
 
 async def _prepared(parts: Parts, checked: Sequence[Revision | MemstoneError]) -> list[Revision | MemstoneError]:
     """Revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
+    await parts.ledger.ensure_room()
     at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
     prepared = list(checked)
     if not parts.embedding.on or not at:

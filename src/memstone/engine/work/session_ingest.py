@@ -10,6 +10,7 @@ from typing import Any, Final
 from memstone.core.checks.visible import current, within
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.access.pause import not_stored
+from memstone.engine.access.quotas import admit
 from memstone.engine.agents import meet
 from memstone.engine.learning.ingest import (
     Transcript,
@@ -37,6 +38,7 @@ from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from memstone.ports.preferences import Usage
 
 REPLACED: Final = "the conversation was ingested again"
 _SIDES: Final = ("user", "assistant")
@@ -66,8 +68,12 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any
     said = _checked(parts, request, given)
     if not said.turns:
         return _answer(said, 0, Formed(_scope(parts, request)))
-    if parts.policy.curation.keep_turns:
-        await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=said.turns)))
+    keeps = parts.policy.curation.keep_turns
+    new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=said.turns)) if keeps else []
+    chars = sum(len(turn.text) for turn in (new if keeps else said.turns))
+    await admit(parts, _scope(parts, request), Usage(turns=len(new), chars=chars))
+    if keeps:
+        await embed_turns(parts, said, new)
     learns = not request.skip_extraction
     async with parts.workshop.turn(parts.io):
         claimed = await parts.ledger.write(partial(_replace, parts=parts, said=said, learns=learns and is_on(parts)))

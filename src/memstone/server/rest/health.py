@@ -1,4 +1,4 @@
-"""Whether the service lives and can answer; neither writes anything, and neither needs a key."""
+"""Whether the service lives and can answer; neither leaves anything behind, and neither needs a key."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Final, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from memstone.errors import MemstoneError
-from memstone.server.observe import log
+from memstone.server.readiness import failure_of
 from memstone.server.schemas.base import Answer
 from memstone.server.state import State
 from memstone.server.strict import StrictRoute
@@ -41,7 +40,7 @@ async def healthz() -> Alive:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Ready, responses={503: {"model": Ready, "description": "not ready"}})
 async def readyz(request: Request, response: Response) -> Ready:
-    """Whether the store is open and answers. It is asked, and nothing is written."""
+    """Whether the store is open, answers, and can be written. Nothing that is tried for that is kept."""
     state: State = request.app.state.memstone
     answer = await _ready(state)
     if answer.status != "ok":
@@ -52,13 +51,5 @@ async def readyz(request: Request, response: Response) -> Ready:
 async def _ready(state: State) -> Ready:
     if not state.ready:
         return Ready(status="starting", reason="not_open")
-    try:
-        await asyncio.wait_for(state.ask_store(), _PATIENCE)
-    except TimeoutError:
-        return Ready(status="unavailable", reason="store_timeout")
-    except MemstoneError as error:
-        return Ready(status="unavailable", reason=error.code)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the store does not answer
-        log.warning("ready.failed", kind=type(error).__name__)
-        return Ready(status="unavailable", reason="store")
-    return Ready(status="ok")
+    reason = await failure_of(asyncio.wait_for(state.ask_store(), _PATIENCE)) or await state.writable.reason()
+    return Ready(status="ok") if reason is None else Ready(status="unavailable", reason=reason)
