@@ -59,8 +59,8 @@ class ConnectionSettings(Section):
 class AccountSettings(Section):
     """People who log in: how long a token is good for asking, how long for another one, and a session altogether.
 
-    ``failures`` is how often an account's password may be wrong in a row, wherever that comes from; then it is compared
-    once a minute.
+    ``failures`` is how often an account's password may be wrong in a row, wherever that comes from; then each address
+    from which nobody has logged in with it before may try once a minute.
     """
 
     access_minutes: float = Field(default=15.0, ge=1, le=1_440)

@@ -321,8 +321,8 @@ def test_what_is_set_decides_how_long_tokens_are_valid() -> None:
 
 
 @pytest.mark.req("N-42")
-def test_instructions_are_suggested_to_whoever_may_read(world: World) -> None:
-    answer = world.as_key(verbs=["read"]).post("/v1/instructions", json={"use_case": "support desk of a bank"})
+def test_instructions_are_suggested_to_whoever_may_write_and_spend(world: World) -> None:
+    answer = world.as_key(verbs=["read", "write"]).post("/v1/instructions", json={"use_case": "support desk of a bank"})
     assert (answer.status_code, answer.json()["domains"]) == (200, ["support", "finance"])
     assert answer.json()["example_settings"]["extract"]["categories"]
     assert world.client.post("/v1/instructions", json={"use_case": "?"}).status_code == 400

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.testclient import TestClient
 
 from memstone.engine.access.accounts_tokens import LongToken
 from memstone.errors import TooManyRequests
-from memstone.server.accounts import Guesses
+from memstone.server.accounts import Guesses, reception_of
 from memstone.testing.clock import FakeClock
 from tests.patience import until
-from tests.server.test_auth import ADA, LIST, OTHER, account, cheap, clocked, logged_in, login, refresh
+from tests.server.conftest import CONFIG
+from tests.server.test_auth import ADA, LIST, OTHER, SENTENCE, account, cheap, clocked, logged_in, login, refresh
 from tests.server.world import World
 
 __all__ = ["cheap", "clocked"]  # fixtures
@@ -79,23 +83,55 @@ def test_who_guesses_has_to_wait_and_others_do_not(world: World, monkeypatch: py
     assert ada.get(LIST).status_code == 200
 
 
-def test_an_account_is_not_guessed_from_many_places() -> None:
+def test_an_account_is_guessed_slowly_from_many_places_and_nobody_is_locked_out() -> None:
     now, who = 0.0, ("default", ADA)
     guesses = Guesses(3, lambda: now)
-    for _ in range(3):
-        guesses.check(who)
-        guesses.note(who, right=False)
+    guesses.note(who, "home", right=True)
+    for place in ("a", "b", "c"):
+        guesses.check(who, place)
+        guesses.note(who, place, right=False)
+    for place in ("a", "b", "c"):
+        with pytest.raises(TooManyRequests) as refused:
+            guesses.check(who, place)
+    for _ in range(1_000):  # the attack goes on from everywhere, without a pause
+        now += 0.1
+        for place in ("a", "b", "c"):
+            with contextlib.suppress(TooManyRequests):
+                guesses.check(who, place)
+                guesses.note(who, place, right=False)
+        guesses.check(who, "home")
+        guesses.check(who, f"a new place {now}")
+    assert guesses._wrong[who] == 3 + 3, "each place has had one try a minute"
+    guesses.check(("default", "bob"), "a")
+    guesses.note(who, "a new place", right=False)
     with pytest.raises(TooManyRequests) as refused:
-        guesses.check(who)
-    guesses.check(("default", "bob"))
+        guesses.check(who, "a new place")
     now += refused.value.retry_after + 0.001
-    guesses.check(who)
-    guesses.note(who, right=False)
-    with pytest.raises(TooManyRequests):
-        guesses.check(who)
-    now += 61
-    guesses.note(who, right=True)
-    guesses.check(who)
+    guesses.check(who, "a new place")
+    guesses.note(who, "a new place", right=True)
+    guesses.check(who, "b")
+
+
+@pytest.mark.req("N-42")
+def test_a_hundred_wrong_passwords_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    patient = {"server": {"failed_logins": {"per_minute": 0}, "accounts": {"failures": 3}}}
+    with World.of({**CONFIG, **patient}) as world:
+        account(world)
+        reception = reception_of(Request({"type": "http", "app": world.app, "headers": []}))
+        monkeypatch.setattr(reception._guesses, "_now", lambda: 0.0)
+
+        def from_address(address: str, password: str) -> int:
+            client = TestClient(world.app, client=(address, 1))
+            client.portal = world.portal
+            body = {"login": ADA, "password": password}
+            return int(client.post("/v1/auth/login", json=body).status_code)
+
+        assert from_address("198.51.100.7", SENTENCE) == 200
+        assert [from_address("203.0.113.9", f"a wrong guess {n}") for n in range(5)] == [401, 401, 401, 429, 429]
+        assert from_address("203.0.113.9", SENTENCE) == 429, "who guesses waits"
+        assert from_address("198.51.100.7", SENTENCE) == 200, "the person where they always are does not"
+        assert [from_address("203.0.113.9", f"a wrong guess {n}") for n in range(5)][-1] == 429
+        assert from_address("192.0.2.1", SENTENCE) == 200, "nor elsewhere"
 
 
 def test_a_login_is_one_login_however_it_is_written(world: World) -> None:

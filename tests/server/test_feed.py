@@ -20,6 +20,8 @@ from tests.server.rooms import ALL, Room
 from tests.server.upstream import served
 from tests.server.world import World
 
+CHECK, EVERY = feed.CHECK, feed.EVERY
+
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[World]:
@@ -126,19 +128,28 @@ def test_a_bound_stream_tells_of_its_own_user_and_beats_while_nothing_happens(se
 
 
 @pytest.mark.req("N-46")
-def test_a_stream_ends_with_its_key(service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memstone.server.access._SECONDS", 0.0)
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_stream_ends_with_its_key(service: tuple[str, Memory], *, busy: bool) -> None:
+    """Within two seconds, also where others ended it, and whether or not there is something to tell."""
+    assert CHECK + EVERY <= 2
     address, memory = service
     made = memory.create_key("all", verbs=ALL)
     with listening(address, made["key"]) as stream:
         lines = stream.iter_lines()
         next(lines)
         memory.revoke_key(made["id"])
-        assert 'data: {"code": "unauthenticated"}' in list(lines)
+        rest = list[str]()
+        for number, line in enumerate(lines):
+            rest.append(line)
+            if busy and line.startswith("data") and number < 3_000:
+                memory.add(f"thing {number}", user_id="alice", infer=False)
+            if busy and number == 0:
+                memory.add("thing", user_id="alice", infer=False)
+        assert 'data: {"code": "unauthenticated"}' in rest
 
 
 @pytest.mark.parametrize(
-    "owner", ["memstone.async_memory.AsyncMemory.events", "memstone.server.access.Doorkeeper.admit"]
+    "owner", ["memstone.async_memory.AsyncMemory.events", "memstone.server.access.Doorkeeper.admit_anew"]
 )
 def test_a_stream_whose_store_fails_says_so_and_ends(
     service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch, owner: str

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from prometheus_client import REGISTRY
@@ -168,3 +169,21 @@ def test_no_receipt_is_named_where_memory_was_refused_in_a_later_round(gate: Gat
     assert "Oslo" in str(gate.upstream.seen[0])
     assert "Oslo" not in gate.sent
     assert answer.headers["x-memstone-receipt"] == "none"
+
+
+@pytest.mark.req("X-24")
+@pytest.mark.parametrize(
+    "path", ["/v1/chat/completions", "/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"]
+)
+def test_a_key_that_may_only_read_spends_nothing_upstream(tmp_path: Path, path: str) -> None:
+    with gated(tmp_path) as gate:
+        body = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "input": "hello", "max_tokens": 9}
+
+        def asked(**key: Any) -> httpx2.Response:
+            headers = {"Authorization": f"Bearer {gate.key(**key)}"}
+            return httpx2.post(f"{gate.url}{path}", json=body, headers=headers, timeout=60)
+
+        refused = asked(verbs=["read"], user_id="alice")
+        assert (refused.status_code, gate.upstream.seen) == (403, [])
+        assert "`write` permission" in refused.text
+        assert (asked(user_id="alice").status_code, len(gate.upstream.seen)) == (200, 1)

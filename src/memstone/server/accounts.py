@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 from starlette.requests import Request
 
@@ -17,7 +17,7 @@ from memstone.errors import Forbidden, TooManyRequests, Unauthenticated
 from memstone.model.account import Lifetimes
 from memstone.sections_service import AccountSettings
 from memstone.server.access import Caller
-from memstone.server.limits import Failures
+from memstone.server.limits import Failures, address_of
 from memstone.server.observe import log
 from memstone.server.state import State
 
@@ -27,30 +27,55 @@ _LOGINS: Final = 10_000
 _MINUTE: Final = 60.0
 _DAY: Final = 86_400
 
+Login: TypeAlias = tuple[str, str]
+"""A tenant, and a login in it."""
+
+Held = TypeVar("Held")
+Value = TypeVar("Value")
+
 
 class Guesses:
-    """How often a password was wrong in a row, by login, whether or not there is such an account."""
+    """How often a password was wrong in a row, by login, whether or not there is such an account.
+
+    When it was wrong too often, wherever that came from, each address may try this login once a minute: many addresses
+    together guess slowly, and nobody can keep a person from trying. An address from which somebody has logged in with
+    this login before does not notice.
+    """
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._now = most, now
-        self._wrong: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._wrong: OrderedDict[Login, int] = OrderedDict()
+        self._tried: OrderedDict[tuple[Login, str], float] = OrderedDict()
+        self._known: OrderedDict[tuple[Login, str], None] = OrderedDict()
 
-    def check(self, who: tuple[str, str]) -> None:
-        """``TooManyRequests`` when it was wrong too often, and not long ago."""
-        wrong, last = self._wrong.get(who, (0, 0.0))
-        wait = last + _MINUTE - self._now()
-        if wrong >= self._most and wait > 0:
+    def check(self, login: Login, address: str) -> None:
+        """Raise ``TooManyRequests`` when it was wrong too often, and this address has just tried."""
+        if self._wrong.get(login, 0) < self._most or (login, address) in self._known:
+            return
+        wait = self._tried.get((login, address), -_MINUTE) + _MINUTE - self._now()
+        if wait > 0:
             raise TooManyRequests(
                 "too many wrong passwords for this login", retry_after=wait, hint="wait as long as Retry-After says"
             )
 
-    def note(self, who: tuple[str, str], *, right: bool) -> None:
-        """Count one that was wrong; one that is right makes up for all."""
-        wrong, _ = self._wrong.pop(who, (0, 0.0))
-        if not right:
-            self._wrong[who] = wrong + 1, self._now()
-        if len(self._wrong) > _LOGINS:
-            self._wrong.popitem(last=False)
+    def note(self, login: Login, address: str, *, right: bool) -> None:
+        """Count one that was wrong; one that is right makes up for all, and its address is known from then on."""
+        if right:
+            self._wrong.pop(login, None)
+            _keep(self._known, (login, address), None)
+            return
+        _keep(self._wrong, login, self._wrong.get(login, 0) + 1)
+        _keep(self._tried, (login, address), self._now())
+        if self._wrong[login] == self._most:
+            log.warning("account.guessed", tenant=login[0], wrong=self._most)
+
+
+def _keep(table: OrderedDict[Held, Value], name: Held, value: Value) -> None:
+    """Keep a value as the newest; when there are too many the oldest goes."""
+    table[name] = value
+    table.move_to_end(name)
+    if len(table) > _LOGINS:
+        table.popitem(last=False)
 
 
 class Reception:
@@ -107,8 +132,9 @@ class Reception:
 
     async def _compared(self, request: Request, who: tuple[str, str], work: Callable[[], Any]) -> dict[str, Any]:
         """Do what compares a password: few at a time, since each is much work, and no more than may be guessed."""
+        address = address_of(request)
         self._failures.check(request)
-        self._guesses.check(who)
+        self._guesses.check(who, address)
         if self._waiting >= _WAITING:
             raise TooManyRequests("too many people log in at once", retry_after=1.0, hint="try again in a moment")
         self._waiting += 1
@@ -118,11 +144,11 @@ class Reception:
         except Unauthenticated as error:
             log.warning("account.refused", reason=error.message)
             self._failures.note(request)
-            self._guesses.note(who, right=False)
+            self._guesses.note(who, address, right=False)
             raise
         finally:
             self._waiting -= 1
-        self._guesses.note(who, right=True)
+        self._guesses.note(who, address, right=True)
         return answer
 
     @property

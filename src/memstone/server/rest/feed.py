@@ -25,6 +25,9 @@ After = Annotated[int, Query(ge=0, lt=2**53)]
 EVERY: Final = 0.5
 """How often a stream looks for news, in seconds."""
 
+CHECK: Final = 1.0
+"""How often a stream looks whether its key is still good for it, in seconds; with ``EVERY`` it is over in two."""
+
 HEARTBEAT: Final = 15.0
 LONGEST: Final = 3_600.0
 _PAGE: Final = 100
@@ -76,7 +79,7 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
                 yield f"id: {one['seq']}\nevent: {one['event']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
                 spoken = time.monotonic()
             now = time.monotonic()
-            if now - checked >= HEARTBEAT:
+            if now - checked >= CHECK:
                 checked = now
                 await _check(request, caller)
             if now - spoken >= HEARTBEAT:
@@ -93,7 +96,7 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
 async def _check(request: Request, caller: Caller) -> None:
     """``Unauthenticated`` when the key that opened a stream is no longer good for it."""
     try:
-        now = await request.app.state.memstone.doorkeeper.admit(request)
+        now = await request.app.state.memstone.doorkeeper.admit_anew(request)
     except AccessError as error:
         raise Unauthenticated(error.message) from error
     then = caller.key
