@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from memstone import AsyncClient, AsyncMemory, Client, Memory
@@ -228,6 +229,13 @@ def test_the_tools_give_the_same_over_http(stage: Stage) -> None:
             await with_tools(stage, streamable_http_client(f"{stage.url}/mcp", http_client=http), TOOLS)
 
     asyncio.run(run())
+
+
+@pytest.mark.req("O-83", "O-86", "X-22")
+@pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
+def test_the_tools_give_the_same_over_sse(stage: Stage) -> None:
+    headers = {"Authorization": f"Bearer {stage.tenant()[1]}"}
+    asyncio.run(with_tools(stage, sse_client(f"{stage.url}/mcp/sse", headers, timeout=LONG), TOOLS))
 
 
 @pytest.mark.req("O-83", "O-86", "X-22")

@@ -202,10 +202,7 @@ def test_what_was_stored_without_an_embedder_waits_and_gets_its_vectors(tmp_path
 
 @pytest.mark.req("O-95")
 def test_a_read_by_id_follows_every_write_of_another_process_at_once(tmp_path: Path) -> None:
-    """Nothing is held between two reads: looking a row up costs hardly more than asking whether a copy holds.
-
-    So there is no copy that could be out of date, neither of an entry nor of its absence.
-    """
+    """No copy is held that could be out of date, neither of an entry nor of its absence: see decision 18."""
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}}
     with World.of(config) as one, World.of(config) as other:
         entry = one.client.post("/api/memory", json={"key": "city", "content": "Oslo", "apiKeyId": "a"}).json()["id"]
@@ -216,7 +213,10 @@ def test_a_read_by_id_follows_every_write_of_another_process_at_once(tmp_path: P
         one.client.delete(path)
         assert other.client.get(path).status_code == 404
         again = one.client.post("/api/memory", json={"key": "city", "content": "Molde", "apiKeyId": "a"}).json()["id"]
-        assert other.client.get(f"/api/memory/{again['id']}").json()["memory"]["content"] == "Molde"
+        path = f"/api/memory/{again['id']}"
+        assert other.client.get(path).json()["memory"]["content"] == "Molde"
+        one.run(one.app.state.memstone.memory.erase, user_id="a")
+        assert other.client.get(path).status_code == 404, "what was erased is in no process"
 
 
 @pytest.mark.req("O-95")
