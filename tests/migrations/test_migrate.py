@@ -51,6 +51,14 @@ def test_the_steps_are_numbered_without_a_gap() -> None:
     assert len({step.name for step in REAL}) == len(REAL)
 
 
+@pytest.mark.req("S-53")
+def test_a_store_is_one_file_in_wal_mode_that_knows_its_schema(path: Path) -> None:
+    filled(path)
+    assert rows(path, "PRAGMA journal_mode") == [("wal",)]
+    assert rows(path, "PRAGMA user_version") == [(REAL[-1].number,)]
+    assert {one.name for one in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+
+
 @pytest.mark.req("X-18")
 def test_a_migrated_file_has_the_schema_of_a_fresh_one(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
