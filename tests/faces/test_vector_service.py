@@ -93,9 +93,47 @@ async def test_what_cannot_be_is_said_before_anything_is_written(opens: Opens) -
     with pytest.raises(InvalidInput):
         await face.insert_vectors([{"id": "a", "values": [10**400]}], user_id="alice")
     with pytest.raises(NotFoundError):
-        await face.unlink_vector(own, user_id="alice")
-    assert (await face.delete_vectors([own]))["count"] == 0
+        await face.unlink_vector(own, user_id="bob")
+    with pytest.raises(NotFoundError):
+        await face.unlink_vector("nothing", user_id="alice")
+    assert (await face.delete_vectors(["nothing"]))["count"] == 0
     assert await face.listed() == ["I like tea"]
+
+
+@pytest.mark.req("P-26", "P-2", "P-5")
+async def test_what_was_learned_is_found_by_its_vector_read_and_taken_away(opens: Opens) -> None:
+    face = opens()
+    await face.add("I live in Oslo. I like tea.", user_id="alice", run_id="r1")
+    learned = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice"))["results"]}
+    tea = learned["User likes tea."]
+    (held,) = (await face.get_vectors([tea]))["vectors"]
+    assert held["metadata"].items() >= {"content": "User likes tea.", "type": "memory"}.items()
+    assert abs(sum(one * one for one in held["values"]) - 1) < 1e-5
+    (best, other) = (await face.query_vectors(held["values"], user_id="alice", values=True))["matches"]
+    assert (best["id"], best["score"], best["values"]) == (tea, 1.0, held["values"])
+    assert other["metadata"]["content"] == "User lives in Oslo."
+    assert (await face.query_vectors(held["values"], user_id="bob"))["matches"] == []
+    assert (await face.query_vectors([1.0, 0.0, 0.0], user_id="alice"))["matches"] == []
+    await face.insert_vectors([{"id": "v", "values": held["values"], "metadata": {"content": "T"}}], user_id="alice")
+    found = (await face.query_vectors(held["values"], user_id="alice", top_k=2))["matches"]
+    assert {one["id"] for one in found} == {tea, "v"}, "brought and learned together, each once"
+    gone = await face.unlink_vector(tea, user_id="alice")
+    assert (gone["event"], gone["reason"]) == ("DELETE", "manual_deletion")
+    assert (await face.get_vectors([tea]))["vectors"] == []
+    assert tea not in [one["id"] for one in (await face.query_vectors(held["values"], user_id="alice"))["matches"]]
+    assert (await face.add("I like tea.", user_id="alice", run_id="r1"))["results"] != []
+
+
+async def test_turns_and_what_is_put_aside_are_none_of_the_service(opens: Opens) -> None:
+    face = opens()
+    await face.add("I like tea.", user_id="alice")
+    (fact,) = (await face.get_all(user_id="alice"))["results"]
+    (turn,) = (await face.get_all(user_id="alice", layers=["turn"]))["results"]
+    values = (await face.get_vectors([fact["id"]]))["vectors"][0]["values"]
+    await face.disable(fact["id"])
+    assert (await face.get_vectors([fact["id"], turn["id"]]))["vectors"] == []
+    assert (await face.query_vectors(values, user_id="alice"))["matches"] == []
+    assert (await face.delete_vectors([turn["id"]]))["count"] == 0
 
 
 def _other(opens: Opens, folder: Path) -> Opens:

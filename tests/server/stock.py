@@ -83,9 +83,9 @@ def dump(path: Path, *, keys: bool = False) -> dict[str, list[Any]]:
         return rows
 
 
-def example_of(stocked: Stocked, method: str, path: str) -> Any:
+def example_of(world: World, method: str, path: str) -> Any:
     """Return the body that the description shows for an operation; None when it has none."""
-    described = stocked.world.app.openapi()
+    described = world.app.openapi()
     operation = described["paths"].get(path, {}).get(method.lower(), {})
     for content in operation.get("requestBody", {}).get("content", {}).values():
         schema = content["schema"]

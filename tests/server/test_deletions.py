@@ -88,7 +88,7 @@ def request_of(stocked: Stocked, method: str, path: str) -> dict[str, Any]:
         "/v1/console/memories/{memory_id}/unshare": alice,
         "/v1/console/rollback": {"user_id": "alice", "since": "2020-01-01", "dry_run": False},
     }
-    body = bodies.get(verb or path, example_of(stocked, method, path) if method != "DELETE" else None)
+    body = bodies.get(verb or path, example_of(stocked.world, method, path) if method != "DELETE" else None)
     return {"params": queries.get(path, {}), **({} if body is None else {"json": dict(body)})}
 
 

@@ -62,7 +62,7 @@ def ask(stocked: Stocked, method: str, path: str, query: str, body: Any) -> Any:
 def test_no_route_takes_a_query_parameter_it_does_not_know(stocked: Stocked) -> None:
     wrong, before = list[Any](), dump(stocked.path)
     for method, path, _ in table(stocked):
-        answer = ask(stocked, method, path, "?user_idd=alice&dry_run_=1", example_of(stocked, method, path))
+        answer = ask(stocked, method, path, "?user_idd=alice&dry_run_=1", example_of(stocked.world, method, path))
         after = dump(stocked.path)
         if answer.status_code != 400 or after != before:
             wrong.append((method, path, answer.status_code, answer.text[:100], after != before))
@@ -76,7 +76,7 @@ def test_no_route_takes_a_field_it_does_not_know(stocked: Stocked) -> None:
         if getattr(route, "body_field", None) is None or path in DOCUMENTS:
             continue
         tried += 1
-        answer = ask(stocked, method, path, "", {**example_of(stocked, method, path), "user_idd": "alice"})
+        answer = ask(stocked, method, path, "", {**example_of(stocked.world, method, path), "user_idd": "alice"})
         after = dump(stocked.path)
         if answer.status_code != 400 or "body.user_idd" not in answer.text or after != before:
             wrong.append((method, path, answer.status_code, answer.text[:100], after != before))
@@ -115,7 +115,7 @@ def test_no_object_inside_a_body_takes_a_field_it_does_not_know(stocked: Stocked
     for method, path, route in table(stocked):
         if getattr(route, "body_field", None) is None or path in DOCUMENTS:
             continue
-        example = example_of(stocked, method, path)
+        example = example_of(stocked.world, method, path)
         for place in places(example):
             if CALLERS_OWN & set(map(str, place)):
                 continue

@@ -8,7 +8,7 @@ else, for a model cannot do anything with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -21,10 +21,12 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.lifecycle import take_from
+from memstone.engine.storing.retelling import evidence_of, name_again
 from memstone.engine.storing.revise import next_version
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
 from memstone.engine.storing.vector_items import (
+    EXTERNAL,
     VECTOR,
     Brought,
     checked_ids,
@@ -32,9 +34,11 @@ from memstone.engine.storing.vector_items import (
     checked_vector_id,
     data_of,
     ensure_external,
+    is_formed,
     is_own,
     is_shown,
     is_silent,
+    metadata_of,
     own_or_conflict,
     space_of,
     status_of,
@@ -182,22 +186,50 @@ def _vectors(one: Brought, space: Space) -> Vectors:
 async def query_vectors(
     parts: Parts, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
 ) -> dict[str, Any]:
-    """The nearest vectors of a user, best first; of everybody only by explicit word."""
+    """The nearest vectors of a user, best first; of everybody only by explicit word.
+
+    Beside those that were brought these are the embedder's own, where a vector has their dimension: what was learned
+    from chats has no other.
+    """
     scope = parts.scope({"user_id": user_id})
     if scope.is_open and not everybody:
         raise ScopeError("a query is about a user", hint="give user_id; only an administrator asks about everybody")
     most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), unit(vector, "vector")
-    space = space_of(len(direction))
-    found = await _nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
-    held = await _held(parts, space, [row.record.seq for row, _ in found]) if values else {}
-    return {"matches": [_match(row, score, held, metadata=metadata) for row, score in found]}
+    found = list[_Hit]()
+    for space in await _spaces(parts, len(direction)):
+        near = await _nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
+        held = await _held(parts, space, [row.record.seq for row, _ in near]) if values else {}
+        found += [_Hit(row.record, score, held.get(row.record.seq)) for row, score in near]
+    best = sorted(found, key=lambda one: (-one.score, one.record.seq))[:most]
+    return {"matches": [_match(one, metadata=metadata) for one in best]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    record: Record
+    score: float
+    vector: bytes | None
+
+
+async def _spaces(parts: Parts, dim: int) -> list[Space]:
+    """Return the spaces in which vectors of a dimension are compared."""
+    own = await parts.ledger.peek(lambda tx: _active(parts, tx))
+    return [space_of(dim), *([own] if own is not None and own.dim == dim else [])]
+
+
+async def _active(parts: Parts, tx: Tx) -> Space | None:
+    """Return the space of the embedder, once something stands in it."""
+    known = await tx.indexes.all(parts.tenant_id)
+    return next((Space(info.signature, info.dim) for info in known if info.state == "active"), None)
 
 
 async def _nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Found, float]]:
     """Hits that may be seen; more are asked for as long as too few of them may."""
+    brought = query.signature.startswith(EXTERNAL)
     while True:
         hits = await parts.index.search(query)
-        rows = await _seen(parts, query.scope, [hit.seq for hit in hits])
+        seen = await _seen(parts, query.scope, [hit.seq for hit in hits])
+        rows = {seq: row for seq, row in seen.items() if is_own(row.record) is brought}
         if len(rows) >= most or len(hits) < query.limit:
             best = [(rows[hit.seq], hit.cosine) for hit in hits if hit.seq in rows]
             return sorted(best, key=lambda one: (-one[1], one[0].record.seq))[:most]
@@ -214,12 +246,11 @@ async def _held(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, by
     return dict(await parts.ledger.read(lambda tx: tx.vectors.many(parts.tenant_id, space.signature, seqs)))
 
 
-def _match(found: Found, score: float, held: Mapping[int, bytes], *, metadata: bool) -> dict[str, Any]:
-    record = found.record
-    shown: dict[str, Any] = {"id": record.id, "score": round(score, 6)}
-    if record.seq in held:
-        shown["values"] = values_of(record, held[record.seq])
-    return {**shown, "metadata": record.metadata} if metadata else shown
+def _match(hit: _Hit, *, metadata: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {"id": hit.record.id, "score": round(hit.score, 6)}
+    if hit.vector is not None:
+        shown["values"] = values_of(hit.record, hit.vector)
+    return {**shown, "metadata": metadata_of(hit.record)} if metadata else shown
 
 
 async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
@@ -227,21 +258,24 @@ async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
     wanted, now = checked_ids(ids), parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        found = [await _shown(parts, tx, own, now) for own in wanted]
+        active = await _active(parts, tx)
+        found = [await _shown(parts, tx, own, active, now) for own in wanted]
         return [one for one in found if one is not None]
 
     return {"vectors": await parts.ledger.read(work)}
 
 
-async def _shown(parts: Parts, tx: Tx, own: str, now: Instant) -> dict[str, Any] | None:
+async def _shown(parts: Parts, tx: Tx, own: str, active: Space | None, now: Instant) -> dict[str, Any] | None:
     seen = await tx.memories.seen(parts.tenant_id, own)
     if seen is None or not is_shown(seen.record):
         return None
     record = seen.record
     if not await tx.memories.among([record.seq], visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
         return None
-    vector = await tx.vectors.get(parts.tenant_id, record.seq, space_of(record.data[VECTOR]["dim"]).signature)
-    return {"id": own, "values": None if vector is None else values_of(record, vector), "metadata": record.metadata}
+    space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
+    vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
+    values = None if vector is None else values_of(record, vector)
+    return {"id": own, "values": values, "metadata": metadata_of(record)}
 
 
 # --- removing ---------------------------------------------------------------------------------------------------------
@@ -261,12 +295,15 @@ async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[
 
 async def _taken(parts: Parts, tx: Tx, own: str, scope: Scope | Bounds, now: Instant, reason: str | None) -> str | None:
     record = await tx.memories.current(parts.tenant_id, own)
-    if record is None or not is_own(record):
+    if record is None or not (is_own(record) or is_formed(record)):
         return None
     links = await tx.links.of(parts.tenant_id, record.seq)
     if not any(is_inside(link.scope, scope) for link in links):
         return None
-    return await take_from(tx, record, scope, now, reason)
+    event = await take_from(tx, record, scope, now, reason)
+    if is_formed(record):  # what it was learned from is not shown either
+        await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+    return event
 
 
 async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from memstone.engine.storing.redaction import masked_metadata, masked_text, reda
 from memstone.engine.storing.store import Space, Vectors
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.ids import MAX_ID_CHARS
-from memstone.model.memory import Record, Status
+from memstone.model.memory import Layer, Record, Status
 from memstone.ports.ledger import IndexInfo, Tx
 
 EXTERNAL: Final = "external"
@@ -132,9 +132,23 @@ def is_silent(record: Record) -> bool:
     return bool(record.data[VECTOR].get("silent"))
 
 
+def is_formed(record: Record) -> bool:
+    """Whether it is a fact that was learned or stored, and has a vector of the embedder."""
+    return not is_own(record) and record.layer == Layer.FACT
+
+
 def is_shown(record: Record) -> bool:
     """Whether the service tells of it: not when a person has disabled it."""
+    if is_formed(record):
+        return record.status == Status.ACTIVE
     return is_own(record) and (record.status == Status.ACTIVE or is_silent(record))
+
+
+def metadata_of(record: Record) -> dict[str, Any]:
+    """Return what was noted about a vector; of what was learned also its words, in the names that clients know."""
+    if is_own(record):
+        return record.metadata
+    return {**record.metadata, "content": record.text, "type": "memory", "created_at": record.created_at}
 
 
 def own_or_conflict(record: Record) -> None:
@@ -152,5 +166,6 @@ def checked_ids(ids: object) -> list[str]:
 
 def values_of(record: Record, vector: bytes) -> list[float]:
     """The numbers as they were brought, as exact as they are kept."""
-    raw = np.frombuffer(vector, dtype="<f4").astype("<f8") * float(record.data[VECTOR]["length"])
+    length = float(record.data[VECTOR]["length"]) if is_own(record) else 1.0
+    raw = np.frombuffer(vector, dtype="<f4").astype("<f8") * length
     return [float(one) for one in raw.astype("<f4")] if np.abs(raw).max() < np.finfo("<f4").max else raw.tolist()

@@ -33,10 +33,13 @@ Position = Annotated[int, Query(ge=0, le=1_000)]
 
 @router.post("/ingest", response_model=Ingested)
 async def ingest(caller: Writer, said: Conversation) -> Any:
-    """Take in a whole conversation and form memory of it now; one that is known under its id is replaced."""
+    """Take in a whole conversation and form memory of it now; one that is known under its id is replaced.
+
+    Without ``user_id`` it is whose a chat would be that names nobody: in a companion its owner's.
+    """
     return await caller.memory.ingest_session(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
-        user_id=said.user_id,
+        user_id=_owner(caller, said.user_id),
         agent_id=said.agent_id,
         run_id=said.conversation_id,
         occurred_at=said.session_date,
@@ -113,9 +116,14 @@ async def clear(caller: Admin, wanted: Confirmed) -> Any:
     return await emptied(caller, wanted, "cleared")
 
 
+def _owner(caller: Reader, user_id: str | None) -> str | None:
+    """Return whose something is: who is named, whom the key stands for, or whom a request means that names nobody."""
+    return user_id or caller.bounds.user_id or caller.bounds.unnamed or None
+
+
 def _user(caller: Reader, user_id: str | None) -> str:
-    """Whom an identity is about: who is named, or whom the key stands for."""
-    named = user_id or caller.bounds.user_id or caller.bounds.unnamed
+    """Return whom an identity is about; raise if that is nobody."""
+    named = _owner(caller, user_id)
     if not named:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
     return named

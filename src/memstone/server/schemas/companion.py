@@ -91,11 +91,11 @@ class Overrides(Given):
 
 
 class Identity(Answer):
-    """Who a user is."""
+    """Who a user is; ``user_id`` is null for the pool of the key itself."""
 
     besides = "answers.layers.IdentityBesides"
 
-    user_id: str
+    user_id: str | None
     overrides: list[Json]
     derived: list[Json]
     narrative: Json | None = None

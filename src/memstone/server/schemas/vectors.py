@@ -61,7 +61,7 @@ class VectorUnlinked(Given):
         extra="forbid", json_schema_extra={"examples": [{"userId": "alice", "vectorId": "fact-1"}]}
     )
 
-    userId: Id  # noqa: N815 - the name on the wire
+    userId: Id | None = None  # noqa: N815 - the name on the wire
     vectorId: Id  # noqa: N815 - the name on the wire
     reason: str | None = Field(default=None, max_length=1_000)
     dryRun: bool = False  # noqa: N815 - the name on the wire
