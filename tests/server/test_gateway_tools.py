@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
-from tests.server.gate import Gate, ask, gated, said
+from tests.server.gate import Gate, ask, gated, said, until
 from tests.server.upstream import Turn
 
 CALL = ("call-1", "memory_search", {"query": "where does the user live"})
@@ -106,6 +107,41 @@ def test_the_setting_of_an_agent_counts(gate: Gate) -> None:
     gate.memory.save_agent("nurse", settings={"searchMemoryEnabled": True})
     ask(gate.openai(user_id="bob"), "Where do I live?", extra_headers={"X-Agent-Id": "nurse"})
     assert tools_of(gate.upstream.seen[-1]) == ["memory_search"]
+
+
+@pytest.mark.req("S-65", "S-67")
+@pytest.mark.parametrize("disabled", [False, True])
+@pytest.mark.parametrize("searches", [False, True])
+def test_the_two_switches_of_an_agent_are_independent(tmp_path: Path, *, disabled: bool, searches: bool) -> None:
+    with gated(tmp_path) as gate:
+        gate.memory.add("I live in Oslo", user_id="alice", agent_id="nurse", infer=False)
+        gate.memory.save_agent(
+            "nurse", model="m", settings={"disableMemory": disabled, "searchMemoryEnabled": searches}
+        )
+        gate.upstream.turns = [Turn("", [CALL]), Turn("Oslo.")] if searches else [Turn("Hm.")]
+        headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+        asked = {"messages": [{"role": "user", "content": "Where do I live?"}]}
+        assert httpx2.post(f"{gate.url}/agents/nurse/run", json=asked, headers=headers, timeout=120).status_code == 200
+        until(lambda: gate.tasks == 0)
+        assert tools_of(gate.upstream.seen[0]) == (["memory_search"] if searches else [])
+        assert ("Oslo" in str(gate.upstream.seen[0])) is not disabled, "shown unasked"
+        assert ("Oslo" in str(gate.upstream.seen[-1]["messages"])) is (searches or not disabled)
+        assert bool(gate.turns("alice")) is not disabled, "recorded"
+
+
+@pytest.mark.req("S-65", "O-56")
+@pytest.mark.parametrize(
+    ("setting", "offered"),
+    [({"policy.enabled": False}, False), ({"context.budget": 0}, False), ({"policy.shows": False}, True)],
+)
+def test_who_wants_no_memory_at_all_is_not_searched_either(
+    tmp_path: Path, setting: dict[str, Any], *, offered: bool
+) -> None:
+    with gated(tmp_path, policy={"search_tool": True}) as gate:
+        gate.memory.save_agent("nurse", model="m", settings={"disableMemory": True, "searchMemoryEnabled": True})
+        gate.memory.set_settings(setting, user_id="alice")
+        ask(gate.openai(user_id="alice"), "Where do I live?")
+        assert tools_of(gate.upstream.seen[-1]) == (["memory_search"] if offered else [])
 
 
 @pytest.mark.parametrize("choice", ["none", "required", {"type": "function", "function": {"name": "weather"}}])

@@ -59,16 +59,22 @@ async def paused(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def why_idle(parts: Parts) -> tuple[str, str] | None:
     """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
-    policy = parts.policy
-    if not policy.enabled:
+    if not parts.policy.enabled:
         return "disabled", "memory is switched off here"
-    now = parts.now() if policy.paused else ""
-    holds = [(kind, until) for kind, until in policy.paused if not until or until > now]
+    reason = why_paused(parts)
+    return (PAUSED, reason) if reason else None
+
+
+def why_paused(parts: Parts) -> str:
+    """Return which pause holds for whom these parts are tuned, in words; '' when none does."""
+    paused = parts.policy.paused
+    now = parts.now() if paused else ""
+    holds = [(kind, until) for kind, until in paused if not until or until > now]
     if not holds:
-        return None
+        return ""
     kinds, until = holds[0]
     who = " and this ".join(kinds.replace("run", "session").split())
-    return PAUSED, f"memory is paused for this {who}" + (f" until {until}" if until else "")
+    return f"memory is paused for this {who}" + (f" until {until}" if until else "")
 
 
 _HINTS: Final = {PAUSED: "resume() ends it", "disabled": "set policy.enabled to store again"}

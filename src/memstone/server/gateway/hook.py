@@ -13,13 +13,13 @@ from memstone.core.dialects.tooling import Tool
 from memstone.core.showing.capability import SystemRole, should_inject, system_role
 from memstone.core.showing.fence import echoes
 from memstone.core.showing.inject import Position
-from memstone.engine.access.pause import why_idle
+from memstone.engine.access.pause import why_paused
 from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.requests import ContextRequest, Loop
 from memstone.engine.shown import hold, note_answer, shown_before
-from memstone.engine.tuning import PAUSED, tuned
+from memstone.engine.tuning import tuned
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
@@ -96,6 +96,8 @@ class Exchange:
         self.policy = parts.policy
         self._switch()
         question = readable(self.dialect.question(self.body))
+        if why_paused(parts) or not await self._may_search():
+            self.tool = None
         if why := self._unwanted(parts):
             self._skip(why)
         elif not question:
@@ -107,14 +109,22 @@ class Exchange:
 
     def _unwanted(self, parts: Parts) -> Skip | None:
         """Return why nothing is to be shown: by the settings, for now, or by the request; None when it is."""
-        idle = why_idle(parts)
-        if idle is not None or not self.policy.shows:
-            self.tool = None
-            return Skip.PAUSED if idle is not None and idle[0] == PAUSED else Skip.DISABLED
+        if why_paused(parts):
+            return Skip.PAUSED
         if not self.switches.inject:
             by_settings = Switches.of({}, self.policy, agent_route=self.by_agent)
             return Skip.OPTED_OUT if by_settings.inject else Skip.DISABLED
         return None if should_inject(self.dialect.spoken(self.body), enabled=True) else Skip.NO_MESSAGES
+
+    async def _may_search(self) -> bool:
+        """Tell whether the model may look for itself, although nothing is shown to it.
+
+        The two switches of an agent are independent, but none of them overrules a user who wants no memory at all.
+        """
+        if self.tool is None or self.policy.enabled:
+            return True
+        own = Scope.of(user_id=self.who.user_id, tenant_id=self.caller.key.tenant_id)
+        return (await self._engine.ask(tuned, own)).policy.enabled
 
     async def _kept(self) -> ContextPack | None:
         """What is shown with results of tools alone, for an answer that the service has kept: who the user is.

@@ -29,12 +29,13 @@ class Switches:
         """From the header of a request; the settings have the last word."""
         wishes = _wishes(headers)
         off = bool(wishes & _OFF) or not is_understood(headers) or _old(headers) in _ON
-        enabled = policy.enabled and policy.retrieval.token_budget > 0 and not off
+        wanted = policy.retrieval.token_budget > 0 and not off
+        enabled = policy.enabled and wanted
         route = policy.inject.agents if agent_route else policy.inject.chat
         return cls(
             inject=enabled and policy.shows and route and _NO_SHOWING not in wishes,
             form=enabled and policy.learns and _NO_LEARNING not in wishes,
-            search=enabled and policy.search_tool and _NO_SHOWING not in wishes,
+            search=wanted and policy.search_tool and _NO_SHOWING not in wishes,
         )
 
 

@@ -25,7 +25,7 @@ from memstone.server.state import State
 STREAM_SECONDS: Final = 3_600.0
 """How long somebody may listen; whoever wants to go on comes back."""
 
-CHECK_SECONDS: Final = 5.0
+CHECK_SECONDS: Final = 1.0
 """So often it is asked whether the key of somebody who listens is still valid."""
 
 _TICK: Final = 0.25
@@ -101,7 +101,7 @@ class McpMount:
                 continue
             checked = time.monotonic()
             try:
-                _check_reach(self._state, request, await self._state.doorkeeper.admit(request))
+                _check_reach(self._state, request, await self._state.doorkeeper.admit_anew(request))
             except AccessError:
                 return
 
