@@ -1,13 +1,18 @@
 # The service with the built-in embedding model: nothing is fetched when it runs.
-FROM python:3.13-slim AS build
+FROM python:3.13.14-slim-trixie@sha256:6771159cd4fa5d9bba1258caf0b82e6b73458c694d178ad97c5e925c2d0e1a91 AS build
 WORKDIR /build
-RUN python -m venv /opt/memstone
-ENV PATH="/opt/memstone/bin:$PATH" PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /opt/build && python -m venv /opt/memstone
+# Exact files, by their hashes: scripts/lock_container.py writes both lists.
+COPY container/requirements.txt container/build-requirements.txt ./
+RUN /opt/build/bin/pip install --require-hashes --only-binary :all: --requirement build-requirements.txt \
+    && /opt/memstone/bin/pip install --require-hashes --only-binary :all: --requirement requirements.txt
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY src src
-RUN pip install '.[server,mcp,postgres]'
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
+    && /opt/memstone/bin/pip install --no-deps dist/*.whl
 
-FROM python:3.13-slim
+FROM python:3.13.14-slim-trixie@sha256:6771159cd4fa5d9bba1258caf0b82e6b73458c694d178ad97c5e925c2d0e1a91
 # A user of its own, and one folder it may write to.
 RUN useradd --system --uid 10001 --user-group --no-create-home memstone \
     && install --directory --owner=memstone --group=memstone --mode=0700 /data

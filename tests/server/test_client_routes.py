@@ -139,11 +139,14 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
         printed = io.StringIO()
         with redirect_stdout(printed):
             _greet(Settings.of({**config, "server": {"port": port}}), key, _Shown())
-        shell, *scripts = [line for line in printed.getvalue().splitlines() if line.startswith(("curl ", "python "))]
+        lines = printed.getvalue().splitlines()
+        shell, *scripts = [line for line in lines if line.startswith(("curl ", "python "))]
+        assert [line for line in lines if key in line] == [f"export MEMSTONE_KEY={key}"]  # once, and in no command
 
-        added = httpx2.request(**_request(shlex.split(shell)), timeout=LONG)
+        added = httpx2.request(**_request(shlex.split(shell.replace("$MEMSTONE_KEY", key))), timeout=LONG)
         assert added.json()["results"][0]["memory"] == "User lives in Oslo."
         monkeypatch.setenv("MEMSTONE_STORE__URL", store)
+        monkeypatch.setenv("MEMSTONE_KEY", key)
         client = subprocess.run(  # noqa: S603 - what our own command line prints
             [sys.executable, *shlex.split(scripts[0])[1:]], capture_output=True, text=True, check=True
         )
@@ -180,7 +183,7 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
         ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, check=False)  # noqa: S603
     assert ended.returncode == 3
     assert "listens" not in ended.stdout
-    key = ended.stdout.partition("shown this once: ")[2].strip()
+    key = ended.stdout.partition("export MEMSTONE_KEY=")[2].strip()
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as service:  # noqa: S603
         assert service.stdout is not None
         url = re.search(r"listens on (\S+)", service.stdout.readline())
@@ -200,7 +203,7 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
     *,
     listens: bool,
 ) -> None:
-    def served_so(_: Any, __: Any, listening: Any) -> None:
+    def served_so(_: Any, __: Any, listening: Any, ___: Any) -> None:
         if listens:
             listening(8420)
         if ends is not None:

@@ -73,7 +73,8 @@ class _Shown:
         if token is None or self._done:
             return
         self._done = True
-        say(f"API key, shown this once: {token}")
+        say("API key, shown this once. Keep it, and set it where you paste the lines below:")
+        say(f"export MEMSTONE_KEY={token}")
         sys.stdout.flush()
 
 
@@ -87,15 +88,14 @@ def _greet(settings: Settings, token: str | None, shown: _Shown) -> None:
     if token is None:
         note("there is a key already; `memstone keys create` makes another")
     shown(token)
-    key = token or "$MEMSTONE_KEY"
     say("")
-    say(
-        f'curl {address}/v1/memories -H "Authorization: Bearer {key}" '
+    say(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
+        f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
         """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
     )
     say(
-        f'python -c "from memstone import Client; '
-        f"print(Client('{address}', '{key}').search('Where does she live?', user_id='alice'))\""
+        f'python -c "import os; from memstone import Client; '
+        f"print(Client('{address}', os.environ['MEMSTONE_KEY']).search('Where does she live?', user_id='alice'))\""
     )
     memory = f"Memory({_named(settings)})"
     say(
