@@ -127,15 +127,87 @@ def test_a_bound_key_neither_sees_nor_touches_vectors_of_others(world: World) ->
     assert bob.post("/getByIds", json={"ids": ["tea"]}).json()["vectors"] == []
     assert bob.post("/deleteByIds", json={"ids": ["tea"]}).json()["count"] == 0
     assert bob.post("/delete-memory", json={"userId": "bob", "vectorId": "tea"}).status_code == 404
-    for path in ("/insert", "/upsert"):
-        taken = bob.post(path, json={"vectors": [{**TEA, "metadata": {"content": "mine"}}]})
-        assert (taken.status_code, taken.json()["code"]) == (409, "conflict")
-        assert "likes" not in taken.text
-    put(world, TEA, user="bob")
-    shared = bob.post("/upsert", json={"vectors": [{**TEA, "values": [5, 5, 5]}]})
+    put(world, CHESS, user="alice")
+    put(world, CHESS, user="bob")
+    shared = bob.post("/upsert", json={"vectors": [{**CHESS, "values": [5, 5, 5]}]})
     assert shared.status_code == 403, "others hold it, too"
-    assert bob.post("/deleteByIds", json={"ids": ["tea"]}).json()["count"] == 1
-    assert [one["id"] for one in found(world, [1, 2, 3], userId="alice")] == ["tea"]
+    assert bob.post("/deleteByIds", json={"ids": ["chess"]}).json()["count"] == 1
+    assert [one["id"] for one in found(world, [1, 2, 3], userId="alice")] == ["tea", "chess"]
+
+
+BOUND: dict[str, dict[str, Any]] = {
+    "of a user": {"user_id": "bob"},
+    "of an agent": {"agent_id": "helper"},
+    "plain": {},
+    "plain, in a name": {"name": "bob"},
+    "of a neighbour": {"tenant": "next-door", "verbs": ["read", "write", "admin"]},
+}
+
+
+@pytest.mark.req("P-26", "P-19", "R-9")
+@pytest.mark.parametrize("whose", BOUND)
+@pytest.mark.parametrize("owner", ["a person", "another key", "the same key in another name"])
+def test_an_id_that_others_use_is_as_free_as_any_other(world: Room, whose: str, owner: str) -> None:
+    made = dict(BOUND[whose])
+    name = made.pop("name", None)
+    bob = world.as_key(**made)
+    owners = {
+        "a person": world.client,
+        "another key": world.as_key(),
+        "the same key in another name": world.anonymous(
+            Authorization=bob.headers["authorization"], **{"X-Memstone-User": "alice"}
+        ),
+    }
+    if owner == "the same key in another name" and whose != "plain, in a name":
+        owner = "another key"
+    theirs = {"vectors": [{**TEA, "metadata": {"content": "the owner's"}}], "userId": "alice"}
+    assert owners[owner].post("/insert", json=theirs).status_code == 200
+    if name is not None:
+        bob = world.anonymous(Authorization=bob.headers["authorization"], **{"X-Memstone-User": name})
+    user = {"userId": "bob"} if whose in ("of an agent", "plain", "of a neighbour") else {}
+    answers = {}
+    for vector_id in ("tea", "free"):
+        mine = {"vectors": [{**TEA, "id": vector_id, "metadata": {"content": "mine"}}], **user}
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("/getByIds", {"ids": [vector_id]}),
+            ("/deleteByIds", {"ids": [vector_id]}),
+            ("/delete-memory", {"userId": "bob", "vectorId": vector_id}),
+            ("/upsert", mine),
+            ("/insert", mine),
+            ("/getByIds", {"ids": [vector_id]}),
+            ("/query", {"vector": TEA["values"], "topK": 9, "returnValues": True, **user}),
+            ("/delete-memory", {"userId": "bob", "vectorId": vector_id}),
+            ("/getByIds", {"ids": [vector_id]}),
+            ("/insert", mine),
+            ("/deleteByIds", {"ids": [vector_id]}),
+        ]
+        got = [bob.post(path, json=body) for path, body in asked]
+        shown = [(one.status_code, {**one.json(), "request_id": ""}) for one in got]
+        answers[vector_id] = str(shown).replace(f"'{vector_id}'", "ID").replace(f" {vector_id}'", "ID")
+        assert [one.status_code for one in got].count(200) == 10, shown
+    assert answers["tea"] == answers["free"]
+    assert "the owner's" not in answers["tea"]
+    held = owners[owner].post("/getByIds", json={"ids": ["tea"]}).json()["vectors"]
+    assert [one["metadata"] for one in held] == [{"content": "the owner's"}], "nobody has touched it"
+
+
+@pytest.mark.req("P-26", "X-39")
+def test_a_key_finds_what_it_brought_in_the_name_of_somebody(world: Room) -> None:
+    plain = world.as_key()
+    alice = world.anonymous(Authorization=plain.headers["authorization"], **{"X-Memstone-User": "alice"})
+    assert alice.post("/insert", json={"vectors": [TEA]}).json() == {"count": 1, "ids": ["tea"]}
+    assert plain.post("/getByIds", json={"ids": ["tea"]}).json()["vectors"] == [TEA]
+    assert plain.post("/insert", json={"vectors": [CHESS], "userId": "alice"}).json()["count"] == 1
+    assert alice.post("/getByIds", json={"ids": ["chess", "tea"]}).json()["vectors"] == [CHESS, TEA]
+    matches = plain.post("/query", json={"vector": [1, 2, 3], "topK": 2, "userId": "alice"}).json()["matches"]
+    assert [one["id"] for one in matches] == ["tea", "chess"]
+    tea = {"userId": "alice", "vectorId": "tea"}
+    gone = plain.post("/delete-memory", json=tea).json()
+    assert (gone["event"], gone["user_id"]) == ("DELETE", "alice")
+    assert "alice holds no" in plain.post("/delete-memory", json=tea).json()["detail"]
+    assert alice.post("/insert", json={"vectors": [TEA]}).json()["count"] == 1
+    assert plain.post("/deleteByIds", json={"ids": ["tea", "chess"]}).json()["ids"] == ["tea", "chess"]
+    assert alice.post("/getByIds", json={"ids": ["chess", "tea"]}).json()["vectors"] == []
 
 
 @pytest.mark.req("P-26")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import current, reached, visible
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.asking import LARGEST, checked_limit
@@ -27,13 +27,16 @@ from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
 from memstone.engine.storing.vector_items import (
     EXTERNAL,
+    MOST,
     VECTOR,
+    VECTOR_ID,
     Brought,
     checked_ids,
     checked_items,
     checked_vector_id,
     data_of,
     ensure_external,
+    ids_of,
     is_formed,
     is_own,
     is_shown,
@@ -44,14 +47,15 @@ from memstone.engine.storing.vector_items import (
     status_of,
     unit,
     values_of,
+    vector_id_of,
 )
 from memstone.engine.tuning import tuned
 from memstone.errors import Conflict, Forbidden, NotFoundError, ScopeError
-from memstone.model.bounds import Bounds
+from memstone.model.bounds import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
-from memstone.model.query import VectorQuery
+from memstone.model.query import DATA, And, Condition, Op, VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.preferences import Usage
@@ -61,6 +65,7 @@ HOLDER: Final = "vector-service"
 
 MANUAL: Final = "manual_deletion"
 _TRUST: Final = 0.5
+_MOST_FOUND: Final = 10 * MOST
 _STATUSES: Final = (Status.ACTIVE, Status.DISABLED)
 
 
@@ -108,7 +113,7 @@ async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
 
 
 async def _put(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
-    record = await tx.memories.current(parts.tenant_id, one.id)
+    record = await _current(parts, tx, one.id)
     if record is None:
         await _enter(parts, tx, batch, one)
         return
@@ -120,9 +125,28 @@ async def _put(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
         await _link(tx, record, links, batch)
 
 
+async def _current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
+    """The vector that a caller means by an id, if there is one that they reach."""
+    for stored in ids_of(parts.bounds, vector_id):
+        if (record := await tx.memories.current(parts.tenant_id, stored)) is not None:
+            return record
+    return None
+
+
+async def _new_id(parts: Parts, tx: Tx, vector_id: str) -> str:
+    """Under which id a new vector is stored: the first that is free, or was that of one which they have deleted."""
+    for own in ids_of(parts.bounds, vector_id)[:2]:
+        if await tx.memories.last(parts.tenant_id, own) is not None:
+            return own
+        if not await tx.memories.is_taken(parts.tenant_id, own):
+            return own
+    raise Conflict(f"the id {vector_id} is taken", hint="choose another id")
+
+
 async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
     """Store a new one; an id that was deleted before goes on counting its versions."""
-    before = await tx.memories.last(parts.tenant_id, one.id)
+    own = await _new_id(parts, tx, one.id)
+    before = await tx.memories.last(parts.tenant_id, own)
     draft = Draft(
         scope=batch.scope,
         text=one.text,
@@ -133,10 +157,10 @@ async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
         occurred_at=batch.now,
         role="user",
         metadata=one.metadata,
-        data=data_of(one, batch.space),
+        data=data_of(one, batch.space, own),
     )
     record = new_record(draft, parts.tenant_id, batch.now)
-    record.id, record.source_role, record.status = one.id, None, status_of(one)
+    record.id, record.source_role, record.status = own, None, status_of(one)
     if before is not None:
         own_or_conflict(before)
         record.version = before.version + 1
@@ -154,7 +178,7 @@ async def _overwrite(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Rec
     links = await tx.links.of(parts.tenant_id, old.seq)
     if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
         raise Forbidden(f"{one.id} is held by others, too", hint="store it under an id of your own")
-    data = data_of(one, batch.space)
+    data = data_of(one, batch.space, old.id)
     held = await tx.vectors.get(parts.tenant_id, old.seq, batch.space.signature)
     if held == one.vector and old.metadata == one.metadata and old.text == one.text and old.data == data:
         return old
@@ -247,7 +271,7 @@ async def _held(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, by
 
 
 def _match(hit: _Hit, *, metadata: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": hit.record.id, "score": round(hit.score, 6)}
+    shown: dict[str, Any] = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
     if hit.vector is not None:
         shown["values"] = values_of(hit.record, hit.vector)
     return {**shown, "metadata": metadata_of(hit.record)} if metadata else shown
@@ -259,23 +283,39 @@ async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
         active = await _active(parts, tx)
-        found = [await _shown(parts, tx, own, active, now) for own in wanted]
-        return [one for one in found if one is not None]
+        elsewhere = await _brought_by_name(parts, tx, wanted)
+        ids = {own: [*ids_of(parts.bounds, own), *elsewhere.get(own, ())] for own in wanted}
+        found = [(own, await _shown(parts, tx, ids[own], active, now)) for own in wanted]
+        return [{"id": own, **one} for own, one in found if one is not None]
 
     return {"vectors": await parts.ledger.read(work)}
 
 
-async def _shown(parts: Parts, tx: Tx, own: str, active: Space | None, now: Instant) -> dict[str, Any] | None:
-    seen = await tx.memories.seen(parts.tenant_id, own)
-    if seen is None or not is_shown(seen.record):
-        return None
-    record = seen.record
-    if not await tx.memories.among([record.seq], visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
-        return None
-    space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
-    vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
-    values = None if vector is None else values_of(record, vector)
-    return {"id": own, "values": values, "metadata": metadata_of(record)}
+async def _shown(parts: Parts, tx: Tx, ids: Sequence[str], active: Space | None, now: Instant) -> dict[str, Any] | None:
+    """The first of these that may be seen."""
+    for own in ids:
+        seen = await tx.memories.seen(parts.tenant_id, own)
+        if seen is None or not is_shown(seen.record):
+            continue
+        record = seen.record
+        if not await tx.memories.among([record.seq], visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
+            continue
+        space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
+        vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
+        return {"values": None if vector is None else values_of(record, vector), "metadata": metadata_of(record)}
+    return None
+
+
+async def _brought_by_name(parts: Parts, tx: Tx, vector_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Where vectors are stored that a key has brought in the name of somebody: it may leave the name out later."""
+    bounds = parts.bounds
+    if bounds is None or bounds.users is not Users.POOLS or bounds.user_id:
+        return {}
+    where = And((reached(bounds), current(_STATUSES), Condition(f"{DATA}{VECTOR_ID}", Op.IN, tuple(vector_ids))))
+    found: dict[str, list[str]] = {}
+    for one in await tx.memories.find(where, limit=_MOST_FOUND):
+        found.setdefault(vector_id_of(one.record), []).append(one.record.id)
+    return found
 
 
 # --- removing ---------------------------------------------------------------------------------------------------------
@@ -287,22 +327,34 @@ async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[
     scope = parts.bounds or Scope(parts.tenant_id)
 
     async def work(tx: Tx) -> list[str]:
-        return [own for own in wanted if await _taken(parts, tx, own, scope, now, why)]
+        elsewhere = await _brought_by_name(parts, tx, wanted)
+        return [own for own in wanted if await _taken(parts, tx, own, scope, now, why, elsewhere.get(own, ()))]
 
     gone = await parts.ledger.write(work)
     return {"count": len(gone), "ids": gone}
 
 
-async def _taken(parts: Parts, tx: Tx, own: str, scope: Scope | Bounds, now: Instant, reason: str | None) -> str | None:
-    record = await tx.memories.current(parts.tenant_id, own)
-    if record is None or not (is_own(record) or is_formed(record)):
-        return None
-    links = await tx.links.of(parts.tenant_id, record.seq)
-    if not any(is_inside(link.scope, scope) for link in links):
-        return None
-    event = await take_from(tx, record, scope, now, reason)
-    if is_formed(record):  # what it was learned from is not shown either
-        await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+async def _taken(
+    parts: Parts,
+    tx: Tx,
+    own: str,
+    scope: Scope | Bounds,
+    now: Instant,
+    reason: str | None,
+    elsewhere: Sequence[str] = (),
+) -> str | None:
+    """Take a vector from whoever holds it in a scope; gives the last event, or None where nobody does."""
+    event = None
+    for stored in dict.fromkeys([*ids_of(parts.bounds, own), *elsewhere]):
+        record = await tx.memories.current(parts.tenant_id, stored)
+        if record is None or not (is_own(record) or is_formed(record)):
+            continue
+        links = await tx.links.of(parts.tenant_id, record.seq)
+        if not any(is_inside(link.scope, scope) for link in links):
+            continue
+        event = await take_from(tx, record, scope, now, reason)
+        if is_formed(record):  # what it was learned from is not shown either
+            await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
     return event
 
 
@@ -310,7 +362,13 @@ async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str 
     """Take a vector from one user; the others keep it, and with the last one it is deleted."""
     own, now = checked_vector_id(vector_id, "vector_id"), parts.now()
     scope, why = parts.scope({"user_id": user_id}).required(), checked_reason(parts, reason or MANUAL)
-    event = await parts.ledger.write(lambda tx: _taken(parts, tx, own, scope, now, why))
+
+    async def work(tx: Tx) -> str | None:
+        elsewhere = await _brought_by_name(parts, tx, [own])
+        return await _taken(parts, tx, own, scope, now, why, elsewhere.get(own, ()))
+
+    event = await parts.ledger.write(work)
     if event is None:
-        raise NotFoundError(f"{scope.user_id or 'nobody'} holds no vector {own}")
+        who = scope.user_id if parts.bounds is None else parts.bounds.name_of(scope.user_id)
+        raise NotFoundError(f"{who or 'nobody'} holds no vector {own}")
     return {"id": own, "event": str(event), "user_id": scope.user_id or None, "reason": why}

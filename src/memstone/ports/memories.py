@@ -35,6 +35,10 @@ class Memories(Protocol):
         """Take ``bury`` back: versions that were marked as deleted are superseded again, this one has this status."""
         ...
 
+    async def is_taken(self, tenant_id: str, memory_id: str) -> bool:
+        """Whether there is or was a memory of this id, whoever sees it: for choosing another, never to be told."""
+        ...
+
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
         """The version with the highest number, whether it still holds or not."""
         ...

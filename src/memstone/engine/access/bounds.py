@@ -294,6 +294,10 @@ class BoundMemories:
         seen = await self._memories.find(And((tenant, same, holds, self._within)), limit=1)
         return seen[0] if seen else None
 
+    async def is_taken(self, tenant_id: str, memory_id: str) -> bool:
+        """Whether an id is used, by whomever: for choosing another one, never to be told."""
+        return await self._memories.is_taken(tenant_id, memory_id)
+
     async def at(self, seq: int) -> Record | None:
         """One version, if it is within the bounds."""
         return await self._reached(await self._memories.at(seq))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.store import Space, Vectors
 from memstone.errors import Conflict, InvalidInput
+from memstone.model.bounds import Bounds, Users
 from memstone.model.ids import MAX_ID_CHARS
 from memstone.model.memory import Layer, Record, Status
 from memstone.ports.ledger import IndexInfo, Tx
@@ -21,6 +24,9 @@ EXTERNAL: Final = "external"
 MOST: Final = 1_000
 VECTOR: Final = "vector"
 """What is noted about a vector stands under this name in the data of its memory."""
+
+VECTOR_ID: Final = "vector_id"
+"""The id that a caller gave a vector stands under this name, where it is stored under another."""
 
 _DIMENSIONS: Final = 8_192
 _TEXTS: Final = ("content", "text", "memory", "fact", "data")
@@ -112,9 +118,36 @@ async def ensure_external(tx: Tx, tenant_id: str, space: Space) -> None:
         await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, "stale", EXTERNAL))
 
 
-def data_of(one: Brought, space: Space) -> dict[str, Any]:
+def data_of(one: Brought, space: Space, stored_id: str) -> dict[str, Any]:
     """What is noted about one, to give it back as it was brought."""
-    return {"verbatim": True, VECTOR: {"dim": space.dim, "length": one.length, "silent": one.silent}}
+    noted = {"verbatim": True, VECTOR: {"dim": space.dim, "length": one.length, "silent": one.silent}}
+    return noted if stored_id == one.id else {**noted, VECTOR_ID: one.id}
+
+
+def vector_id_of(record: Record) -> str:
+    """What the caller calls a vector who brought it."""
+    return str(record.data.get(VECTOR_ID, record.id))
+
+
+def ids_of(bounds: Bounds | None, vector_id: str) -> list[str]:
+    """Under which ids a vector may be stored that a caller names: a new one under the first that is free.
+
+    Who reaches every person shares the ids of the tenant. Everybody else has ids of their own: one that somebody else
+    uses is as free to them as any other, so nobody finds out which are used, or takes one away from others. What others
+    have let them hold they know by its own id.
+    """
+    if bounds is None:
+        return [vector_id]
+    own = [_id_within(f"{bounds.name}{spare}", vector_id) for spare in ("", "\x1f")]
+    if bounds.is_everyone:
+        return [vector_id, *own]
+    if bounds.users is Users.POOLS and bounds.user_id:
+        own.append(_id_within(replace(bounds, user_id="").name, vector_id))
+    return [*own, vector_id]
+
+
+def _id_within(name: str, vector_id: str) -> str:
+    return str(UUID(bytes=hashlib.sha256(f"{name}\x1f{vector_id}".encode()).digest()[:16], version=4))
 
 
 def status_of(one: Brought) -> Status:

@@ -102,6 +102,10 @@ class MemoriesTable:
             (version, status, tenant_id, memory_id),
         )
 
+    async def is_taken(self, tenant_id: str, memory_id: str) -> bool:
+        query = "SELECT 1 FROM memories WHERE tenant_id = ? AND id = ? LIMIT 1"
+        return await self._sql.one(query, (tenant_id, memory_id)) is not None
+
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
         query = f"SELECT {SELECT_RECORD} FROM memories m WHERE m.tenant_id = ? AND m.id = ?"
         row = await self._sql.one(f"{query} ORDER BY m.version DESC LIMIT 1", (tenant_id, memory_id))
