@@ -96,7 +96,7 @@ def test_the_tools_are_offered_to_this_machine_until_the_operator_names_another_
         assert (refused.status_code, refused.json()["code"]) == (400, "unknown_host")
     with World.of({**HASH, "server": {"hosts": ["memory.example.org"]}}) as world:
         tools = world.client.post("/mcp", json=listing, headers=elsewhere).json()["result"]["tools"]
-        assert len(tools) == 5
+        assert len(tools) == 7
         assert world.anonymous().post("/mcp", json=listing, headers=elsewhere).status_code == 401
 
 

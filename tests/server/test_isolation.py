@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 
+from memstone.server.mcp.tools import tools
 from tests.server.conftest import CONFIG
 from tests.server.test_openapi import ENDLESS, answered
 from tests.server.world import World
 
 VERBS: Final = (["read"], ["read", "write"], ["read", "write", "admin"])
-TOOLS: Final = ("memory_search", "memory_add", "memory_clear", "memory_context", "search_memory")
+TOOLS: Final = tools()
 _NUMBERS: Final = count(1)
 _MCP: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
@@ -74,7 +75,10 @@ class Crowd:
 
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[Crowd]:
-    patient = {"failed_logins": {"per_minute": 0}}  # what is asked at random is wrong so often that nobody is let in
+    patient = {
+        "failed_logins": {"per_minute": 0},
+        "mcp_remote": True,
+    }  # what is asked at random is wrong so often that nobody is let in
     with World.of({**CONFIG, "server": patient}) as world:
         yield Crowd(world)
 
@@ -116,9 +120,16 @@ def asked(case: Any, target: Secret, world: World) -> str:
 
 def used(world: World, tool: str, target: Secret) -> str:
     """What a tool answers over the protocol."""
-    given = {"memory_add": {"content": "I like the harbour"}, "memory_clear": {}}.get(tool, {"query": "harbour"})
-    scope = {"scope": "pinned"} if tool == "search_memory" else {}
-    params = {"name": tool, "arguments": {**given, **scope, "user_id": target.user}}
+    known = {
+        "content": "I like the harbour",
+        "query": "harbour",
+        "scope": "pinned",
+        "id": target.id,
+        "confirm": True,
+        "user_id": target.user,
+    }
+    given = {name: value for name, value in known.items() if name in TOOLS[tool].schema["properties"]}
+    params = {"name": tool, "arguments": given}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     answer = world.client.post("/mcp", content=json.dumps(body), headers=_MCP)
     assert answer.status_code == 200, answer.text

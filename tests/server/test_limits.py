@@ -164,7 +164,7 @@ def test_a_network_of_version_6_is_one_address(host: str, address: str) -> None:
 
 @pytest.mark.req("N-42")
 def test_a_call_of_a_tool_counts_as_one_request() -> None:
-    with World.of({**CONFIG, "server": {"rate": {"per_minute": 6, "burst": 3}}}) as world:
+    with World.of({**CONFIG, "server": {"rate": {"per_minute": 6, "burst": 3}, "mcp_remote": True}}) as world:
         client = world.as_key(user_id="alice")
         call = {"name": "memory_search", "arguments": {"query": "tea"}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
