@@ -208,7 +208,7 @@ def test_the_fuzz_would_notice(crowd: Crowd) -> None:
     """A key that reaches somebody's memories is shown their words by the same requests."""
     crowd.settle()
     owner = crowd.newest()[0]
-    caller = key_of(crowd, owner, "", ["read"])
+    caller = key_of(crowd, owner, "user", ["read"])
     assert owner.word in used(caller, "memory_search", owner)
     assert owner.word in caller.client.get(f"/v1/memories/{owner.id}").text
     assert owner.word in caller.client.get(f"/v1/events?user_id={owner.user}").text
