@@ -155,6 +155,7 @@ MEANING: Final = {
     "gateway.upstreams": "who runs the models: a list, see [the gateway](guides/gateway.md)",
     "graph.llm": "the language model names whom and what a fact speaks of, and how that is related; else rules do",
     "context.budget": "tokens a model is shown at most",
+    "context.scope": "how far a chat looks: in its `session`, at all of its `owner`'s, or also at everybody's",
     "context.gate": "who decides whether memory helps: nobody (`always`), rules, or also a language model",
     "context.false_injection": "the share of unrelated questions that may be shown anything; 0: all found is shown",
     "context.strategy": "how is searched for it; none: as `policy.strategy` says",

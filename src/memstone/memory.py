@@ -247,6 +247,7 @@ class Memory(
         gate: str | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
+        scope: str | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -254,10 +255,11 @@ class Memory(
         pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
         of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
         leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
-        project is shown as well. ``as_of`` tells what would have been shown at that time.
+        project is shown as well. ``as_of`` tells what would have been shown at that time. ``scope`` is ``session`` (the
+        run alone), ``owner`` (whatever the run) or ``global`` (also what is everybody's).
         """
-        request = ContextRequest(query, user_id, agent_id, run_id, budget, gate, project_id=project_id, as_of=as_of)
-        return drive(self._engine.context(request))
+        more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
+        return drive(self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more)))
 
     def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""

@@ -143,11 +143,13 @@ class ContextSettings(Section):
     """What a model is shown of the memory; what is not set is as the profile says.
 
     ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
-    ``llm`` (rules, and a language model where they find nothing).
+    ``llm`` (rules, and a language model where they find nothing). ``scope`` is how far a chat looks: in its
+    ``session``, at all of the ``owner``'s, or with ``global`` also at what is everybody's.
     """
 
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: Literal["always", "off", "heuristic", "llm"] | None = None
+    scope: Literal["session", "owner", "global"] | None = None
     false_injection: float | None = Field(default=None, ge=0, lt=1)
     strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)

@@ -20,6 +20,9 @@ from memstone.model.scope import EVERYBODY, Scope
 
 STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
 SCOPES: Final = ("session", "owner", "global")
+_ALSO: Final = {"apiKey": "owner"}
+"""What callers of a gateway call them: a key's pool is an owner like any other."""
+
 USUAL: Final = 100
 """So many a search or a list shows when nobody says how many."""
 
@@ -73,7 +76,8 @@ def check(parts: Parts, request: SearchRequest) -> Search:
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     own, project = scope_in(parts, given, inside, request.project_id, extra, reading=True)
     extra = renamed(parts, extra)
-    scope = _of_breadth(own, request.scope)
+    breadth = checked_breadth(request.scope)
+    scope = scope_of_breadth(own, breadth)
     layers = checked_layers(request.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     strategy = _strategy(request.strategy or parts.policy.strategy)
@@ -92,7 +96,7 @@ def check(parts: Parts, request: SearchRequest) -> Search:
         min_score=_min_score(request.min_score if request.min_score is not None else parts.policy.min_score),
         as_of=as_of,
         explain=request.explain,
-        breadth=request.scope,
+        breadth=breadth,
         extra=extra,
         show_expired=request.show_expired,
         project=project,
@@ -134,9 +138,16 @@ async def _is_there(tx: Any, parts: Parts) -> bool:
     return bool(await tx.vectors.stamp(parts.tenant_id, EVERYBODY))
 
 
-def _of_breadth(scope: Scope, breadth: str | None) -> Scope:
+def checked_breadth(scope: str | None) -> str | None:
+    """Return how far is looked: in one session, at all of the owner's, or at everybody's too; None leaves it open."""
+    breadth = _ALSO.get(scope, scope) if isinstance(scope, str) else scope
     if breadth is not None and breadth not in SCOPES:
-        raise InvalidInput(f"unknown scope {breadth!r}", hint="one of " + ", ".join(SCOPES))
+        raise InvalidInput(f"unknown scope {scope!r}", hint="one of session, owner (or apiKey), global")
+    return breadth
+
+
+def scope_of_breadth(scope: Scope, breadth: str | None) -> Scope:
+    """Return the scope as far as is looked."""
     if breadth == "session" and not scope.run_id:
         raise InvalidInput("a search in a session needs its run_id", hint="give run_id, or scope='owner'")
     return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope

@@ -32,7 +32,10 @@ ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[st
 
 @dataclass(slots=True)
 class ContextRequest:
-    """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then."""
+    """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then.
+
+    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``.
+    """
 
     query: str
     user_id: Any = None
@@ -43,6 +46,7 @@ class ContextRequest:
     route: str | None = None
     project_id: Any = None
     as_of: When | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

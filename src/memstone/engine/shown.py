@@ -80,7 +80,7 @@ async def shown_in(parts: Parts, request: ContextRequest, loop: Loop) -> Context
     """
     question = hashlib.sha256(request.query.encode()).hexdigest()
     whose = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id})
-    key = (request.gate, loop.session, question)
+    key = (request.gate, request.scope, loop.session, question)
     if loop.goes_on and (held := await shown_before(parts, whose, key)) is not None:
         return held
     pack = await shown(parts, request)

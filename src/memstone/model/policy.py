@@ -59,7 +59,8 @@ class RetrievalPolicy:
     ``transcript_days`` is how far back turns are looked for (0: without end). ``override_tokens`` is how much of what
     the user told us to keep in mind is shown, whatever the budget. Of unrelated questions only the share
     ``false_injection`` is shown anything (0: whatever was found is shown). A block is kept for ``cache_seconds``; the
-    newest ``receipts`` are kept, for ``receipt_days``.
+    newest ``receipts`` are kept, for ``receipt_days``. ``scope`` is how far a chat looks: in its ``session``, at all
+    of the ``owner``'s, or with ``global`` also at what is everybody's.
     ``turn_min_score`` is the minimum for turns, and ``min_scores`` are those of embedders by ``provider:model``: a
     cosine of one model says little about that of another.
     """
@@ -72,6 +73,7 @@ class RetrievalPolicy:
     transcript_days: int = 365
     override_tokens: int = 2_000
     gate: str = "always"
+    scope: str = "owner"
     false_injection: float = 0.05
     cache_seconds: float = 10.0
     receipts: int = 1_000

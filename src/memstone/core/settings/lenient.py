@@ -119,5 +119,5 @@ def gateway_effective(policy: Policy) -> dict[str, Any]:
         "autoSummarize": policy.upkeep.auto_summarize,
         "persistAcrossModels": policy.upkeep.keep_vectors,
         "retentionDays": policy.recall.visible_days,
-        "scope": "apiKey",
+        "scope": "apiKey" if policy.retrieval.scope == "owner" else policy.retrieval.scope,
     }

@@ -85,6 +85,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         "retrieval",
         {
             "gate": Gate(),
+            "scope": Choice(("session", "owner", "global")),
             "false_injection": Number(0, 1, whole=False, below=True),
             "strategy": Choice(("", *STRATEGIES)),
             "min_score": Number(0, 1, whole=False, optional=True),

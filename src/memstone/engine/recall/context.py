@@ -16,6 +16,7 @@ from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, plan
 from memstone.core.text.analyze import query_terms
 from memstone.engine.access.pause import not_shown
+from memstone.engine.asking import checked_breadth, scope_of_breadth
 from memstone.engine.parts import Parts
 from memstone.engine.recall.account import Account, accounted, packed
 from memstone.engine.recall.context_hits import find
@@ -50,6 +51,7 @@ class Asked:
     now: Instant
     project: Scope | None = None
     as_of: Instant | None = None
+    breadth: str | None = None
     gate: GateDecision = NO_GATE
     stamps: tuple[int, ...] = ()
     """The state of the store as the user sees it, where that was looked up."""
@@ -150,16 +152,18 @@ def check(parts: Parts, request: ContextRequest) -> Asked:
     """Check a request before anything is asked."""
     policy = parts.policy.retrieval
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    scope, project = scope_in(parts, given, {}, request.project_id)
+    own, project = scope_in(parts, given, {}, request.project_id)
+    breadth = checked_breadth(request.scope)
     return Asked(
         query=checked_text(request.query, "query", parts.policy.limits.text_chars),
-        scope=scope,
+        scope=scope_of_breadth(own, breadth),
         budget=_budget(policy.token_budget if request.budget is None else request.budget),
         mode=_mode(policy.gate if request.gate is None else request.gate),
         route=None if request.route is None else _route(request.route),
         now=parts.now(),
         project=project,
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
+        breadth=breadth,
     )
 
 
@@ -194,6 +198,7 @@ async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
         who,
         parts.bounds,
         asked.project,
+        asked.breadth,
         question,
         asked.budget,
         asked.mode,

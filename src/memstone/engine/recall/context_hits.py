@@ -55,6 +55,7 @@ async def find(parts: Parts, asked: Asked) -> None:
             layers=layers,
             as_of=asked.as_of,
             strategy=policy.strategy or None,
+            scope=asked.breadth,
             project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
         ),
     )

@@ -49,6 +49,7 @@ class Previewing(Face):
         strategy: str | None = None,
         limit: int = 20,
         max_tokens: int = 2_000,
+        scope: str | None = None,
     ) -> dict[str, Any]:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
@@ -57,7 +58,7 @@ class Previewing(Face):
         """
         from memstone.engine.recall import preview
 
-        search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy)
+        search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy, scope=scope)
         return await self._engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens))
 
     async def engine_status(self) -> dict[str, Any]:

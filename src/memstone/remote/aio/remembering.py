@@ -201,6 +201,7 @@ class Remembering(Remote):
         gate: str | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
+        scope: str | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -208,7 +209,8 @@ class Remembering(Remote):
         pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
         of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
         leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
-        project is shown as well. ``as_of`` tells what would have been shown at that time.
+        project is shown as well. ``as_of`` tells what would have been shown at that time. ``scope`` is ``session`` (the
+        run alone), ``owner`` (whatever the run) or ``global`` (also what is everybody's).
         """
         given: dict[str, Any] = {
             "query": query,
@@ -219,6 +221,7 @@ class Remembering(Remote):
             "gate": gate,
             "project_id": project_id,
             "as_of": as_of,
+            "scope": scope,
         }
         return await self._link.context(given)
 

@@ -59,6 +59,7 @@ class Previewing(Remote):
         strategy: str | None = None,
         limit: int = 20,
         max_tokens: int = 2000,
+        scope: str | None = None,
     ) -> dict[str, Any]:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
@@ -73,6 +74,7 @@ class Previewing(Remote):
             "strategy": strategy,
             "limit": limit,
             "max_tokens": max_tokens,
+            "scope": scope,
         }
         result: dict[str, Any] = drive(self._link.call("retrieve_preview", given))
         return result

@@ -29,7 +29,7 @@ from memstone.server.access import Caller
 from memstone.server.gateway.counts import SKIPPED, Skip
 from memstone.server.gateway.identity import Who
 from memstone.server.gateway.search import search_tool
-from memstone.server.gateway.switches import HEADER, Switches, is_understood
+from memstone.server.gateway.switches import HEADER, Switches, is_understood, scope_of
 from memstone.server.gateway.tasks import Tasks
 from memstone.server.gateway.upstream import Target
 from memstone.server.observe import log
@@ -161,7 +161,15 @@ class Exchange:
     def _wanted(self) -> dict[str, Any]:
         """Where is looked, and how: an agent is always behind the gate."""
         gate = {"gate": "heuristic"} if self.by_agent and self.policy.retrieval.gate in _ALWAYS else {}
-        return {**self.who.reach(self.by_agent), **gate}
+        return {**self.who.reach(self.by_agent), **self._scope(), **gate}
+
+    def _scope(self) -> dict[str, Any]:
+        """How far is looked; one session alone only where the request names one, for others have said nothing yet."""
+        asked = scope_of(self.headers)
+        scope = asked or self.policy.retrieval.scope
+        if scope == "session":
+            return {"run_id": self.session, "scope": scope} if self.session else {}
+        return {"scope": scope} if asked or scope != "owner" else {}
 
     def _skip(self, reason: Skip) -> None:
         """Take note that nothing is shown, as it should be."""

@@ -9,6 +9,8 @@ from typing import Final
 from memstone.model.policy import Policy
 
 HEADER: Final = "x-memory"
+SCOPE_HEADER: Final = "x-memstone-scope"
+_SCOPES: Final = {"session": "session", "apikey": "owner", "owner": "owner", "global": "global"}
 _OLD_HEADER: Final = "x-omniroute-no-memory"
 _ON: Final = frozenset({"on", "true", "1", "yes"})
 _OFF: Final = frozenset({"off", "false", "0", "no", "none"})
@@ -40,8 +42,15 @@ class Switches:
 
 
 def is_understood(headers: Mapping[str, str]) -> bool:
-    """Whether the header says something that is known; whoever wrote something else wanted less memory, not more."""
-    return _wishes(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING}
+    """Whether the headers say something that is known; whoever wrote something else wanted less memory, not more."""
+    return _wishes(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING} and (
+        not headers.get(SCOPE_HEADER, "").strip() or scope_of(headers) is not None
+    )
+
+
+def scope_of(headers: Mapping[str, str]) -> str | None:
+    """Return how far a request wants to look; None when it does not say so."""
+    return _SCOPES.get(headers.get(SCOPE_HEADER, "").strip().lower())
 
 
 def _wishes(headers: Mapping[str, str]) -> set[str]:

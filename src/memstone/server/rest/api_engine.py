@@ -50,6 +50,8 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
     found = await caller.memory.retrieve_preview(
         question.query,
         user_id=await owner_of(caller, question.api_key_id, question.user_id),
+        run_id=question.session_id or None,
+        scope=question.scope,
         strategy=question.strategy,
         limit=question.limit,
         max_tokens=question.max_tokens,

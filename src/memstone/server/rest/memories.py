@@ -13,6 +13,7 @@ from memstone.server.schemas.base import PROBLEMS, Told, told
 from memstone.server.schemas.companion import Synced
 from memstone.server.schemas.memories import (
     Added,
+    Breadth,
     Changes,
     ChangesBatch,
     Confirmed,
@@ -65,9 +66,11 @@ async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyK
 
 
 @router.get("/memories/search", response_model=FoundMemories)
-async def search_by_query(caller: Reader, named: NamedScope, q: str, limit: Limit = 100) -> Any:
+async def search_by_query(
+    caller: Reader, named: NamedScope, q: str, limit: Limit = 100, scope: Breadth | None = None
+) -> Any:
     """Find memories by words and by meaning."""
-    return _listed(await caller.memory.search(q, limit=limit, **named.as_dict()))
+    return _listed(await caller.memory.search(q, limit=limit, scope=scope, **named.as_dict()))
 
 
 @router.post("/memories/search", response_model=FoundMemories)

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from memstone.engine.access.owners import key_of
 from memstone.server.schemas.base import Answer, Given, Id, Json
+from memstone.server.schemas.memories import Breadth
 
 Type = Literal["factual", "episodic", "procedural", "semantic"]
 
@@ -164,6 +165,8 @@ class PreviewQuestion(ApiGiven):
     limit: int = Field(default=20, ge=1, le=100)
     api_key_id: Id | None = None
     user_id: Id | None = None
+    session_id: Id | None = None
+    scope: Breadth | None = None
 
 
 class PreviewItem(Entry):

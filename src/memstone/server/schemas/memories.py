@@ -69,6 +69,10 @@ class Ids(Given):
     dry_run: bool = False
 
 
+Breadth = Literal["session", "owner", "apiKey", "global"]
+"""How far is looked: in one session, at all of the owner's (``apiKey`` is another name), or also at everybody's."""
+
+
 class Question(Scoped):
     """What to look for, and where."""
 
@@ -86,7 +90,7 @@ class Question(Scoped):
     strategy: str | None = None
     explain: bool = False
     show_expired: bool = False
-    scope: str | None = None
+    scope: Breadth | None = None
 
 
 class Whom(Scoped):
@@ -112,6 +116,7 @@ class ContextQuestion(Scoped):
     query: str
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: str | None = None
+    scope: Breadth | None = None
 
 
 class Transcript(Scoped):
