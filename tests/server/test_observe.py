@@ -331,6 +331,7 @@ def test_a_warning_that_comes_again_and_again_is_written_a_few_times_and_summed_
     now[0] = 61.0
     repeats.write_sums()
     sums = lines()
+    assert {line["level"] for line in sums} == {"warning"}
     assert [(line["repeated"], line["about"].get("code"), line["times"]) for line in sums] == [
         ("accept failed on socket 0", None, 47),
         ("request.failed", "corrupted", 22),
@@ -355,5 +356,6 @@ def test_requests_of_nobody_are_summed_up_and_those_of_a_key_are_not(lines: Line
     structlog.get_config()["processors"][1].write_sums(at_once=True)
     (total,) = lines()
     assert (total["event"], total["repeated"], total["times"]) == ("log.repeated", "request", 10)
+    assert total["level"] == "info"
     assert total["about"] == {"method": "GET", "route": "/v1/me", "status": 401}
     assert "request_id" not in total

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
+from starlette.routing import Route
 
+from memstone.server.middleware import SAFETY_HEADERS
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -97,6 +100,19 @@ def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
     assert headers["referrer-policy"] == "no-referrer"
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_no_route_answers_without_its_safety_headers_and_nothing_is_kept_in_caches(shared: World) -> None:
+    routes = [route for route in shared.app.routes if isinstance(route, Route)]
+    assert len(routes) > 100
+    client = shared.anonymous()
+    for route in routes:
+        path = re.sub(r"\{[^}]*\}", "x", route.path)
+        for method in (*sorted(route.methods or {"POST"}), "OPTIONS"):
+            headers = dict(client.request(method, path).headers)
+            assert SAFETY_HEADERS.items() <= headers.items(), (method, path)
+    made = shared.client.post("/v1/keys", json={})
+    assert (made.json()["key"][:3], made.headers["cache-control"]) == ("rt_", "no-store")
 
 
 def test_a_configured_page_can_read_why_it_was_refused(shared: World) -> None:

@@ -108,7 +108,7 @@ class Repeats:
             found = self._kinds.get(kind)
             if found is None:
                 details = {name: line[name] for name in _KIND if name in line}
-                found = _Repeated(self._now() + self._seconds, line.get("event"), details)
+                found = _Repeated(self._now() + self._seconds, line.get("event"), line["level"], details)
                 self._kinds[kind] = found
             found.times += 1
             return found.times
@@ -122,7 +122,10 @@ class Repeats:
 
     def _write_sum(self, one: _Repeated) -> None:
         times, seconds = one.times - self._most, self._seconds
-        log.warning("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
+        if one.level in _USUAL_LEVELS:  # requests: that many are asked every minute is nothing to be warned of
+            log.info("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
+        else:
+            log.warning("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
 
     def _take_due(self, *, at_once: bool) -> list[_Repeated]:
         now = self._now()
@@ -142,6 +145,7 @@ class _Repeated:
 
     until: float
     event: Any
+    level: str
     details: dict[str, Any]
     times: int = 0
 
