@@ -28,10 +28,7 @@ MEANING: Final = {
     "store.url": "where the memory lives; none: `~/.memstone/memstone.db`",
     "store.durable": "wait for the disk on every write",
     "store.check": "look for damage whenever a file of up to 8 MB is opened, and refuse a damaged one",
-    "store.reserve_mb": (
-        "megabytes that must stay free on the disk of a file: with less, nothing is added, and `/readyz` says so; "
-        "0: none"
-    ),
+    "store.reserve_mb": "megabytes that must stay free on the disk of a file; with less, nothing is added; 0: none",
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",
     "store.statement_seconds": "how long a statement on PostgreSQL may take",
     "embedder.provider": (
@@ -123,10 +120,7 @@ MEANING: Final = {
     "server.proxy_header": "the header in which they say it; your proxy must set it, and not pass one on",
     "server.private_urls": "hosts inside your network that stored settings may name",
     "server.body_bytes": "how large a request may be",
-    "server.connections.limit": (
-        "requests that are answered at once; more get 503, but for `/healthz` and `/readyz`. It is lowered to what the "
-        "process may have files open"
-    ),
+    "server.connections.limit": "requests that are answered at once; lowered to what the process may have files open",
     "server.connections.head_seconds": "how long the head of a request may take to come",
     "server.connections.body_seconds": "how long a body may take to come, besides a second for each of the bytes below",
     "server.connections.bytes_per_second": "the least pace at which a body must come and an answer must be read",
