@@ -148,12 +148,12 @@ def test_what_cannot_be_understood_is_counted_and_logged(
 
     for name in ("whole", "piece", "with_memory"):
         monkeypatch.setattr(f"memstone.core.dialects.chat.Chat.{name}", broken)
-    before = SKIPPED.labels("unread")._value.get()
+    before = SKIPPED.labels("unreadable")._value.get()
     with structlog.testing.capture_logs() as logs:
         answer = ask(gate.openai(user_id="alice"), "Where do I live?", stream=stream)
         assert said(answer, stream=stream) == "Noted."
     assert {one["kind"] for one in logs if one["event"] == "memory.chat.unread"} == {"KeyError"}
-    assert SKIPPED.labels("unread")._value.get() > before
+    assert SKIPPED.labels("unreadable")._value.get() > before
     assert gate.upstream.seen[-1]["messages"] == [USER]
 
 
