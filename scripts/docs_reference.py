@@ -27,6 +27,8 @@ DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
 MEANING: Final = {
     "store.url": "where the memory lives; none: `~/.memstone/memstone.db`",
     "store.durable": "wait for the disk on every write",
+    "store.key": "where the key is kept that signs backups and seals keys of providers: `file:PATH`, "
+    "`keyring:SERVICE/NAME` or `command:PROGRAM`; by default a file beside the store, or `~/.memstone/store.key`",
     "store.check": "look for damage whenever a file of up to 8 MB is opened, and refuse a damaged one",
     "store.reserve_mb": "megabytes that must stay free on the disk of a file; with less, nothing is added; 0: none",
     "store.pool_size": "how many connections to PostgreSQL a process holds at most",

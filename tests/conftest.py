@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memstone import compose
 from memstone.core.access import passwords
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ def _cheap_passwords() -> Iterator[None]:
     """To recognise a password costs a fifth of a second, which is the point of it, but not of these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "COST", passwords.Cost(4, 8, 1))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_store_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key of a store in a database is kept in the home of whoever operates it, which is not that of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "DEFAULT_KEY_PATH", tmp_path_factory.mktemp("keys") / "store.key")
         yield
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from memstone.config import Settings, postgres_url, readable, store_path
+from memstone.config import DEFAULT_KEY_PATH, Settings, postgres_url, readable, store_path
+from memstone.drive import drive
 from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.storing.embedding import Embedding, VectorCache
@@ -19,6 +21,7 @@ from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, WholeLedger
 from memstone.ports.llm import Llm
 from memstone.ports.reranker import Reranker
+from memstone.ports.store_key import StoreKey
 from memstone.registry import adapter
 from memstone.sections import EmbedderSettings
 from memstone.trace import log
@@ -62,6 +65,8 @@ def compose(
         io=io,
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
+        store_key=store_key_of(settings, io),
+        sealing=adapter("sealing", "aes-gcm")(),
         llm=_llm(settings, io, llm),
         reranker=_reranker(settings, io, reranker),
     )
@@ -97,6 +102,36 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
     options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
     found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
     return found
+
+
+def store_key_of(settings: Settings, io: Io) -> StoreKey:
+    """The key of the store that settings name: by default in a file beside it, or in the operator's home."""
+    kind, _, where = (settings.store.key or "").partition(":")
+    path = store_path(settings)
+    options: dict[str, Any] = {}
+    if not kind and path is None and postgres_url(settings) is None:
+        kind = "process"
+    elif not kind:
+        kind, options = "file", {"path": DEFAULT_KEY_PATH if path is None else path.with_name(f"{path.name}.key")}
+    elif kind == "keyring":
+        service, _, name = where.partition("/")
+        options = {"service": service, "name": name}
+    else:
+        options = {"path" if kind == "file" else kind: where}
+    made: StoreKey = build("key", kind, options, io)
+    return made
+
+
+def adopt_store_key(settings: Settings, source: Path) -> None:
+    """Let the store that settings name have the key in a file; ``Conflict`` if it has another one."""
+    io: Io = adapter("io", "blocking")()
+    key = store_key_of(settings, io)
+    if not isinstance(key, adapter("key", "file")):
+        raise ConfigError("the key of this store is not kept in a file", hint="store.key says where it is kept")
+    try:
+        drive(key.adopt(source))
+    finally:
+        drive(io.close())
 
 
 def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:

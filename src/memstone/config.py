@@ -44,6 +44,9 @@ from memstone.sections_policy import IdentitySettings, InjectSettings, PolicySet
 from memstone.sections_service import GatewaySettings, ServerSettings
 
 DEFAULT_PATH: Final = Path("~/.memstone/memstone.db")
+DEFAULT_KEY_PATH: Final = Path("~/.memstone/store.key")
+"""Where the key of a store is by default that is no file of its own."""
+
 FORMER_PATH: Final = Path("~/.retain/retain.db")
 """Where the store was by default before the product got its name."""
 

@@ -32,6 +32,11 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("reranker", "callable"): ("memstone.adapters.rerank.callable:CallableReranker", ""),
     ("io", "blocking"): ("memstone.adapters.io.blocking:BlockingIo", ""),
     ("io", "asyncio"): ("memstone.adapters.io.aio:AsyncIo", ""),
+    ("key", "file"): ("memstone.adapters.store_key:FileKey", ""),
+    ("key", "keyring"): ("memstone.adapters.store_key:KeyringKey", "keyring"),
+    ("key", "command"): ("memstone.adapters.store_key:CommandKey", ""),
+    ("key", "process"): ("memstone.adapters.store_key:ProcessKey", ""),
+    ("sealing", "aes-gcm"): ("memstone.adapters.sealing:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),
 }

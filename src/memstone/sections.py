@@ -30,14 +30,16 @@ class StoreSettings(Section):
 
     ``check`` looks for damage whenever a file of up to 8 MB is opened; without it a damaged file is opened, too, and
     what can be read of it can be saved. ``reserve_mb`` must stay free on the disk of a file: beyond that nothing is
-    added, so that deleting, erasing and everybody else on that disk still have room. The others are for PostgreSQL: how
-    many connections a process holds, and how long a statement may take.
+    added, so that deleting, erasing and everybody else on that disk still have room. ``key`` says where the key is kept
+    that signs backups and seals the keys of providers: ``file:PATH``, ``keyring:SERVICE/NAME`` or ``command:PROGRAM AND
+    ARGUMENTS``. The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
     """
 
     url: str | None = Field(default=None, repr=False)  # it may hold a password
     durable: bool = True
     check: bool = True
     reserve_mb: int = Field(default=64, ge=0)
+    key: str | None = Field(default=None, repr=False, pattern=r"^(file:.+|keyring:[^/]+/.+|command:.+)$")
     pool_size: int = Field(default=10, ge=1)
     statement_seconds: float = Field(default=60.0, gt=0)
 

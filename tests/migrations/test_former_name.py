@@ -17,7 +17,7 @@ from memstone import Memory, Settings
 from memstone.adapters.ledger import migrate
 from memstone.cli.run import run
 from memstone.core.showing.fence import Fence
-from memstone.errors import ConfigError
+from memstone.errors import ConfigError, Forbidden
 from tests.postgres.server import APP, Server
 
 DATA = Path(__file__).parent.parent / "data" / "retain-0.1"
@@ -45,6 +45,12 @@ def memories(memory: Memory, user: str) -> list[str]:
 
 
 def check_everything(memory: Memory, told: dict[str, Any]) -> None:
+    check_memories(memory, told)
+    assert [one["login"] for one in memory.accounts()] == ["alice@example.com"]
+    assert [one["id"] for one in memory.keys()] == [told["key"].split("_")[1]]  # noqa: SIM118 - no dictionary
+
+
+def check_memories(memory: Memory, told: dict[str, Any]) -> None:
     for who, texts in told["memories"].items():
         tenant, _, user = who.rpartition("/")
         assert memories(memory.acting_for(tenant) if tenant else memory, user) == texts
@@ -53,8 +59,6 @@ def check_everything(memory: Memory, told: dict[str, Any]) -> None:
     assert memory.search("Where is the meeting room?", user_id="alice")["results"][0]["id"] == told["history_of"]
     assert [one["text"] for one in memory.identity(user_id="alice")["overrides"]] == ["Call me Al."]
     assert memory.paused(user_id="carol")["paused"]
-    assert [one["login"] for one in memory.accounts()] == ["alice@example.com"]
-    assert [one["id"] for one in memory.keys()] == [told["key"].split("_")[1]]  # noqa: SIM118 - no dictionary
 
 
 @pytest.mark.req("X-18")
@@ -82,9 +86,26 @@ def test_a_backup_of_the_former_name_is_restored(tmp_path: Path) -> None:
     backup = unpacked("store.backup", tmp_path / "store.backup")
 
     with opened(tmp_path / "new.db") as memory:
-        memory.verify_backup(backup)
-        memory.restore_backup(backup)
-        check_everything(memory, expected())
+        assert memory.verify_backup(backup)["origin"] == "foreign", "that version signed nothing"
+        with pytest.raises(Forbidden, match="foreign"):
+            memory.restore_backup(backup)
+        assert memory.stats()["memories"] == 0
+        restored = memory.restore_backup(backup, foreign=True)
+        check_memories(memory, expected())
+        assert memory.accounts() == memory.keys() == []
+    assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
+
+
+def test_a_backup_of_a_database_of_the_former_name_is_restored(tmp_path: Path, postgres: Server) -> None:
+    backup = unpacked("postgres.backup", tmp_path / "store.backup")
+
+    with Memory({"store": {"url": postgres.url(postgres.database()), "durable": False}, **LOCAL}) as memory:
+        with pytest.raises(Forbidden, match="foreign"):
+            memory.restore_backup(backup)
+        restored = memory.restore_backup(backup, foreign=True)
+        check_memories(memory, expected("postgres-expected.json"))
+        assert memory.accounts() == memory.keys() == []
+    assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 
 def test_an_erasure_of_the_former_name_is_done_again_after_a_restore(tmp_path: Path) -> None:

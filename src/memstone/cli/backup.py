@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,6 +16,13 @@ from memstone.errors import Corrupted
 if TYPE_CHECKING:
     from memstone.memory import Memory
 
+_FOREIGN: Final = "Restore a backup that this store did not sign, without anything that lets somebody in."
+_KEY_FILE: Final = "The copy you kept of the key the backup was signed with; it becomes the key of this store."
+_VERIFIED: Final = {
+    "ours": "the backup is whole, and signed with the key of this store",
+    "foreign": "the backup is whole, but foreign: it is not signed with the key of this store",
+}
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -23,9 +31,10 @@ if TYPE_CHECKING:
 def backup(given: Given, file: str, *, verify: bool) -> int:
     """Copy the whole store into FILE while it is in use.
 
-    FILE is one archive with a manifest: the schema, the rows of every table and SHA-256 sums. It appears when it is
-    complete. An older backup of that name is replaced; if FILE is a folder, the backup gets a name of its own in it.
-    `memstone restore` puts it back.
+    FILE is one archive with a manifest: the schema, the rows of every table and SHA-256 sums, signed with the store's
+    key. It appears when it is complete. An older backup of that name is replaced; if FILE is a folder, the backup gets
+    a name of its own in it. `memstone restore` puts it back. Keep a copy of the key apart from the backups: on another
+    machine only who has it can restore keys and accounts.
     """
     progress = Progress("checking" if verify else "copying")
     with given.memory() as memory:
@@ -34,34 +43,52 @@ def backup(given: Given, file: str, *, verify: bool) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        say(f"{'the backup is whole' if verify else 'written to ' + answer['path']}: {_counted(answer)}")
+        say(f"{_VERIFIED[answer['origin']] if verify else 'written to ' + answer['path']}: {_counted(answer)}")
+        if not verify and answer["key_place"]:
+            note(f"signed with the key in {answer['key_place']}: keep a copy of it elsewhere", "dim")
     return OK
 
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--foreign", is_flag=True, help=_FOREIGN)
+@click.option("--key-file", type=click.Path(exists=True, dir_okay=False), help=_KEY_FILE)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @for_store
-def restore(given: Given, file: str, *, yes: bool) -> int:
+def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes: bool) -> int:
     """Put the backup FILE in the place of the whole store.
 
     FILE is checked first. Then it replaces what is there in one step, also for programs that have the store open. What
     was erased after the backup was made is erased again.
+
+    A backup that is not signed with the key of this store is refused. On a new machine, --key-file names the copy you
+    kept of the key. With --foreign a backup is restored without its keys, accounts, sessions and secrets, and without
+    anything in it that a store does not have, such as triggers.
     """
+    if key_file is not None:
+        from memstone.compose import adopt_store_key
+
+        adopt_store_key(given.settings(), Path(key_file))
     with given.memory(create=True, damaged=True) as memory:
         if not (yes or _agreed(given, memory)):
             note("nothing was restored")
             return NOTHING
         progress = Progress("restoring")
         try:
-            answer = memory.restore_backup(file, progress=progress)
+            answer = memory.restore_backup(file, foreign=foreign, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):
         say(f"restored as of {day_time(answer['created_at'])}: {_counted(answer)}")
         if answer["erased_again"]:
             note(f"{answer['erased_again']:,} erasures that came later were carried out again", "note")
+        for left_out in _left_out(answer.get("left_out", {})):
+            note(f"left out: {left_out}", "note")
     return OK
+
+
+def _left_out(told: dict[str, Any]) -> list[str]:
+    return [*told.get("objects", ()), *(f"{count:,} rows of {table}" for table, count in told.get("rows", {}).items())]
 
 
 def _agreed(given: Given, memory: Memory) -> bool:

@@ -30,6 +30,7 @@ from memstone.ports.ledger import Ledger
 from memstone.ports.llm import Llm, SharedLlm
 from memstone.ports.reader import PairReader
 from memstone.ports.reranker import Reranker
+from memstone.ports.store_key import Sealing, StoreKey
 from memstone.ports.texts import TextIndex
 
 T = TypeVar("T")
@@ -47,6 +48,8 @@ class Parts:
     io: Io
     policy: Policy
     tenant_id: str
+    store_key: StoreKey
+    sealing: Sealing
     llm: Llm | None = None
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)

@@ -6,7 +6,7 @@ ledger in files copies pages; one in a database server writes its tables one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -38,6 +38,31 @@ class Look(Protocol):
         ...
 
 
+class Signer(Protocol):
+    """Signs what a store writes, and tells its own from what others wrote."""
+
+    def sign(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the manifest with a signature; as it is where there is no key."""
+        ...
+
+    def origin(self, manifest: Mapping[str, Any]) -> str:
+        """Return ``ours`` or ``foreign``; ``Corrupted`` if a backup was ours and has been changed."""
+        ...
+
+
+Admit: TypeAlias = Callable[[Mapping[str, Any]], str]
+"""Gives the origin of a backup by its manifest, or raises because it may not be restored."""
+
+ACCESS_TABLES: Final = ("account_sessions", "accounts", "api_keys", "secrets")
+"""Who may do what, and the keys a store made for itself: of a foreign backup nobody gets in."""
+
+OWN_TABLES: Final = ("backups", "erasures", "idempotency", "leases", "llm_cache", "log_mark")
+"""What a store knows about itself, and answers that were given: of no use in another one, or not to be believed."""
+
+SERVICE_SETTINGS: Final = "service:"
+"""How the key of settings begins that say where a service sends what it is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """What became of a copy: ``rewritten``, ``deleted``, ``clean`` (nothing to erase), ``missing``, ``unreachable``."""
@@ -67,8 +92,10 @@ class Copying(Protocol):
         """Whether that is a file of the store itself. Nobody else opens one: closing it would cost SQLite its locks."""
         ...
 
-    async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
-        """Write everything, as it is at one moment, into one file; others go on writing. Gives its manifest.
+    async def backup(
+        self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Write everything, as it is at one moment, into one file; others go on writing. Gives its manifest, signed.
 
         The file appears under its name when it is whole and on disk, never before.
         """
@@ -78,17 +105,22 @@ class Copying(Protocol):
         """The manifest of a backup, after checking it against everything in the file; ``Corrupted`` when that fails."""
         ...
 
-    async def restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+    async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         """Put a backup in the place of everything there is, in one step that succeeds or changes nothing.
 
-        ``prepare`` is run on what is restored before anybody sees it, and says whether it erased something. Whoever
-        has the store open, in any process, sees the new content with the next unit of work, and every index that
-        follows the change counter begins anew. Gives the manifest.
+        Of a foreign backup only rows are taken, into tables of our own making, and none of those that open a door:
+        ``left_out`` in the answer says what was not taken. ``prepare`` is run on what is restored before anybody sees
+        it, and says whether it erased something. Whoever has the store open, in any process, sees the new content with
+        the next unit of work, and every index that follows the change counter begins anew. Gives the manifest.
         """
         ...
 
-    async def rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], *, own: bool = True) -> list[Copy]:
+    async def rewrite(
+        self, known: Sequence[KnownCopy], work: Work[Look | None], signer: Signer, *, own: bool = True
+    ) -> list[Copy]:
         """Run a unit that erases on every copy of this store: those that are known, and the ledger's ``own``.
+
+        A copy that was ours is signed again, any other is not.
 
         The unit gives what to look for in the raw bytes afterwards, or None when there was nothing to erase: such a
         copy stays as it is.

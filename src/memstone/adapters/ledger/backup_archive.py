@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from memstone.errors import Corrupted, InvalidInput, SchemaTooNew, StorageError
-from memstone.ports.backups import FORMAT, FORMATS, VERSION
+from memstone.ports.backups import FORMAT, FORMATS, VERSION, Signer
 
 _MANIFEST: Final = "manifest.json"
 _BLOCK: Final = 1 << 20
@@ -28,11 +28,12 @@ _NEVER: Final = (1980, 1, 1, 0, 0, 0)
 """The time an archive gives its parts; the manifest says when it was made."""
 
 
-def pack(target: Path, parts: Mapping[str, Path], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Write an archive in the place of an older one; gives its manifest."""
+def pack(target: Path, parts: Mapping[str, Path], about: Mapping[str, Any], signer: Signer | None) -> dict[str, Any]:
+    """Write an archive in the place of an older one; gives its manifest, which is signed where there is a signer."""
     with _unfinished(target) as file, zipfile.ZipFile(file, "w") as archive:
         written = {name: _put(archive, name, source) for name, source in parts.items()}
         manifest = {"format": FORMAT, "version": VERSION, **about, "files": written}
+        manifest = manifest if signer is None else signer.sign(manifest)
         archive.writestr(zipfile.ZipInfo(_MANIFEST, _NEVER), json.dumps(manifest, indent=2, sort_keys=True) + "\n")
     return manifest
 

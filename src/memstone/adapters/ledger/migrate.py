@@ -80,6 +80,13 @@ def migrate(connection: Connection, path: Path | None) -> int:
     return before
 
 
+def make_schema(connection: Connection, version: int) -> None:
+    """Make an empty store of an older version."""
+    for step in migrations():
+        if step.number <= version:
+            _apply(connection, step)
+
+
 def _refuse_foreign(connection: Connection, version: int) -> None:
     # The mark is read last: another process may make the schema, and the mark with it, between the two.
     used = connection.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()

@@ -26,7 +26,7 @@ from memstone.adapters.ledger.postgres_types import register
 from memstone.adapters.ledger.tables.bulk import FIRST
 from memstone.errors import Corrupted, Forbidden
 from memstone.model.instant import Instant
-from memstone.ports.backups import Progress
+from memstone.ports.backups import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS, Admit, Progress, Signer
 
 STORE: Final = "postgresql"
 _BLOCK: Final = 1 << 20
@@ -125,7 +125,9 @@ def session(url: str, tenant: str) -> Iterator[Session]:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_backup(given: Session, target: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+def write_backup(
+    given: Session, target: Path, created_at: Instant, signer: Signer, progress: Progress | None
+) -> dict[str, Any]:
     """Copy what can be seen at one moment into one file; others go on writing."""
     for path in left_over(target.parent, target.name):
         remove(path)
@@ -133,7 +135,8 @@ def write_backup(given: Session, target: Path, created_at: Instant, progress: Pr
     try:
         with staged(target) as folder:
             parts, counts = _dumped(given, folder, progress, live=True)
-            return pack(target, parts, {**_about(given, counts), "tenant": given.tenants, "created_at": created_at})
+            about = {**_about(given, counts), "tenant": given.tenants, "created_at": created_at}
+            return pack(target, parts, about, signer)
     finally:
         given.connection.execute(b"ROLLBACK")
 
@@ -217,26 +220,43 @@ def inspected(path: Path, folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def stage(given: Session, path: Path, folder: Path) -> dict[str, Any]:
-    """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest."""
+def stage(given: Session, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
+    """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest.
+
+    With ``admit``, rows of a foreign copy that would open a door are left out, and the manifest says which.
+    """
     manifest = inspected(path, folder)
+    foreign = admit is not None and admit(manifest) == "foreign"
+    barred = frozenset((*ACCESS_TABLES, *OWN_TABLES)) if foreign else frozenset[str]()
     given.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
     try:
         for table in given.tables:
-            _stage_table(given, table, manifest, folder)
+            _stage_table(given, table, manifest, folder if table.name not in barred else None)
+        if foreign:
+            manifest = {**manifest, "left_out": _left_out(given, manifest, barred)}
         for table in given.tables:
             if table.numbered:
                 _raise_numbers(given, table)
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.UndefinedColumn) as error:
         raise Corrupted(f"{path} is damaged: {error.diag.message_primary}", hint="use another backup") from error
     return manifest
 
 
-def _stage_table(given: Session, table: Table, manifest: Mapping[str, Any], folder: Path) -> None:
+def _left_out(given: Session, manifest: Mapping[str, Any], barred: frozenset[str]) -> dict[str, Any]:
+    """Take out settings of a service that a foreign copy holds; gives all that is not taken from it, in rows."""
+    query = sql.SQL("DELETE FROM pg_temp.settings WHERE starts_with(scope_key, {})")
+    service = given.run(query.format(sql.Literal(SERVICE_SETTINGS))).rowcount
+    taken = {table.name for table in given.tables} - barred
+    rows = {name: count for name, count in manifest["tables"].items() if count and name not in taken}
+    return {"rows": {**rows, **({"settings": service} if service else {})}, "objects": []}
+
+
+def _stage_table(given: Session, table: Table, manifest: Mapping[str, Any], folder: Path | None) -> None:
     like = "CREATE TEMP TABLE {} (LIKE {} INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE) ON COMMIT DROP"
     given.run(sql.SQL(like).format(sql.Identifier(table.name), table.live))
     columns = manifest["columns"].get(table.name)
-    if columns and table.name in manifest["tables"]:  # a later schema may have tables that the copy does not know
+    # A later schema may have tables that the copy does not know.
+    if columns and folder is not None and table.name in manifest["tables"]:
         query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _names(columns))
         with (folder / _part(table.name)).open("rb") as file, given.connection.cursor().copy(query) as rows:
             while block := file.read(_BLOCK):
@@ -302,9 +322,9 @@ def _stop_writers(given: Session, tenant: str | None) -> None:
         given.run(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(tenant_key(tenant))))
 
 
-def write_again(given: Session, target: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def write_again(given: Session, target: Path, manifest: Mapping[str, Any], signer: Signer | None) -> dict[str, Any]:
     """Write what is staged in the place of the copy it came from."""
     with staged(target) as folder:
         parts, counts = _dumped(given, folder, None, live=False)
         kept = {name: manifest.get(name) for name in ("tenant", "created_at")}
-        return pack(target, parts, {**_about(given, counts), **kept, "rewritten": True})
+        return pack(target, parts, {**_about(given, counts), **kept, "rewritten": True}, signer)

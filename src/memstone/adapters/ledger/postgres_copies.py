@@ -15,7 +15,7 @@ from memstone.adapters.ledger.postgres_errors import translating
 from memstone.drive import drive
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.instant import Instant
-from memstone.ports.backups import Copy, Look, Progress
+from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
@@ -54,25 +54,29 @@ class PostgresCopies:
         """Run a unit as one transaction."""
         raise NotImplementedError
 
-    async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+    async def backup(
+        self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None
+    ) -> dict[str, Any]:
         """Copy everything that can be seen into one file."""
         await self.open()
-        return await self._io.run(lambda: self._backup(path, created_at, progress))
+        return await self._io.run(lambda: self._backup(path, created_at, signer, progress))
 
     async def inspect(self, path: Path) -> dict[str, Any]:
         """The manifest of a backup, checked against all that is in it."""
         return await self._io.run(lambda: self._inspect(path))
 
-    async def restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+    async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         """Put a backup in the place of what is there."""
         await self.open()
-        return await self._io.run(lambda: self._restore(path, prepare, progress))
+        return await self._io.run(lambda: self._restore(path, admit, prepare, progress))
 
-    async def rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], *, own: bool = True) -> list[Copy]:
+    async def rewrite(
+        self, known: Sequence[KnownCopy], work: Work[Look | None], signer: Signer, *, own: bool = True
+    ) -> list[Copy]:
         """Erase in every copy; there are none of the ledger's ``own``."""
         del own
         await self.open()
-        return await self._io.run(lambda: [self._rewrite(one, work) for one in known])
+        return await self._io.run(lambda: [self._rewrite(one, work, signer) for one in known])
 
     async def remove(self, work: Work[T]) -> T:
         """Run a unit that removes rows and all that refers to them."""
@@ -89,31 +93,31 @@ class PostgresCopies:
     def _session(self) -> AbstractContextManager[copies.Session]:
         return copies.session(*self._place)
 
-    def _backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+    def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
         if path.exists() and not is_backup(path):
             raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
         with translating(self._where), self._session() as session:
-            return copies.write_backup(session, path, created_at, progress)
+            return copies.write_backup(session, path, created_at, signer, progress)
 
     def _inspect(self, path: Path) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder:
             return copies.inspected(path, Path(folder))
 
-    def _restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+    def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         with (
             translating(self._where),
             tempfile.TemporaryDirectory(prefix="memstone-") as folder,
             self._session() as session,
         ):
-            manifest = copies.stage(session, path, Path(folder))
+            manifest = copies.stage(session, path, Path(folder), admit)
             copies.refuse_wider(session, manifest)
             drive(prepare(session.connection.lent.tx))
             copies.put_back(session, manifest, progress)
         return manifest
 
-    def _rewrite(self, known: KnownCopy, work: Work[Look | None]) -> Copy:
+    def _rewrite(self, known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
         """Erase in a backup; what stays in the way is told, not raised."""
         path = Path(known.path)
         try:
@@ -123,15 +127,15 @@ class PostgresCopies:
                 return Copy(known.path, "unreachable", "it is being written")
             if not path.is_file():
                 return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
-            return Copy(known.path, "rewritten" if self._rewritten(path, work) else "clean")
+            return Copy(known.path, "rewritten" if self._rewritten(path, work, signer) else "clean")
         except (OSError, MemstoneError, psycopg.Error) as error:
             return Copy(known.path, "unreachable", str(error))
 
-    def _rewritten(self, path: Path, work: Work[Look | None]) -> bool:
+    def _rewritten(self, path: Path, work: Work[Look | None], signer: Signer) -> bool:
         """Whether there was anything to erase. A copy is its rows, so nothing else of them can be in it."""
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder, self._session() as session:
             manifest = copies.stage(session, path, Path(folder))
             if drive(work(session.connection.lent.tx)) is None:
                 return False
-            copies.write_again(session, path, manifest)
+            copies.write_again(session, path, manifest, signer if signer.origin(manifest) == "ours" else None)
         return True

@@ -25,13 +25,14 @@ from memstone.adapters.ledger.backup_archive import (
 from memstone.adapters.ledger.migrate import latest, migrate, refuse_upgraded, version_of
 from memstone.adapters.ledger.sqlite_connection import BUSY_SECONDS, Connection, connect
 from memstone.adapters.ledger.sqlite_damage import refuse_damaged_copy
+from memstone.adapters.ledger.sqlite_foreign import take_rows
 from memstone.adapters.ledger.sqlite_log_mark import begin_log
 from memstone.adapters.ledger.sqlite_traces import blocks, traces
 from memstone.drive import drive
 from memstone.errors import Corrupted, MemstoneError, StorageBusy
 from memstone.model.former_name import FORMER_NAME
 from memstone.model.instant import Instant
-from memstone.ports.backups import Copy, Look, Progress
+from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Work
 
@@ -47,7 +48,9 @@ _MARGIN: Final = 1_000_000
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'fulltext%' ORDER BY name"
 
 
-def write_backup(source: Connection, target: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+def write_backup(
+    source: Connection, target: Path, created_at: Instant, signer: Signer, progress: Progress | None
+) -> dict[str, Any]:
     """Copy everything as it is now into one file; others go on writing."""
     for path in left_over(target.parent, target.name):
         remove(path)
@@ -59,7 +62,7 @@ def write_backup(source: Connection, target: Path, created_at: Instant, progress
             begin_log(Connection(written))
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
             about = _about(written)
-        return pack(target, {_DATABASE: copy}, {**about, "created_at": created_at})
+        return pack(target, {_DATABASE: copy}, {**about, "created_at": created_at}, signer)
 
 
 def _copy(source: Connection, target: sqlite3.Connection, progress: Progress | None) -> None:
@@ -101,18 +104,35 @@ def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
 
 
 @contextmanager
-def opened(path: Path, beside: Path) -> Iterator[tuple[Connection, dict[str, Any]]]:
-    """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too."""
+def opened(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
+    """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
+
+    With ``admit`` a foreign one is rebuilt, and its manifest says what was left out.
+    """
     with staged(beside) as folder:
         name = _FORMER_DATABASE if _FORMER_DATABASE in manifest_for(path, _STORE, latest())["files"] else _DATABASE
         manifest = unpack(path, folder, frozenset({name}))
         connection = connect(str(folder / name), uri=False, writable=True, durable=False)
         try:
             _refuse_damaged(path, connection, manifest)
+            if admit is not None and admit(manifest) == "foreign":
+                connection, left_out = _rebuilt(connection, folder / name, folder / "rebuilt.db")
+                manifest = {**manifest, "left_out": left_out}
             migrate(connection, None)
             yield connection, manifest
         finally:
             connection.close()
+
+
+def _rebuilt(connection: Connection, source: Path, target: Path) -> tuple[Connection, dict[str, Any]]:
+    version = version_of(connection)
+    connection.close()
+    rebuilt = connect(str(target), uri=False, writable=True, durable=False)
+    try:
+        return rebuilt, take_rows(rebuilt, source, version)
+    except BaseException:
+        rebuilt.close()
+        raise
 
 
 def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]) -> None:
@@ -197,7 +217,7 @@ def put_back(copy: Connection, live: Connection, progress: Progress | None) -> N
 # --- copies of somebody who is erased ---------------------------------------------------------------------------------
 
 
-def rewrite(known: KnownCopy, work: Work[Look | None]) -> Copy:
+def rewrite(known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
     """Erase in a backup; what stays in the way is told, not raised."""
     path = Path(known.path)
     try:
@@ -207,15 +227,16 @@ def rewrite(known: KnownCopy, work: Work[Look | None]) -> Copy:
             return Copy(known.path, "unreachable", "it is being written")
         if not path.is_file():
             return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
-        found = _rewritten(path, work)
+        found = _rewritten(path, work, signer)
         return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
     except (OSError, MemstoneError, sqlite3.Error) as error:
         return Copy(known.path, "unreachable", str(error))
 
 
-def _rewritten(path: Path, work: Work[Look | None]) -> int | None:
+def _rewritten(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
     """How many traces are left; None when there was nothing to erase."""
     with opened(path, path) as (connection, manifest):
+        ours = signer.origin(manifest) == "ours"
         look: Look | None = removed(connection, work)
         if look is None:
             return None
@@ -224,7 +245,7 @@ def _rewritten(path: Path, work: Work[Look | None]) -> int | None:
         file = Path(connection.raw.execute("PRAGMA database_list").fetchone()[2])
         found = traces(connection, {file.name: blocks(file, look.overlap)}, look)
         connection.close()
-        pack(path, {_DATABASE: file}, about)
+        pack(path, {_DATABASE: file}, about, signer if ours else None)
     return sum(found.values())
 
 

@@ -13,7 +13,7 @@ from memstone.adapters.ledger.sqlite_errors import translating
 from memstone.adapters.ledger.sqlite_traces import blocks, live_blocks, traces
 from memstone.errors import Corrupted, InvalidInput
 from memstone.model.instant import Instant
-from memstone.ports.backups import Copy, Look, Progress
+from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
@@ -42,21 +42,25 @@ class SqliteCopies:
     def _open_writer(self) -> Connection:
         raise NotImplementedError
 
-    async def backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+    async def backup(
+        self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None
+    ) -> dict[str, Any]:
         """Copy everything into one file."""
-        return await self._io.run(lambda: self._backup(path, created_at, progress))
+        return await self._io.run(lambda: self._backup(path, created_at, signer, progress))
 
     async def inspect(self, path: Path) -> dict[str, Any]:
         """The manifest of a backup, checked against all that is in it."""
         return await self._io.run(lambda: self._inspect(path))
 
-    async def restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+    async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         """Put a backup in the place of everything there is."""
-        return await self._io.run(lambda: self._restore(path, prepare, progress))
+        return await self._io.run(lambda: self._restore(path, admit, prepare, progress))
 
-    async def rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], *, own: bool = True) -> list[Copy]:
+    async def rewrite(
+        self, known: Sequence[KnownCopy], work: Work[Look | None], signer: Signer, *, own: bool = True
+    ) -> list[Copy]:
         """Erase in every copy."""
-        return await self._io.run(lambda: self._rewrite(known, work, own=own))
+        return await self._io.run(lambda: self._rewrite(known, work, signer, own=own))
 
     async def remove(self, work: Work[T]) -> T:
         """Run a unit that removes rows and all that refers to them."""
@@ -70,11 +74,11 @@ class SqliteCopies:
         """How many pieces each file holds that no row holds."""
         return await self._io.run(lambda: self._traces(look))
 
-    def _backup(self, path: Path, created_at: Instant, progress: Progress | None) -> dict[str, Any]:
+    def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
         from memstone.adapters.ledger.sqlite_backup import write_backup
 
         self._refuse_target(path)
-        return self._on_snapshot(lambda source: write_backup(source, path, created_at, progress))
+        return self._on_snapshot(lambda source: write_backup(source, path, created_at, signer, progress))
 
     def is_own(self, path: Path) -> bool:
         """Whether it is the file of the store, or what SQLite has beside it, under whatever name."""
@@ -109,14 +113,14 @@ class SqliteCopies:
         with translating(str(path)), self._staging() as beside, opened(path, beside) as (_, manifest):
             return manifest
 
-    def _restore(self, path: Path, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
+    def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         from memstone.adapters.ledger import sqlite_backup
 
         self._refuse_own(path)
         with (
             translating(self._where),
             self._staging() as beside,
-            sqlite_backup.opened(path, beside) as (copy, manifest),
+            sqlite_backup.opened(path, beside, admit) as (copy, manifest),
             self._queue.turn,
         ):
             live = self._open_writer()
@@ -138,12 +142,12 @@ class SqliteCopies:
         with tempfile.TemporaryDirectory() as folder:
             yield Path(folder) / "memory"
 
-    def _rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], *, own: bool) -> list[Copy]:
+    def _rewrite(self, known: Sequence[KnownCopy], work: Work[Look | None], signer: Signer, *, own: bool) -> list[Copy]:
         from memstone.adapters.ledger import sqlite_backup
 
         file = self._file() if own else None
         beside = sqlite_backup.rewrite_beside(file, work) if file is not None else []
-        return beside + [sqlite_backup.rewrite(one, work) for one in known]
+        return beside + [sqlite_backup.rewrite(one, work, signer) for one in known]
 
     def _remove(self, work: Work[T]) -> T:
         from memstone.adapters.ledger.sqlite_backup import removed

@@ -22,7 +22,7 @@ def move_store(source: Path, target: Path) -> list[Path]:
         raise Conflict(f"there is a store at {target} already", hint="`memstone copy` puts one store into another")
     _take_in_log(source)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = sorted(source.parent.glob(f"{source.name}.before-*"))
+    beside = sorted([*source.parent.glob(f"{source.name}.before-*"), *source.parent.glob(f"{source.name}.key")])
     # What lies beside goes first: if the power fails in between, the store is still found where it was.
     moved = [_move(path, target.with_name(target.name + path.name[len(source.name) :])) for path in beside]
     return [_move(source, target), *moved]

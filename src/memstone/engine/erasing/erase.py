@@ -13,19 +13,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
+from memstone.core.access.store_key import BackupSigner
 from memstone.engine.erasing.erase_rows import Removed, remove
 from memstone.engine.erasing.erasure_report import FORMAT, VERSION, digest, named, sealed
 from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress
 from memstone.engine.storing.named import checked_id, under_id
-from memstone.errors import Corrupted, MemstoneError, ScopeError
+from memstone.errors import ConfigError, Corrupted, MemstoneError, ScopeError
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import NO_SCOPE
 from memstone.ports.backups import Copy, Copying, Look
 from memstone.ports.erasure import WHOLE_STORE, Erased, Subject
 from memstone.ports.ledger import Tx
+from memstone.trace import log
 
 _STEPS: Final = 6
 KEY_BYTES: Final = 32
@@ -207,11 +209,20 @@ async def _copies(erasure: _Erasure) -> dict[str, Any]:
         await tx.vault.note_erasures([erasure.note])
         return Pieces(pieces_of([*found.texts, *erasure.removed.texts])) if found.rows else None
 
-    copies = await parts.ledger.rewrite(known, work)
+    copies = await parts.ledger.rewrite(known, work, BackupSigner(await _known_key(parts)))
     unfinished = [one.path for one in known if not one.whole]
     await _forget(parts, [one for one in copies if one.state == "missing" and one.path in unfinished])
     reached = all(one.settled or one.state == "missing" for one in copies)
     return {"check": "backups", "copies": [_told(one) for one in copies], "ok": reached}
+
+
+async def _known_key(parts: Parts) -> bytes | None:
+    """The key of the store; where it cannot be had, copies are rewritten all the same, and are nobody's then."""
+    try:
+        return await parts.store_key.find()
+    except ConfigError as error:
+        log.warning("backups are rewritten without a signature: %s", error)
+        return None
 
 
 def _told(copy: Copy) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 What was erased stays erased: a store remembers its erasures without telling whose they were, and carries out again on
 an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay
 as they are now, and everybody has to log in again.
+
+A backup is signed with the store's key, which is no part of it. One that is not is foreign: it is restored only on
+request, and then without anything that lets somebody in.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from memstone.core.access.store_key import FOREIGN, BackupSigner
 from memstone.engine.access.accounts import REMOVED
 from memstone.engine.erasing.erase_rows import Removed, remove
 from memstone.engine.erasing.erasure_report import digest
@@ -36,27 +40,36 @@ _FIELDS: Final = ("user_id", "agent_id", "run_id", "memory_id")
 async def backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
     """Write everything into one file, while others go on writing."""
     ledger, given, now = _operated(parts), _path(path), parts.now()
+    signer = BackupSigner(await parts.store_key.make())
     target = await parts.io.run(lambda: _target(given, now))
     before = await _begun(parts, target, now)
     try:
-        manifest = await ledger.backup(target, now, progress)
-        manifest = await _without_erased(parts, ledger, target, before) or manifest
+        manifest = await ledger.backup(target, now, signer, progress)
+        manifest = await _without_erased(parts, ledger, target, before, signer) or manifest
     except BaseException:
         await _note(parts, before.copies, target)
         raise
     await _note(parts, [KnownCopy(str(target), now)], None)
-    return {"path": str(target), **manifest}
+    return {"path": str(target), "key_place": parts.store_key.place, **manifest}
 
 
 async def verify(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest of a backup after everything in it was checked; ``Corrupted`` when something is wrong."""
+    """The manifest of a backup after everything in it was checked, and whether this store signed it.
+
+    Raises ``Corrupted`` when something is wrong.
+    """
     ledger, given = _operated(parts), _path(path)
-    return {"path": str(given), "ok": True, **await ledger.inspect(given)}
+    manifest = await ledger.inspect(given)
+    signer = BackupSigner(await parts.store_key.find())
+    return {"path": str(given), "ok": True, "origin": signer.origin(manifest), **manifest}
 
 
-async def restore(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
+async def restore(
+    parts: Parts, path: str | os.PathLike[str], progress: Progress | None, *, foreign: bool
+) -> dict[str, Any]:
     """Put a backup in the place of everything there is, in one step."""
     ledger, given, now = _operated(parts), _path(path), parts.now()
+    admission = _Admission(given, BackupSigner(await parts.store_key.find()), foreign=_flag(foreign))
     live = await parts.ledger.read(_state)
     again = 0
 
@@ -68,10 +81,36 @@ async def restore(parts: Parts, path: str | os.PathLike[str], progress: Progress
         again = sum(one.rows > 0 for one in await _reapplied(tx, missing, live.keys, now))
         return bool(again)
 
-    manifest = await ledger.restore(given, prepare, progress)
+    manifest = await ledger.restore(given, admission, prepare, progress)
     await parts.texts.forget(parts.tenant_id)
     parts.blocks.clear()
-    return {"path": str(given), **manifest, "erased_again": again}
+    return {"path": str(given), "origin": admission.origin, **manifest, "erased_again": again}
+
+
+@dataclass(slots=True)
+class _Admission:
+    """Lets a backup in or refuses it, by the manifest of what is about to be restored."""
+
+    path: Path
+    signer: BackupSigner
+    foreign: bool
+    origin: str = ""
+
+    def __call__(self, manifest: Mapping[str, Any]) -> str:
+        self.origin = self.signer.origin(manifest)
+        if self.origin == FOREIGN and not self.foreign:
+            raise Forbidden(
+                f"{self.path} is foreign: it is not signed with the key of this store",
+                hint="put the key in place that it was signed with (see store.key), or restore it as foreign "
+                "(`memstone restore --foreign`), without its keys, accounts and secrets",
+            )
+        return self.origin
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"foreign must be True or False, not {value!r}"[:200])
+    return value
 
 
 def _operated(parts: Parts) -> Copying:
@@ -153,7 +192,9 @@ async def _note(parts: Parts, copies: Sequence[KnownCopy], gone: Path | None) ->
         await parts.ledger.write(work)
 
 
-async def _without_erased(parts: Parts, ledger: Copying, target: Path, before: _State) -> dict[str, Any] | None:
+async def _without_erased(
+    parts: Parts, ledger: Copying, target: Path, before: _State, signer: BackupSigner
+) -> dict[str, Any] | None:
     """Erase in a new backup who was erased while it was written; gives its manifest then."""
     known = {(one.tenant_id, one.id) for one in before.erasures}
     state = await parts.ledger.read(_state)
@@ -167,7 +208,7 @@ async def _without_erased(parts: Parts, ledger: Copying, target: Path, before: _
         texts = [text for one in removed for text in one.texts]
         return Pieces(pieces_of(texts)) if any(one.rows for one in removed) else None
 
-    (copy,) = await ledger.rewrite([KnownCopy(str(target), now)], work, own=False)
+    (copy,) = await ledger.rewrite([KnownCopy(str(target), now)], work, signer, own=False)
     if not copy.settled:
         log.warning("somebody was erased while %s was written, and it could not be rewritten: %s", target, copy.reason)
     return await ledger.inspect(target)

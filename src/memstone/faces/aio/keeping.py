@@ -51,6 +51,9 @@ class Keeping(Face):
     async def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
         """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
 
+        It is signed with the store's key, which is no part of it: keep a copy of what ``key_place`` names elsewhere.
+        A damaged store is refused.
+
         The file gets its name when it is complete and on disk. An older backup of that name is replaced, any other file
         is refused; in a folder it gets a name of its own. ``progress(done, total)`` counts pages.
 
@@ -61,23 +64,32 @@ class Keeping(Face):
         return await self._engine.run(backup.backup, path, progress)
 
     async def verify_backup(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """The manifest of a backup, after checking all that is in it; ``Corrupted`` when anything is wrong."""
+        """The manifest of a backup, after checking all that is in it; ``Corrupted`` when anything is wrong.
+
+        ``origin`` is ``ours`` if it is signed with this store's key, else ``foreign``.
+        """
         from memstone.engine.moving import backup
 
         return await self._engine.run(backup.verify, path)
 
-    async def restore_backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
+    async def restore_backup(
+        self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Put a backup in the place of the whole store, of all tenants.
 
         It is checked first, and refused when it is damaged or of a newer schema. Then it takes the place of what is
         there in one step: a crash leaves the one or the other, and whoever has the store open sees the new content with
         the next call. Who was erased after the backup was made is erased again before anybody sees it.
 
-        Returns the manifest and how many were ``erased_again``.
+        A backup that is not signed with this store's key is refused, unless ``foreign`` asks for it. Then its rows are
+        taken into tables of our own making, without keys, accounts, sessions and secrets; ``left_out`` says what was
+        not taken.
+
+        Returns the manifest, its ``origin``, and how many were ``erased_again``.
         """
         from memstone.engine.moving import backup
 
-        return await self._engine.run(backup.restore, path, progress)
+        return await self._engine.run(backup.restore, path, progress, foreign=foreign)
 
     async def import_from(
         self,

@@ -100,6 +100,8 @@ class BackupMade(Answer):
     tables: dict[str, int] = means("rows by table")
     created_at: str
     files: dict[str, BackupFile]
+    signature: dict[str, str] = means("the id of the store's key, and what shows that it was there: `key`, `hmac`")
+    key_place: str = means("where the key is kept: keep a copy of it elsewhere")
 
 
 class Imported(Answer):

@@ -1,0 +1,248 @@
+"""Where the key of a store is kept: in a file, in the system's keyring, with another program, or in the process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from memstone.errors import ConfigError, Conflict, MissingExtra
+from memstone.ports.io import Io
+
+_KEY_BYTES: Final = 32
+_FORM: Final = "memstone-key-1 "
+_LEAST_CHARS: Final = 32
+_SECONDS: Final = 30.0
+_NEW: Final = "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` makes one"
+_ONLY_ME: Final = 0o600
+_MY_FOLDER: Final = 0o700
+
+
+class FileKeyConfig(BaseModel):
+    """``path`` of the file; it is made when the key is first needed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Path
+
+
+class FileKey:
+    """See ``memstone.ports.store_key.StoreKey``."""
+
+    Config = FileKeyConfig
+
+    def __init__(self, config: FileKeyConfig, io: Io) -> None:
+        self._path, self._io = config.path.expanduser(), io
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return str(self._path)
+
+    async def find(self) -> bytes | None:
+        """Return the key in the file."""
+        return await self._io.run(self._find)
+
+    async def make(self) -> bytes:
+        """Return the key in the file, which is made if it is not there."""
+        return await self._io.run(self._make)
+
+    async def adopt(self, source: Path) -> None:
+        """Put the key of another file here; ``Conflict`` where there is another, which something may be sealed with."""
+        await self._io.run(lambda: self._adopt(source))
+
+    def _adopt(self, source: Path) -> None:
+        wanted = _read_file(source)
+        if wanted is None:
+            raise ConfigError(f"there is no key at {source}")
+        known = self._make(f"{_FORM}{wanted.hex()}\n")
+        if known != wanted:
+            raise Conflict(f"there is another key at {self._path}", hint="move it away if nothing needs it any more")
+
+    def _find(self) -> bytes | None:
+        return _read_file(self._path)
+
+    def _make(self, text: str = "") -> bytes:
+        """Of those who make it at the same moment one wins, and nobody ever reads half of it."""
+        if (known := self._find()) is not None:
+            return known
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+        try:
+            self._path.parent.mkdir(mode=_MY_FOLDER, parents=True, exist_ok=True)
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_ME), "w") as file:
+                file.write(text or f"{_FORM}{secrets.token_hex(_KEY_BYTES)}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(part, self._path)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise ConfigError(
+                f"the key {self._path} cannot be made: {error}", hint="store.key says where it is kept"
+            ) from error
+        finally:
+            part.unlink(missing_ok=True)
+        made = self._find()
+        assert made is not None, "it was just made"  # noqa: S101 - tells the type checker what is so
+        return made
+
+
+def _read_file(path: Path) -> bytes | None:
+    try:
+        return _read(path.read_text("utf-8"), str(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the key {path} cannot be read: {error}", hint="see store.key") from error
+
+
+class KeyringKeyConfig(BaseModel):
+    """``service`` and ``name`` under which the keyring has it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    service: str
+    name: str
+
+
+class KeyringKey:
+    """See ``memstone.ports.store_key.StoreKey``; the keyring of the system, by the package ``keyring``."""
+
+    Config = KeyringKeyConfig
+
+    def __init__(self, config: KeyringKeyConfig, io: Io) -> None:
+        self._config, self._io = config, io
+
+    @property
+    def place(self) -> str:
+        """The entry of the keyring."""
+        return f"the keyring, {self._config.service}/{self._config.name}"
+
+    async def find(self) -> bytes | None:
+        """Return the key in the keyring."""
+        return await self._io.run(self._find)
+
+    async def make(self) -> bytes:
+        """Return the key in the keyring, where one is put if there is none."""
+        return await self._io.run(self._make)
+
+    def _find(self) -> bytes | None:
+        keyring = _keyring()
+        try:
+            found = keyring.get_password(self._config.service, self._config.name)
+        except keyring.errors.KeyringError as error:
+            raise ConfigError(f"{self.place} cannot be read: {type(error).__name__}", hint="is it locked?") from error
+        return None if found is None else _read(str(found), self.place)
+
+    def _make(self) -> bytes:
+        if (known := self._find()) is not None:
+            return known
+        made, keyring = f"{_FORM}{secrets.token_hex(_KEY_BYTES)}", _keyring()
+        try:
+            keyring.set_password(self._config.service, self._config.name, made)
+        except keyring.errors.KeyringError as error:
+            raise ConfigError(f"{self.place} takes no key: {type(error).__name__}", hint="is it locked?") from error
+        return _read(made, self.place)
+
+
+def _keyring() -> Any:
+    try:
+        import keyring
+        import keyring.errors
+    except ImportError as error:
+        raise MissingExtra(
+            "store.key names the keyring, and the package keyring is not installed",
+            hint="pip install 'memstone[keyring]'",
+        ) from error
+    return keyring
+
+
+class CommandKeyConfig(BaseModel):
+    """``command`` whose output is the key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: str
+
+
+class CommandKey:
+    """See ``memstone.ports.store_key.StoreKey``; what another program says, asked once."""
+
+    Config = CommandKeyConfig
+
+    def __init__(self, config: CommandKeyConfig, io: Io) -> None:
+        self._words, self._io = shlex.split(config.command), io
+        self._known: bytes | None = None
+
+    @property
+    def place(self) -> str:
+        """The program; not its arguments, which may be secret."""
+        return f"the command {self._words[0] if self._words else ''}"
+
+    async def find(self) -> bytes | None:
+        """Return the key that the program says."""
+        if self._known is None:
+            self._known = await self._io.run(self._ask)
+        return self._known
+
+    async def make(self) -> bytes:
+        """Return the same: a program that has no key is an error."""
+        found = await self.find()
+        assert found is not None, "asking gives a key or raises"  # noqa: S101 - tells the type checker what is so
+        return found
+
+    def _ask(self) -> bytes:
+        try:
+            done = subprocess.run(  # noqa: S603 - the operator's own command, without a shell
+                self._words, capture_output=True, check=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            raise ConfigError(f"{self.place} gave no key: {type(error).__name__}", hint="see store.key") from error
+        return _read(done.stdout, self.place)
+
+
+class ProcessKeyConfig(BaseModel):
+    """Nothing to choose."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProcessKey:
+    """See ``memstone.ports.store_key.StoreKey``; for a store that ends with the process, and the key with it."""
+
+    Config = ProcessKeyConfig
+    place: Final = ""
+
+    def __init__(self, config: ProcessKeyConfig, io: Io) -> None:
+        del config, io
+        self._key = secrets.token_bytes(_KEY_BYTES)
+
+    async def find(self) -> bytes | None:
+        """Return the key."""
+        return self._key
+
+    async def make(self) -> bytes:
+        """Return the key."""
+        return self._key
+
+
+def _read(text: str, place: str) -> bytes:
+    """Return the key that a text stands for: one of our own form, or any secret that is long enough."""
+    given = text.strip()
+    if given.startswith(_FORM):
+        try:
+            key = bytes.fromhex(given.removeprefix(_FORM))
+        except ValueError:
+            key = b""
+        if len(key) == _KEY_BYTES:
+            return key
+        raise ConfigError(f"{place} holds no whole key", hint="put back the copy that you kept of it")
+    if len(given) < _LEAST_CHARS:
+        raise ConfigError(f"{place} holds no key: it takes {_LEAST_CHARS} characters at least", hint=_NEW)
+    return hashlib.sha256(b"memstone key 1\n" + given.encode()).digest()
