@@ -5,6 +5,8 @@ import errno
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -24,6 +26,8 @@ from memstone.server.app import create_app
 from memstone.server.gateway.tasks import Tasks
 from memstone.server.readiness import WriteCheck
 from memstone.server.serving import Service
+from tests.patience import LONG, until
+from tests.ports import free_port
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -231,3 +235,35 @@ def test_a_service_that_ends_does_not_wait_for_those_who_listen_to_its_feed(tmp_
         assert "".join(lines) == ""
     thread.join(120)
     assert not thread.is_alive()
+
+
+@pytest.mark.system
+@pytest.mark.req("N-26")
+def test_a_process_that_cannot_write_its_files_lives_and_is_not_ready(tmp_path: Path) -> None:
+    port = free_port()
+    program = [sys.executable, "-m", "memstone.cli", "--db", f"{tmp_path}/h.db", "serve", "--port", str(port)]
+    limited = [
+        "/bin/sh",
+        "-c",
+        'ulimit -f 96 && exec "$@"',
+        "sh",
+        *program,
+    ]  # of 512 bytes: no file may grow beyond 48 KiB
+    with Memory(alone(tmp_path)) as memory:
+        memory.create_key("one")
+    environment = {**os.environ, "MEMSTONE_EMBEDDER__PROVIDER": "hash"}
+    with subprocess.Popen(limited, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
+        try:
+            until(lambda: _status(port, "/healthz") == 200)
+            assert _status(port, "/readyz") == 503
+            assert httpx2.get(f"http://127.0.0.1:{port}/readyz").json()["reason"] == "storage_full"
+            assert _status(port, "/healthz") == 200
+        finally:
+            process.terminate()
+
+
+def _status(port: int, path: str) -> int:
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=LONG).status_code
+    except httpx2.HTTPError:
+        return 0

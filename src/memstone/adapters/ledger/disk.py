@@ -33,8 +33,9 @@ def refuse_full_disk(folder: Path, reserve_bytes: int) -> None:
 def try_to_write(folder: Path) -> None:
     """Write a file that has no name and is gone at once; raise if the disk is full or cannot be written."""
     try:
-        with TemporaryFile(dir=folder, buffering=0) as tried:
-            tried.write(bytes(_TRIED_BYTES))
+        with TemporaryFile(dir=folder) as tried:
+            tried.write(bytes(_TRIED_BYTES))  # through a buffer, which writes all of it or raises
+            tried.flush()
     except OSError as error:
         kind = StorageFull if error.errno in _FULL else StorageReadOnly
         raise kind(f"{folder}: {error.strerror}") from error
