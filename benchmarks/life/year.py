@@ -80,7 +80,7 @@ def live(
                 _have(memory, what, ask=ask)
                 spent += process_time() - began
                 continue
-            answer = memory.consolidate()
+            answer = memory.consolidate(everybody=True)
             pass_ms += 1_000 * (process_time() - began)
             done = {name: done.get(name, 0) + count for name, count in answer.items() if isinstance(count, int)}
         found.append(_day(path, clock.now(), day, today, 1_000 * spent, pass_ms, done))

@@ -385,10 +385,11 @@ class Memory(
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> Iterator[dict[str, Any]]:
-        """Every version, link and event as dictionaries, one per JSON line; of everybody when nobody is named."""
+        """Every version, link and event of a scope, or with ``everybody`` of all, one dictionary per JSON line."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive_iter(self._engine.export(given))
+        return drive_iter(self._engine.export(given, everybody=everybody))
 
     def load(self, records: ExportLines) -> dict[str, int]:
         """Put an export back, ids and history included; what is there already is left alone.

@@ -52,7 +52,7 @@ def test_no_read_waits_for_a_writer(memory: Memory, path: Path) -> None:
         assert memory.search("note", user_id="u")["results"][0]["memory"] == "the first note"
         assert len(memory.history(first["id"])) == 1
         assert _count(memory) == 1
-        assert len(list(memory.export())) == 3
+        assert len(list(memory.export(everybody=True))) == 3
         assert memory.check()["integrity"] == ["ok"]
         with Memory(settings(str(path))) as second:  # nor does opening the file once more
             assert _count(second) == 1
@@ -126,7 +126,7 @@ def test_many_readers_at_once_leave_a_bounded_number_of_connections(memory: Memo
 
 
 def test_an_export_that_nobody_reads_to_its_end_holds_no_connection(memory: Memory, path: Path) -> None:
-    lines = memory.export()
+    lines = memory.export(everybody=True)
     assert next(lines)["type"] == "header"
     assert next(lines)["type"] == "memory"
     assert _ledger(memory)._readers.lent == 0

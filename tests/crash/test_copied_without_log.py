@@ -201,7 +201,7 @@ def test_the_file_may_be_opened_as_it_is_on_request(tmp_path: Path, cli: Cli) ->
     assert ran.code == 3
     assert any("without its log" in one["detail"] for one in ran.json["checks"])
     assert cli("list", "--user", "alice").code == 3
-    assert cli("export", "--output", tmp_path / "saved.jsonl").code == 0
+    assert cli("export", "--everybody", "--output", tmp_path / "saved.jsonl").code == 0
     saved = [json.loads(line) for line in (tmp_path / "saved.jsonl").read_text().splitlines()]
     assert any(line["type"] == "memory" for line in saved)
     assert cli("list", "--user", "alice").code == 3, "saving what is there does not accept it"

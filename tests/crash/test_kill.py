@@ -169,13 +169,13 @@ def test_a_kill_in_a_restore_is_mended_by_restoring_again(killer: Killer, tmp_pa
     source, target, export = tmp_path / "source.db", tmp_path / "target.db", tmp_path / "export.jsonl"
     _filled(source, 1_000)
     with Memory(settings(str(source))) as memory:
-        before = [json.dumps(line, sort_keys=True) for line in memory.export()]
+        before = [json.dumps(line, sort_keys=True) for line in memory.export(everybody=True)]
     export.write_text("\n".join(before) + "\n", encoding="utf-8")
     killer.kill("restore", path=str(target), export=str(export), delay=_moment(0.4))
     assert assert_sound(target) % 500 == 0  # whole pages of the export
     with Memory(settings(str(target))) as memory, export.open(encoding="utf-8") as lines:
         memory.load(map(json.loads, lines))
-        assert sorted(json.dumps(line, sort_keys=True) for line in memory.export()) == sorted(before)
+        assert sorted(json.dumps(line, sort_keys=True) for line in memory.export(everybody=True)) == sorted(before)
         assert_counted(memory, 1_000)
         assert_found(memory, ["note n7", "note n777"], user_id="u")
     assert assert_intact(target) == 1_000

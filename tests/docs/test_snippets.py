@@ -260,7 +260,9 @@ def prepare(home: Path) -> None:
     with Memory(TEXT_ONLY) as elsewhere, Memory({"embedder": {"provider": "none"}}) as memory:
         for number, memory_id in enumerate(deleted):
             known = elsewhere.add(f"To be deleted {number}", user_id="alice", infer=False)["results"][0]["id"]
-            lines = [json.loads(json.dumps(line).replace(known, memory_id)) for line in elsewhere.export()]
+            lines = [
+                json.loads(json.dumps(line).replace(known, memory_id)) for line in elsewhere.export(everybody=True)
+            ]
             memory.load(lines)
             elsewhere.reset()
 

@@ -26,7 +26,7 @@ async def turns(face: Face, **scope: Any) -> list[dict[str, Any]]:
 
 async def kept(face: Face) -> list[dict[str, Any]]:
     """Every version of every memory, as it lies in the store."""
-    return [line for line in await face.export() if line["type"] == "memory"]
+    return [line for line in await face.export(everybody=True) if line["type"] == "memory"]
 
 
 async def said_in(face: Face) -> list[str]:

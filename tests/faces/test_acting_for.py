@@ -67,16 +67,16 @@ def test_whoever_acts_for_a_user_reaches_that_user_and_nobody_else(memory: Memor
         lambda memory: memory.keys(),
         lambda memory: memory.create_key(),
         lambda memory: memory.redact(),
-        lambda memory: memory.consolidate(),
+        lambda memory: memory.consolidate(everybody=True),
         lambda memory: memory.erase(user_id="bob"),
     ],
 )
 def test_what_lies_outside_is_refused(memory: Memory, act: Callable[[Memory], Any]) -> None:
     added(memory, "coffee", user_id="bob")
-    before = list(memory.export())
+    before = list(memory.export(everybody=True))
     with pytest.raises(Forbidden):
         act(memory.acting_for("default", user_id="alice"))
-    assert list(memory.export()) == before
+    assert list(memory.export(everybody=True)) == before
 
 
 def test_what_is_everybodys_is_read_by_everybody_and_changed_by_none_of_them(memory: Memory) -> None:

@@ -177,14 +177,14 @@ async def test_an_item_of_a_batch_is_held_to_the_types_of_its_method(face: Face,
     memory_id = await face.remember("I live in Oslo")
     single = getattr(Memory, verb.removesuffix("_many"))
     right = {"messages": {"messages": "I like tea", "user_id": "alice"}, "memory_id": {"memory_id": memory_id}}[key]
-    seen = (await face.events())["cursor"]
+    seen = (await face.events(everybody=True))["cursor"]
     for name, parameter in _parameters(single).items():
         for value in _wrong(single.__name__, name, str(parameter.annotation)):
             if value is None and name == "memory_id":
                 continue  # an item may also say id
             (result,) = (await getattr(face, verb)([{**right, name: value}]))["results"]
             assert "error" in result, (name, value)
-    assert (await face.events())["cursor"] == seen
+    assert (await face.events(everybody=True))["cursor"] == seen
 
 
 @pytest.mark.req("N-37")

@@ -134,7 +134,11 @@ async def test_an_id_that_no_database_can_look_for_is_refused_by_all(face: Face,
     for verb in verbs:
         with pytest.raises(InvalidInput):
             await verb(wrong)
-    for call in (face.undo(job_id=wrong), face.rollback(source=wrong), face.feedback(useful=True, receipt_id=wrong)):
+    for call in (
+        face.undo(job_id=wrong),
+        face.rollback(source=wrong, everybody=True),
+        face.feedback(useful=True, receipt_id=wrong),
+    ):
         with pytest.raises(InvalidInput):
             await call
 
@@ -162,9 +166,9 @@ async def test_an_id_that_is_none_is_called_what_the_caller_calls_it(
     ("verb", "given", "hint"),
     [
         ("search", {"query": "Oslo", "user_id": "alice"}, "get_all lists everything"),
-        ("inspect", {}, "more narrowly"),
-        ("events", {}, "cursor"),
-        ("jobs", {}, "limits.page"),
+        ("inspect", {"everybody": True}, "more narrowly"),
+        ("events", {"everybody": True}, "cursor"),
+        ("jobs", {"everybody": True}, "limits.page"),
     ],
 )
 async def test_a_limit_that_is_too_large_has_a_hint_that_helps_there(

@@ -133,7 +133,7 @@ def test_a_database_nobody_knows_is_refused_and_no_file_of_that_name_is_made(
     [
         ("stdout", ["doctor"], 0),
         ("stdout", ["doctor", "--json"], 0),
-        ("stdout", ["export"], 0),
+        ("stdout", ["export", "--everybody"], 0),
         ("stderr", ["get", "nope", "--json"], 1),
         ("stdin", ["add", "-", "--user", "alice"], 2),
         ("stdin", ["import", "-", "--user", "alice"], 1),
@@ -183,11 +183,11 @@ def test_what_cannot_be_embedded_is_kept_and_code_3(cli: Cli) -> None:
         ran = cli("add", "I love tea.", "--user", "alice", *options)
         assert ran.code == 3, ran
         assert ran.err.startswith(f"error: kept, but {problem}: ")
-        assert "`memstone flush` tries again" in ran.err
-    assert cli("flush").code == 3
+        assert "`memstone flush --everybody` tries again" in ran.err
+    assert cli("flush", "--everybody").code == 3
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     cli.environ("MEMSTONE_EMBEDDER__CONFIG", "{}")
-    assert cli("flush").out == "2 stored, 0 still waiting\n"
+    assert cli("flush", "--everybody").out == "2 stored, 0 still waiting\n"
     assert cli.texts("list", "--user", "alice") == ["I love tea."], "told twice, known once"
 
 
@@ -204,7 +204,7 @@ def test_asking_nobody_is_a_usage_error(cli: Cli) -> None:
         ["delete", "--all", "--user", "alice"],
         ["erase", "--user", "alice"],
         ["redact", "--apply"],
-        ["rollback", "--since", "2020-01-01"],
+        ["rollback", "--everybody", "--since", "2020-01-01"],
         ["agents", "delete", "bot"],
     ],
 )
@@ -260,7 +260,7 @@ def test_control_characters_are_shown_and_not_obeyed(cli: Cli) -> None:
 def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
     cli.added("x" * 40_000)
     program = subprocess.Popen(
-        [sys.executable, "-m", "memstone.cli", "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "memstone.cli", "export", "--everybody"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert program.stdout is not None
     assert program.stderr is not None
@@ -273,7 +273,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(cli: Cli) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
 def test_a_full_disk_is_called_full(cli: Cli) -> None:
     cli.added("x")
-    ran = cli("export", "-o", "/dev/full")
+    ran = cli("export", "--everybody", "-o", "/dev/full")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == ["error: No space left on device", "hint: make room there, or write somewhere else"]
 

@@ -58,7 +58,7 @@ def test_a_list_from_standard_input_is_learned_from_by_flush(cli: Cli) -> None:
     assert ran.out == "2 turns stored\n"
     assert "memstone flush" in ran.err
     assert cli.texts("list", "--user", "alice") == []
-    assert cli("flush").out == "1 stored, 0 still waiting\n"
+    assert cli("flush", "--everybody").out == "1 stored, 0 still waiting\n"
     assert "User lives in Oslo." in cli.texts("list", "--user", "alice")
 
 
@@ -103,7 +103,7 @@ def test_redact_counts_first_and_masks_when_it_is_told_to(cli: Cli) -> None:
     assert (masked["found"], masked["by_kind"], masked["dry_run"]) == (2, {"api_key": 2}, False)
     assert cli("get", memory_id, "--json").json["memory"] == "My key is [redacted:api_key]"
     assert cli("redact").out == "0 of 2 rows hold a secret\n"
-    assert KEY not in cli("export").out
+    assert KEY not in cli("export", "--everybody").out
     assert cli("redact", "--user", "alice").code == 2
 
 

@@ -33,10 +33,10 @@ def story(cli: Cli) -> str:
 def test_export_and_restore_lose_nothing(cli: Cli) -> None:
     kept = story(cli)
     backup = cli.home / "backup.jsonl"
-    assert cli("export", "--output", backup).out == f"4 versions and 5 events exported to {backup}\n"
+    assert cli("export", "--everybody", "--output", backup).out == f"4 versions and 5 events exported to {backup}\n"
     other = ("--db", cli.home / "other.db")
     assert cli("import", backup, "--restore", *other).out == "4 versions and 5 events restored, 0 were there already\n"
-    assert cli("export", *other).out == cli("export").out == backup.read_text()
+    assert cli("export", "--everybody", *other).out == cli("export", "--everybody").out == backup.read_text()
     assert cli("history", kept, "--json", *other).json == cli("history", kept, "--json").json
     assert cli("import", backup, "--restore", *other, "--json").json["already_there"] == 10
 
@@ -59,7 +59,7 @@ def test_a_failed_export_leaves_the_older_file(cli: Cli, monkeypatch: pytest.Mon
     backup = cli.home / "backup.jsonl"
     backup.write_text("the older backup")
     monkeypatch.setattr(Memory, "export", breaks_off)
-    ran = cli("export", "-o", backup)
+    ran = cli("export", "--everybody", "-o", backup)
     assert (ran.code, ran.err.splitlines()[0]) == (3, "error: No space left on device")
     assert [path.name for path in cli.home.glob("backup*")] == ["backup.jsonl"]
     assert backup.read_text() == "the older backup"
@@ -68,7 +68,7 @@ def test_a_failed_export_leaves_the_older_file(cli: Cli, monkeypatch: pytest.Mon
 def test_an_export_is_not_taken_in_by_accident(cli: Cli) -> None:
     story(cli)
     backup = cli.home / "backup.jsonl"
-    cli("export", "-o", backup)
+    cli("export", "--everybody", "-o", backup)
     ran = cli("import", backup, "--db", cli.home / "other.db")
     assert ran.code == 2
     assert ran.err.startswith("error: this file is an export of Memstone\nhint: --restore puts it back as it was")
@@ -78,7 +78,7 @@ def test_an_export_is_not_taken_in_by_accident(cli: Cli) -> None:
 def test_an_export_as_new_takes_what_its_live_memories_say(cli: Cli) -> None:
     kept = story(cli)
     backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
-    cli("export", "-o", backup)
+    cli("export", "--everybody", "-o", backup)
     assert cli("import", backup, "--as-new", *other).out == "2 added\n"
     (taken,) = cli("list", "--user", "alice", "--json", *other).json["results"]
     assert (taken["memory"], taken["metadata"], taken["actor"]) == ("I live in Bergen", {"city": "Oslo"}, "Alice")
@@ -97,7 +97,7 @@ def test_restore_and_as_new_want_an_export(cli: Cli) -> None:
 def test_a_damaged_export_names_the_line(cli: Cli) -> None:
     story(cli)
     backup = cli.home / "backup.jsonl"
-    cli("export", "-o", backup)
+    cli("export", "--everybody", "-o", backup)
     backup.write_text(backup.read_text().replace('{"type": "event"', "{broken", 1))
     ran = cli("import", backup, "--restore", "--db", cli.home / "other.db")
     assert ran.code == 2
@@ -185,7 +185,7 @@ def test_an_export_is_for_its_owner_alone(cli: Cli) -> None:
     stale, before = cli.home / "e.jsonl.part", os.umask(0o022)
     stale.write_text("of an export that was cut off")
     try:
-        assert cli("export", "-o", cli.home / "e.jsonl").code == 0
+        assert cli("export", "--everybody", "-o", cli.home / "e.jsonl").code == 0
     finally:
         os.umask(before)
     assert (cli.home / "e.jsonl").stat().st_mode & 0o777 == 0o600
@@ -195,6 +195,6 @@ def test_an_export_is_for_its_owner_alone(cli: Cli) -> None:
 def test_an_export_to_a_folder_that_is_missing_names_the_file_that_was_asked_for(cli: Cli) -> None:
     cli.added("x")
     target = cli.home / "missing" / "e.jsonl"
-    ran = cli("export", "-o", target)
+    ran = cli("export", "--everybody", "-o", target)
     assert ran.code == 3
     assert ran.err.splitlines()[0] == f"error: {target}: No such file or directory"

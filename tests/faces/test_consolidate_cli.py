@@ -24,15 +24,15 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_consolidate_tells_what_it_did_or_would_do(cli: Cli) -> None:
     cli.added("I like long walks along the coast")
     cli.added("I like long walks along the coast, yes")
-    would = cli("consolidate", "--dry-run")
+    would = cli("consolidate", "--everybody", "--dry-run")
     assert would.code == 0
     assert "became part of one that says the same" in would.out
     assert would.err == "nothing was changed\n"
     did = cli("consolidate", "--user", "alice")
     assert "job " in did.err
     assert cli.texts("list", "--user", "alice") == ["I like long walks along the coast"]
-    assert cli("consolidate").out == "nothing to do\n"
-    assert cli("consolidate", "--json").json["merged"] == 0
+    assert cli("consolidate", "--everybody").out == "nothing to do\n"
+    assert cli("consolidate", "--everybody", "--json").json["merged"] == 0
 
 
 @pytest.mark.req("N-28")
@@ -40,7 +40,7 @@ def test_a_memory_that_is_switched_off_is_said_to_be(cli: Cli) -> None:
     cli.added("I like tea")
     with Memory({"store": {"url": f"sqlite:///{cli.db}"}, "embedder": {"provider": "hash"}}) as memory:
         memory.set_settings({"enabled": False})
-    ran = cli("consolidate")
+    ran = cli("consolidate", "--everybody")
     assert (ran.code, ran.out, ran.err) == (1, "", "memory is switched off\n")
 
 
@@ -63,5 +63,5 @@ async def test_whoever_reaches_only_a_part_of_a_tenant_may_not_tidy_up(face: Fac
     for verb in (bound.consolidate, bound.summarize):
         with pytest.raises(Forbidden):
             await verb(user_id="alice")
-    assert (await face.jobs())["results"] == []
+    assert (await face.jobs(everybody=True))["results"] == []
     assert await steps.indexes_hold_what_is_live(face)

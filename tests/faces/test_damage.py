@@ -33,7 +33,7 @@ def opened(path: Path, **store: Any) -> Memory:
 
 def told(memory: Memory) -> dict[str, Any]:
     """Everything that the store says: lists, searches, histories and an export."""
-    answer: dict[str, Any] = {"export": [json.dumps(line, sort_keys=True) for line in memory.export()]}
+    answer: dict[str, Any] = {"export": [json.dumps(line, sort_keys=True) for line in memory.export(everybody=True)]}
     for user in ("alice", "bob"):
         listed = memory.get_all(user_id=user, limit=1_000)["results"]
         answer[f"list {user}"] = sorted((one["id"], one["memory"]) for one in listed)
@@ -248,7 +248,7 @@ def test_a_damaged_store_is_looked_at_saved_and_replaced_at_a_terminal(cli: Cli,
     assert cli("backup", tmp_path / "bad.backup").code == 3
     assert not (tmp_path / "bad.backup").exists()
     assert cli("doctor").code == 3
-    assert cli("export", "--output", tmp_path / "saved.jsonl").code == 0
+    assert cli("export", "--everybody", "--output", tmp_path / "saved.jsonl").code == 0
     assert "Oslo" in (tmp_path / "saved.jsonl").read_text()
     assert cli("restore", tmp_path / "good.backup", "--yes").code == 0
     assert cli("doctor").code == 0

@@ -176,7 +176,7 @@ async def test_one_question_brings_all_of_a_session(opens: Opens) -> None:
     assert facts["User works as a nurse."]["tags"] == ["work"]
     assert facts["User works as a nurse."]["salience"] == 0.7
     assert [entry["text"] for entry in (await face.identity(user_id="alice"))["derived"]] == ["User's name is Alice."]
-    (job,) = (await face.jobs(task="distill"))["results"]
+    (job,) = (await face.jobs(task="distill", everybody=True))["results"]
     assert (job["status"], job["details"]["facts"], job["details"]["identity"]) == ("success", 2, 1)
 
 
@@ -252,9 +252,11 @@ async def test_an_episode_is_trusted_as_little_as_who_spoke_in_it(opens: Opens) 
     await held(face, opens, "r1", NURSE, "> Nice!")
     await held(face, opens, "r2", f"{NURSE} I have a boat in Bergen.")
 
-    rows = [line for line in await face.export() if line["type"] == "memory" and line["layer"] == "episode"]
+    rows = [
+        line for line in await face.export(everybody=True) if line["type"] == "memory" and line["layer"] == "episode"
+    ]
     assert sorted((row["origin"], row["trust"]) for row in rows) == [("derived", 0.5), ("derived", 1.0)]
-    facts = [line for line in await face.export() if line["type"] == "memory" and line["layer"] == "fact"]
+    facts = [line for line in await face.export(everybody=True) if line["type"] == "memory" and line["layer"] == "fact"]
     assert {(row["origin"], row["trust"]) for row in facts} == {("user", 1.0)}
 
 

@@ -40,8 +40,12 @@ async def stocked(face: Face) -> dict[str, Any]:
 
 
 async def everything(face: Face) -> list[Any]:
-    seen = [await face.export(), await face.identity(user_id="alice"), await face.settings(user_id="alice")]
-    more = [await face.paused(), await face.keys(), await face.accounts(), await face.get_vectors(["v1"])]
+    seen = [
+        await face.export(everybody=True),
+        await face.identity(user_id="alice"),
+        await face.settings(user_id="alice"),
+    ]
+    more = [await face.paused(everybody=True), await face.keys(), await face.accounts(), await face.get_vectors(["v1"])]
     return [*seen[0][1:], *seen[1:], *more]
 
 

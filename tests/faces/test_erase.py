@@ -374,7 +374,7 @@ async def test_a_report_of_another_store_is_told_from_ones_own(face: Face, opens
 
 async def test_what_came_back_is_noticed(face: Face) -> None:
     await face.remember("I live in Oslo")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     report = await face.erase(user_id="alice")
     await face.load(lines)
     checked = await face.verify_erasure(report)

@@ -93,17 +93,17 @@ def test_a_backup_is_made_checked_and_put_back(cli: Cli) -> None:
     assert ran.code == 0, ran
     assert ran.out.startswith(f"written to {file}: 2 versions, 2 events, ")
     assert cli("backup", file, "--verify").out.startswith("the backup is whole: 2 versions, 2 events, ")
-    before = cli("export").out
+    before = cli("export", "--everybody").out
     cli.added("I live in Rome")
     assert cli("restore", file, stdin=b"n\n").code == 1
     ran = cli("restore", file, stdin=b"y\n")
     assert ran.code == 0, ran
     assert "Replace the 3 memories that are there?" in ran.err
     assert ran.out.startswith("restored as of 20")
-    assert cli("export").out == before
+    assert cli("export", "--everybody").out == before
     other = ("--db", cli.home / "other.db")
     assert cli("restore", file, *other).code == 0, "there is nothing to ask about"
-    assert cli("export", *other).out == before
+    assert cli("export", "--everybody", *other).out == before
 
 
 @pytest.mark.req("N-45")

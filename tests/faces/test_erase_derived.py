@@ -11,7 +11,7 @@ SAID = "My name is Zoe and I live in Oslo with my dog Rex. I work as a nurse at 
 
 def told(memory: Memory, word: str) -> list[str]:
     """The layers, or the sort of row, in which a word stands."""
-    rows = [row for row in memory.export() if word in json.dumps(row)]
+    rows = [row for row in memory.export(everybody=True) if word in json.dumps(row)]
     return sorted(str(row.get("layer") or row["type"]) for row in rows)
 
 
@@ -30,7 +30,7 @@ def test_what_was_made_from_a_memory_goes_with_it() -> None:
         scope: dict[str, Any] = {"user_id": "zoe", "agent_id": "a", "run_id": "r1"}
         memory.add(SAID, **scope)
         memory.end_session(**scope)
-        memory.consolidate()
+        memory.consolidate(everybody=True)
         assert {"turn", "fact", "episode", "identity"} <= set(told(memory, "Oslo"))
         fact = next(one for one in memory.get_all(user_id="zoe")["results"] if "Oslo" in one["memory"])
         memory.erase(memory_id=fact["id"])

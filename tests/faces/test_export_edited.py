@@ -30,7 +30,7 @@ def second(opens: Opens, folder: Path) -> Face:
 
 async def exported(face: Face) -> Lines:
     await face.remember("User lives in Oslo", expires_at="2027-01-01")
-    return await face.export()
+    return await face.export(everybody=True)
 
 
 @pytest.mark.req("X-37")
@@ -114,7 +114,7 @@ async def test_an_edited_turn_is_the_one_that_was_said_so(face: Face, opens: Ope
     await face.add("What a day!", user_id="alice")
     copied = second(opens, tmp_path)
 
-    await copied.load(edited(await face.export(), text="What a night!"))
+    await copied.load(edited(await face.export(everybody=True), text="What a night!"))
     await copied.add("What a night!", user_id="alice")
 
     assert await copied.listed(layers=["turn"]) == ["What a night!"]
@@ -128,14 +128,14 @@ async def test_times_in_what_waits_are_read_as_well(opens: Opens, tmp_path: Path
     face = opens(embedder=broken)
     await face.store("the code is 4711", user_id="alice", expires_at="2027-01-01")
     await face.add("I live in Rome.", user_id="alice", expires_at="2027-01-01")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     copied = second(opens, tmp_path)
     waiting = [line for line in lines if line["type"] == "signal"]
     for line in waiting:
         line["data"]["expires_at"] = "2027-01-01T02:00:00+02:00"
 
     await copied.load(lines)
-    await copied.flush()
+    await copied.flush(everybody=True)
 
     expiry = {one["expires_at"] for one in (await copied.get_all(user_id="alice"))["results"]}
     assert (len(waiting), expiry) == (2, {"2027-01-01T00:00:00.000000Z"})
@@ -149,15 +149,15 @@ async def test_what_waits_comes_back_byte_for_byte(opens: Opens, tmp_path: Path)
     def broken(_: list[str]) -> Any:
         raise ConnectionError("no route to host")
 
-    face = opens(embedder=broken)
+    face = opens(embedder=broken, llm=broken)
     await face.store("the code is 4711", user_id="alice", key="code", metadata={"a": [1, 2.5, None]})
     await face.add(["I live in Rome.", "I have two cats."], user_id="alice", expires_at="2027-01-01", prompt="cats")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     copied = second(opens, tmp_path)
 
     await copied.load(lines)
 
-    assert str(await copied.export()) == str(lines)
+    assert str(await copied.export(everybody=True)) == str(lines)
 
 
 @ON_DISK
@@ -168,8 +168,8 @@ async def test_a_store_whose_deleted_words_were_swept_takes_its_own_export_again
     with opens.sql() as store:
         store.execute("UPDATE memories SET text = '', hash = '', tokens = 0 WHERE id = ?", (gone,))
         store.commit()
-    lines = await face.export()
+    lines = await face.export(everybody=True)
 
     await face.load(lines)
 
-    assert await face.export() == lines
+    assert await face.export(everybody=True) == lines

@@ -34,12 +34,12 @@ def second(opens: Opens, folder: Path) -> Opens:
 @pytest.mark.req("X-37", "C-56")
 async def test_an_export_put_back_and_exported_again_is_the_same(face: Face, opens: Opens, tmp_path: Path) -> None:
     await lived_in(face, opens)
-    lines = await face.export()
+    lines = await face.export(everybody=True)
 
     copied = second(opens, tmp_path)()
     counts = await copied.load(json.loads(json.dumps(lines)))
 
-    assert await copied.export() == lines
+    assert await copied.export(everybody=True) == lines
     assert [line["type"] for line in lines] == ["header"] + ["memory"] * 4 + ["event"] * 5 + ["suppressed"]
     assert counts == {"memories": 4, "events": 5, "deletions": 1, "waiting": 0, "already_there": 0}
     for scope in ({"user_id": "alice"}, {"user_id": "bob"}, {"agent_id": "guide"}):
@@ -62,23 +62,23 @@ async def test_one_persons_export_holds_everything_of_theirs_and_nothing_else(
     assert {line["user_id"] for line in lines if line["type"] == "event"} == {"bob"}
     copied = second(opens, tmp_path)()
     await copied.load(lines)
-    assert await copied.export() == await copied.export(user_id="bob") == lines
+    assert await copied.export(everybody=True) == await copied.export(user_id="bob") == lines
     assert await copied.listed() == []
 
 
 async def test_restoring_twice_changes_nothing(face: Face, opens: Opens) -> None:
     await lived_in(face, opens)
-    lines = await face.export()
+    lines = await face.export(everybody=True)
 
     counts = await face.load(lines)
 
     assert counts == {"memories": 0, "events": 0, "deletions": 0, "waiting": 0, "already_there": 10}
-    assert await face.export() == lines
+    assert await face.export(everybody=True) == lines
 
 
 async def test_an_interrupted_restore_is_run_again(face: Face, opens: Opens, tmp_path: Path) -> None:
     await face.store_many([{"messages": f"fact {n}", "user_id": "alice"} for n in range(700)])
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     copied = second(opens, tmp_path)()
 
     def torn() -> Any:
@@ -89,14 +89,14 @@ async def test_an_interrupted_restore_is_run_again(face: Face, opens: Opens, tmp
         await copied.load(torn())
     assert await copied.listed(limit=1000) != []
     await copied.load(lines)
-    assert await copied.export() == lines
+    assert await copied.export(everybody=True) == lines
     assert (await copied.stats())["vectors"] == 700
 
 
 async def test_what_is_restored_is_known_again(face: Face, opens: Opens, tmp_path: Path) -> None:
     await lived_in(face, opens)
     copied = second(opens, tmp_path)()
-    await copied.load(await face.export())
+    await copied.load(await face.export(everybody=True))
 
     (event,) = (await copied.store("THEIRS.", user_id="bob"))["results"]
     assert event["event"] == "NONE"
@@ -106,10 +106,10 @@ async def test_what_is_restored_is_known_again(face: Face, opens: Opens, tmp_pat
 
 async def test_a_later_backup_brings_an_earlier_copy_up_to_date(face: Face, opens: Opens, tmp_path: Path) -> None:
     memory_id = await face.remember("first")
-    early = await face.export()
+    early = await face.export(everybody=True)
     opens.clock.advance(days=1)
     await face.update(memory_id, "second")
-    late = await face.export()
+    late = await face.export(everybody=True)
     copied = second(opens, tmp_path)()
     await copied.load(early)
 
@@ -124,7 +124,7 @@ async def test_a_later_backup_brings_an_earlier_copy_up_to_date(face: Face, open
 
 async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, tmp_path: Path) -> None:
     await face.remember("I live in Oslo")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     other = second(opens, tmp_path)()
     await other.remember("I live in Oslo")
 
@@ -174,7 +174,7 @@ async def test_a_damaged_line_is_refused_and_nothing_of_its_page_is_kept(
 ) -> None:
     await face.remember("one")
     await face.remember("two")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     damage(lines[2])
     other = second(opens, tmp_path)()
 
@@ -192,7 +192,7 @@ async def test_without_its_model_a_restore_still_brings_everything_back(
         raise OSError("no route to host")
 
     other = second(opens, tmp_path)(embedder=down)
-    await other.load(await face.export())
+    await other.load(await face.export(everybody=True))
     answer = await other.search("Oslo", user_id="alice")
     assert answer["results"][0]["memory"] == "I live in Oslo"
     assert answer["degraded"]
@@ -201,12 +201,12 @@ async def test_without_its_model_a_restore_still_brings_everything_back(
 @ON_DISK
 async def test_an_export_of_one_face_is_read_by_the_other(face: Face, opens: Opens, tmp_path: Path) -> None:
     await lived_in(face, opens)
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     if opens.kind == "memory":
         return  # the other way round is this test under the other face: a blocking memory can always be opened
     with Memory({"store": {"url": f"sqlite:///{tmp_path / 'third.db'}"}, "embedder": {"provider": "hash"}}) as m:
         m.load(lines)
-        assert list(m.export()) == lines
+        assert list(m.export(everybody=True)) == lines
 
 
 # --- what is not a memory, and has to come along ----------------------------------------------------------------------
@@ -224,7 +224,7 @@ async def test_what_was_deleted_before_an_export_does_not_come_back_in_the_copy(
     opens.clock.advance(minutes=1)
     copied = second(opens, tmp_path)()
 
-    counts = await copied.load(await face.export())
+    counts = await copied.load(await face.export(everybody=True))
 
     assert counts["deletions"] == 1
     thanks = {"role": "user", "content": "Thanks."}
@@ -237,7 +237,7 @@ async def test_a_copy_knows_whom_and_what_memories_speak_of(face: Face, opens: O
     added = (await face.add([*_CHAT, "I met Hans in Bergen."], user_id="alice"))["results"]
     await face.delete(next(one["id"] for one in added if "Hans" in one["memory"]))
     copied = second(opens, tmp_path)()
-    await copied.load(await face.export())
+    await copied.load(await face.export(everybody=True))
 
     def named(answer: Line) -> list[tuple[str, str]]:
         return sorted((one["name"], one["type"]) for one in answer["results"])
@@ -256,12 +256,12 @@ async def test_what_waits_to_become_memory_becomes_memory_in_the_copy(opens: Ope
     later = {"write": {"mode": "manual"}}
     face, copied = opens(later), second(opens, tmp_path)(later)
     await face.add("I live in Rome.", user_id="alice", run_id="r")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
 
     assert (await copied.load(lines))["waiting"] == 1
     assert (await copied.load(lines))["waiting"] == 0
-    assert await copied.export() == lines
-    await copied.flush()
+    assert await copied.export(everybody=True) == lines
+    await copied.flush(everybody=True)
 
     assert await copied.listed() == ["User lives in Rome."]
 
@@ -278,7 +278,7 @@ async def test_what_waits_to_become_memory_becomes_memory_in_the_copy(opens: Ope
 async def test_a_damaged_signal_is_refused(opens: Opens, tmp_path: Path, damage: Any) -> None:
     face = opens({"write": {"mode": "manual"}})
     await face.add("I live in Rome.", user_id="alice", run_id="r")
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     damage(next(line for line in lines if line["type"] == "signal"))
     with pytest.raises(InvalidInput, match="damaged"):
         await second(opens, tmp_path)().load(lines)
@@ -312,11 +312,11 @@ async def test_a_deletion_is_kept_though_another_memory_says_the_same(face: Face
     await face.update(first, "I like coffee")
     await face.remember("I like tea")
     await face.delete(first)
-    lines = await face.export()
+    lines = await face.export(everybody=True)
     copied = second(opens, tmp_path)()
 
     assert (await copied.load(lines))["deletions"] == 2
-    assert await copied.export() == lines
+    assert await copied.export(everybody=True) == lines
     (tmp_path / "elsewhere").mkdir()
     elsewhere = second(opens, tmp_path / "elsewhere")()
     await elsewhere.remember("I like coffee")
@@ -342,7 +342,7 @@ async def test_an_export_is_put_back_as_it_comes(face: Face, opens: Opens) -> No
     other = Memory if opens.kind == "memory" else AsyncMemory
     target = Face(other({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}))
 
-    counts = await target.load(face.memory.export())
+    counts = await target.load(face.memory.export(everybody=True))
 
     assert counts["memories"] == 2
     assert await target.listed() == ["two", "one"]

@@ -13,7 +13,7 @@ from tests.faces.harness import Face, Opens
 
 async def weight(face: Face, memory_id: str) -> tuple[float, str]:
     """The salience of a memory, and since when it fades."""
-    (line,) = [one for one in await face.export() if one["type"] == "memory" and one["id"] == memory_id]
+    (line,) = [one for one in await face.export(everybody=True) if one["type"] == "memory" and one["id"] == memory_id]
     return line["salience"], line["anchor_at"][:10]
 
 
@@ -42,7 +42,7 @@ async def test_what_somebody_finds_useful_gains_weight_and_is_fresh_again(face: 
     assert (told["event"], told["reason"], told["after"]) == ("FEEDBACK", "spot on", {"useful": True})
     counts = (await face.metrics(user_id="alice"))["counts"]
     assert (counts["useful"], counts["useless"], counts["injected"]) == (0, 0, 0)
-    assert (await face.metrics())["counts"]["useful"] == 1
+    assert (await face.metrics(everybody=True))["counts"]["useful"] == 1
 
 
 @pytest.mark.req("D-18")
@@ -123,7 +123,7 @@ async def test_only_being_shown_counts_as_a_use(face: Face) -> None:
     await face.record_answer(receipt, "In Lisbon.")
     await face.feedback(memory_id=memory_id, useful=True)
     await face.search("office", user_id="alice")
-    (line,) = [one for one in await face.export() if one["type"] == "memory"]
+    (line,) = [one for one in await face.export(everybody=True) if one["type"] == "memory"]
     assert [link["use_count"] for link in line["links"]] == [1]
 
 

@@ -318,4 +318,4 @@ async def test_an_inspection_does_not_leave_out_whom_its_filter_names(face: Face
     await face.remember(PLAIN)
     with pytest.raises(InvalidInput, match="in the call and"):
         await face.inspect(user_id="alice", filters={"user_id": "bob"})
-    assert len((await face.inspect(filters={"user_id": "alice"}, layers=["fact"]))["results"]) == 1
+    assert len((await face.inspect(filters={"user_id": "alice"}, layers=["fact"], everybody=True))["results"]) == 1

@@ -41,7 +41,7 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
     assert (ran.code, ran.out) == (0, "2 sessions, 2 distilled\n")
     assert cli("worker", "--once", "--json").json == {"sessions": 0, "outcomes": {}}
     assert cli.texts("list", "--user", "ann") == ["User lives in Oslo."]
-    shown = cli("jobs")
+    shown = cli("jobs", "--everybody")
     assert shown.code == 0
     assert shown.out.split("\n")[0].split() == ["TIME", "TASK", "USER", "AGENT", "RUN", "OUTCOME", "MODEL", "MS"]
     assert [line.split()[2:6] for line in shown.out.splitlines()[1:]] == [
@@ -49,8 +49,8 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
     ]
     (job,) = cli("jobs", "--user", "ann", "--json").json["results"]
     assert (job["user_id"], job["status"]) == ("ann", "success")
-    assert cli("jobs", "--status", "error").err == "nothing was done in the background\n"
-    assert cli("jobs", "--status", "good").code == 2
+    assert cli("jobs", "--everybody", "--status", "error").err == "nothing was done in the background\n"
+    assert cli("jobs", "--everybody", "--status", "good").code == 2
 
 
 @pytest.mark.req("S-11", "S-14")
@@ -58,18 +58,18 @@ def test_what_is_kept_for_later_is_said_to_be_and_flush_forms_it(cli: Cli) -> No
     cli.environ("MEMSTONE_WRITE__MODE", "manual")
     kept = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
     assert (kept.code, kept.out) == (0, "kept; memory forms in the background\n")
-    assert "`memstone flush`" in kept.err
+    assert "`memstone flush --everybody`" in kept.err
     assert cli("list", "--user", "ann").code == 1
 
-    assert cli("flush").out == "1 stored, 0 still waiting\n"
+    assert cli("flush", "--everybody").out == "1 stored, 0 still waiting\n"
     assert cli.texts("list", "--user", "ann") == ["User lives in Oslo."]
 
 
 @pytest.mark.req("S-57")
 def test_every_job_shows_how_it_ended(cli: Cli) -> None:
     cli("add", "I live in Oslo.", "--user", "ann")
-    cli("consolidate")
-    assert cli("jobs").out.splitlines()[1].split()[2:4] == ["consolidate", "success"]
+    cli("consolidate", "--everybody")
+    assert cli("jobs", "--everybody").out.splitlines()[1].split()[2:4] == ["consolidate", "success"]
 
 
 @pytest.mark.req("N-47")

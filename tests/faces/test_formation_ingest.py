@@ -79,7 +79,7 @@ async def test_a_worker_that_was_at_the_old_conversation_stores_nothing_of_it(
         await parts.ledger.write(lambda tx: tx.signals.clear(parts.scope(SESSION)))
 
     distiller.during = replaced
-    await face.flush()
+    await face.flush(everybody=True)
     assert await episodes(face) == []
 
 

@@ -36,9 +36,9 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
     llm = ScriptedLlm([Reply(_OSLO, input_tokens=210, output_tokens=17)])
     face = opens(later("manual"), llm=llm)
     await face.add("I live in Oslo.", **SESSION)
-    await face.flush()
+    await face.flush(everybody=True)
 
-    (job,) = (await face.jobs())["results"]
+    (job,) = (await face.jobs(everybody=True))["results"]
 
     assert {name: job[name] for name in SESSION} == SESSION
     assert (job["task"], job["status"], job["outcome"], job["model"]) == ("facts", "success", "distilled", "scripted")
@@ -59,8 +59,8 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
 async def test_a_distillation_is_logged_with_what_it_made(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    await face.flush()
-    (job,) = (await face.jobs(task="distill"))["results"]
+    await face.flush(everybody=True)
+    (job,) = (await face.jobs(task="distill", everybody=True))["results"]
     assert (job["model"], job["input_tokens"], job["output_tokens"]) == ("thinker", 120, 30)
     assert job["details"]["episode_seq"] > 0
     assert job["details"]["signals"] == 1
@@ -74,14 +74,14 @@ async def test_the_log_is_asked_by_whom_by_task_and_by_status(opens: Opens, dist
         await face.add(LONG, user_id=user)
         await face.end_session(user_id=user)
     assert await outcomes(face) == ["error:it broke", "distilled", "distilled"]
-    assert [job["user_id"] for job in (await face.jobs(status="success"))["results"]] == ["cid", "bob"]
+    assert [job["user_id"] for job in (await face.jobs(status="success", everybody=True))["results"]] == ["cid", "bob"]
     assert await outcomes(face, user_id="ann") == ["error:it broke"]
-    assert [job["user_id"] for job in (await face.jobs(limit=1))["results"]] == ["cid"]
-    assert (await face.jobs(task="facts"))["results"] == []
+    assert [job["user_id"] for job in (await face.jobs(limit=1, everybody=True))["results"]] == ["cid"]
+    assert (await face.jobs(task="facts", everybody=True))["results"] == []
     with pytest.raises(InvalidInput):
-        await face.jobs(status="fine")
+        await face.jobs(status="fine", everybody=True)
     with pytest.raises(InvalidInput):
-        await face.jobs(limit=0)
+        await face.jobs(limit=0, everybody=True)
 
 
 @pytest.mark.req("S-57")
@@ -89,13 +89,13 @@ async def test_figures_over_the_log_are_one_question(opens: Opens, distiller: Di
     face = opens(digests("manual"))
     for user in ("ann", "bob"):
         await face.add(LONG, user_id=user)
-    await face.flush()
+    await face.flush(everybody=True)
     parts = face.memory._engine.parts
     (figures,) = await parts.ledger.read(lambda tx: tx.jobs.figures("default"))
     assert (figures.task, figures.status, figures.count) == ("distill", "success", 2)
     assert (figures.input_tokens, figures.output_tokens) == (240, 60)
     await parts.ledger.write(lambda tx: tx.jobs.forget(parts.scope({"user_id": "ann"})))
-    assert [job["user_id"] for job in (await face.jobs())["results"]] == ["bob"]
+    assert [job["user_id"] for job in (await face.jobs(everybody=True))["results"]] == ["bob"]
     assert await parts.ledger.write(lambda tx: tx.jobs.purge("default", "2026-01-02")) == 1
     assert await parts.ledger.write(lambda tx: tx.signals.purge("default", "2026-01-02")) == 2
 
@@ -112,7 +112,7 @@ async def test_turns_of_one_session_are_learned_from_with_one_question(opens: Op
     face = opens(later("manual"), llm=llm)
     await face.add("I live in Oslo.", **SESSION)
     await face.add("I love tea.", **SESSION)
-    assert await face.flush() == {"stored": 2, "waiting": 0}
+    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
     assert len(llm.prompts) == 1
     assert await face.listed(**SESSION) == ["User loves tea."]
 
@@ -155,7 +155,7 @@ async def test_dead_letters_are_a_reason(opens: Opens, distiller: Distiller) -> 
     face = opens(digests("manual", max_attempts=1))
     await face.add(LONG, **SESSION)
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
-    await face.flush()
+    await face.flush(everybody=True)
     answer = await face.health()
     assert (answer["level"], answer["reasons"], answer["dead"]) == ("degraded", ["dead_letters"], 1)
 

@@ -83,7 +83,7 @@ async def test_by_hand_means_by_hand(opens: Opens, distiller: Distiller) -> None
     await face.work(0)
     assert distiller.seen == []
 
-    assert await face.flush() == {"stored": 2, "waiting": 0}
+    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
 
     assert distiller.seen == [[LONG], [_MORE]]
 
@@ -112,7 +112,7 @@ async def test_too_little_is_not_worth_distilling(opens: Opens, distiller: Disti
 
     assert distiller.seen == []
     assert await outcomes(face) == ["skipped:low_novelty:15chars"]
-    assert (await face.jobs())["results"][0]["status"] == "skipped"
+    assert (await face.jobs(everybody=True))["results"][0]["status"] == "skipped"
     assert await pending(face) == (0, 0), "and it is done with"
 
 
@@ -141,7 +141,7 @@ async def test_the_episode_and_what_it_was_made_of_are_one_transaction(opens: Op
     assert await episodes(face) == [], "what was stored before it broke is undone"
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 1)]
     distiller.breaks = False
-    await face.flush()
+    await face.flush(everybody=True)
     assert len(await episodes(face)) == 1
     assert opens.rows("SELECT status, attempts FROM signals") == [("processed", 2)]
     assert opens.rows("SELECT status FROM jobs ORDER BY seq") == [("error",), ("success",)]
@@ -157,9 +157,9 @@ async def test_what_is_said_while_a_model_thinks_is_not_lost(opens: Opens, disti
         await face.add(_MORE, **SESSION)
 
     distiller.during = speak
-    assert await face.flush() == {"stored": 1, "waiting": 1}, "only what was read is done with"
+    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 1}, "only what was read is done with"
 
-    assert await face.flush() == {"stored": 1, "waiting": 0}
+    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert distiller.seen == [[LONG], [_MORE]]
 
 
@@ -186,7 +186,7 @@ async def test_what_was_deleted_while_a_model_thought_does_not_come_back(opens: 
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
     distiller.during = lambda: face.delete_all(user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     assert await episodes(face) == []
     assert await pending(face) == (0, 0)
 
@@ -221,7 +221,7 @@ async def test_a_state_that_passes_counts_against_nothing(opens: Opens, distille
 
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
     assert await outcomes(face) == [outcome], "and is logged once"
-    await face.flush()
+    await face.flush(everybody=True)
     assert await pending(face) == (0, 0)
     assert len(await episodes(face)) == 1
 
@@ -242,8 +242,8 @@ async def test_real_errors_count_and_the_third_is_the_last(opens: Opens, distill
     ((status, attempts, problem),) = opens.rows("SELECT status, attempts, last_error FROM signals")
     assert (status, attempts) == ("dead", 3)
     assert error.message in problem
-    assert [job["status"] for job in (await face.jobs())["results"]] == ["dead_letter", "error", "error"]
-    assert await face.flush() == {"stored": 0, "waiting": 0}, "nobody tries it for ever"
+    assert [job["status"] for job in (await face.jobs(everybody=True))["results"]] == ["dead_letter", "error", "error"]
+    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}, "nobody tries it for ever"
 
 
 @pytest.mark.req("N-19", "N-17")
@@ -253,7 +253,7 @@ async def test_an_answer_that_cannot_be_used_is_the_end_of_it(opens: Opens, dist
     distiller.fails = [Distilled("error:bad_model_output", error=BadModelOutput("prose"))]
     assert (await face.end_session(**SESSION))["results"][0]["distillation"] == "empty:no_episode"
     assert await pending(face) == (0, 0)
-    assert (await face.jobs())["results"][0]["status"] == "empty"
+    assert (await face.jobs(everybody=True))["results"][0]["status"] == "empty"
 
 
 @ON_DISK
@@ -271,7 +271,7 @@ async def test_one_that_fails_holds_up_no_other(opens: Opens, distiller: Distill
     await face.add(LONG, **SESSION)
     await face.add(_MORE, **{**SESSION, "run_id": "tuesday"})
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
-    assert await face.flush() == {"stored": 1, "waiting": 1}
+    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 1}
 
 
 # --- without a model --------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ async def test_rules_distil_where_there_is_no_model(opens: Opens) -> None:
 async def test_a_project_sees_what_its_sessions_became(opens: Opens, digest: bool) -> None:  # noqa: FBT001 - a case
     face = opens(later("manual", digest=digest))
     await face.add(LONG, **SESSION, project_id="house")
-    await face.flush()
+    await face.flush(everybody=True)
     seen = await face.get_all(user_id="project:house", layers=["fact", "episode"])
     own = await face.get_all(user_id="alice", layers=["fact", "episode"])
     assert own["results"]

@@ -55,13 +55,13 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
     distiller.during = _nap(face, 0.01)
     await _talk(face)
     if opens.kind == "memory":
-        others = [threading.Thread(target=face.memory.flush) for _ in range(3)]
+        others = [threading.Thread(target=face.memory.flush, kwargs={"everybody": True}) for _ in range(3)]
         for other in others:
             other.start()
         for other in others:
             other.join(120)
     else:
-        await asyncio.gather(*(face.flush() for _ in range(3)))
+        await asyncio.gather(*(face.flush(everybody=True) for _ in range(3)))
     assert len(distiller.seen) == len(_DAYS)
     assert distiller.most_at_once == 1
 
@@ -190,11 +190,11 @@ async def test_a_cancelled_distillation_is_skipped_and_counts_against_nothing(
     distiller.fails = [cancelled]
 
     with pytest.raises(type(cancelled)):
-        await face.flush()
+        await face.flush(everybody=True)
 
     assert await outcomes(face) == ["skipped:cancelled"]
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
-    assert await face.flush() == {"stored": 1, "waiting": 0}, "and others may have it at once"
+    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}, "and others may have it at once"
 
 
 @ON_DISK
@@ -210,7 +210,7 @@ async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, dis
         assert await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "thief", now, now))
 
     distiller.during = stolen
-    assert await face.flush() == {"stored": 0, "waiting": 1}
+    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 1}
     assert await episodes(face, user_id="alice") == []
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
     assert opens.rows("SELECT owner FROM leases") == [("thief",)]
@@ -235,10 +235,10 @@ async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distill
                 if opens.rows("SELECT until FROM leases WHERE name LIKE 'session:%'") == [(until_then,)]:
                     break
                 await parts.io.sleep(0.05)
-        seen.append(await other.flush())
+        seen.append(await other.flush(everybody=True))
 
     distiller.during = slow
-    assert await mine.flush() == {"stored": 1, "waiting": 0}
+    assert await mine.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert seen == [{"stored": 0, "waiting": 1}], "nobody else has taken it meanwhile"
     assert len(distiller.seen) == 1
 
@@ -269,9 +269,9 @@ async def test_an_outage_stops_the_round_and_is_over_after_a_moment(opens: Opens
     await _talk(face)
     down = BackendUnavailable("nobody there")
     distiller.fails = [Distilled("error:x", error=down)]
-    assert await face.flush() == {"stored": 0, "waiting": len(_DAYS)}
+    assert await face.flush(everybody=True) == {"stored": 0, "waiting": len(_DAYS)}
     assert len(distiller.seen) == 1, "the others would meet the same"
-    assert await face.flush() == {"stored": len(_DAYS), "waiting": 0}
+    assert await face.flush(everybody=True) == {"stored": len(_DAYS), "waiting": 0}
 
 
 @pytest.mark.req("N-22", "S-22")

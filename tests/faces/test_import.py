@@ -20,7 +20,11 @@ SAMPLES: Final = Path(__file__).resolve().parents[1] / "data" / "imports"
 
 
 async def rows(face: Face, **scope: Any) -> list[dict[str, Any]]:
-    return [line for line in await face.export(**scope) if line["type"] == "memory" and line["valid_to"] is None]
+    return [
+        line
+        for line in await face.export(**(scope or {"everybody": True}))
+        if line["type"] == "memory" and line["valid_to"] is None
+    ]
 
 
 async def known(face: Face, layer: str = "fact") -> dict[str, dict[str, Any]]:
@@ -224,7 +228,7 @@ async def test_who_speaks_for_the_user_needs_no_approval_for_what_the_user_said(
     turns = await known(face, "turn")
     assert (turns["I live in Bergen."]["origin"], turns["I live in Bergen."]["trust"]) == ("user", 1.0)
     assert turns["You told me that you play chess."]["origin"] == "import"
-    await face.flush()
+    await face.flush(everybody=True)
     learned = await known(face)
     home, chess = learned["User lives in Bergen."], learned["User plays chess."]
     assert (home["origin"], home["trust"], home["status"]) == ("user", 1.0, "active")
@@ -252,7 +256,7 @@ async def test_what_is_learned_from_an_import_waits_and_changes_nothing(face: Fa
     await face.import_from(
         talk(("human", "I moved to Paris. I live in Paris. I love jazz."), at=later), user_id="alice"
     )
-    await face.flush()
+    await face.flush(everybody=True)
     assert await face.listed() == ["User lives in Oslo."]
     waiting = [line for line in (await known(face)).values() if line["status"] == "quarantined"]
     assert "User loves jazz." in [line["text"] for line in waiting]
@@ -263,7 +267,7 @@ async def test_what_is_learned_from_an_import_waits_and_changes_nothing(face: Fa
 async def test_what_waits_stands_in_nobodys_way_who_says_it_themselves(face: Face) -> None:
     await face.import_from(facts("User loves jazz."), user_id="alice")
     await face.import_from(talk(("human", "I love tea.")), user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     await face.add("I love jazz. I love tea.", user_id="alice")
     assert sorted(await face.listed()) == ["User loves jazz.", "User loves tea."]
 
@@ -272,7 +276,7 @@ async def test_a_model_that_learns_from_an_import_gains_it_no_trust(opens: Opens
     answer: dict[str, object] = {"facts": [{"text": "User loves jazz.", "turn": 1, "quote": "I love jazz"}]}
     face = opens(llm=ScriptedLlm(lambda _: answer))
     await face.import_from(talk(("human", "I love jazz.")), user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     line = (await known(face))["User loves jazz."]
     assert (line["origin"], line["status"], line["trust"]) == ("import", "quarantined", 0.3)
 
@@ -281,7 +285,7 @@ async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> Non
     face = opens({"profile": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
     await face.import_from(talk(*said), user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
     assert made["status"] == "quarantined"
     assert (await face.episodes(user_id="alice"))["results"] == []
@@ -291,7 +295,7 @@ async def test_of_ones_own_talk_an_episode_is_made_of_ones_own_words(opens: Open
     face = opens({"profile": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
     await face.import_from(talk(*said, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True)
-    await face.flush()
+    await face.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
     assert (made["status"], "Vombsjön" in made["text"]) == ("active", False)
 
@@ -305,7 +309,7 @@ async def test_who_the_user_is_cannot_be_imported_without_their_word(opens: Open
     face = opens({"profile": "companion"})
     await face.import_from(talk(*[("human", "My name is Mallory and I work as a spy in Paris.")] * 3), user_id="alice")
     await face.import_from(facts("User's name is Mallory."), user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     await face.consolidate(user_id="alice")
     shown = await face.identity(user_id="alice")
     assert (shown["overrides"], shown["derived"], shown["narrative"]) == ([], [], None)
@@ -323,7 +327,7 @@ async def test_deleted_stays_deleted(face: Face, opens: Opens) -> None:
     assert (answer["stored"], answer["skipped"]) == (0, {"deleted here": 1})
     later = opens.clock.now().isoformat()
     await face.import_from(talk(("human", "I live in Oslo."), at=later), user_id="alice")
-    await face.flush()
+    await face.flush(everybody=True)
     assert [line["status"] for line in (await known(face)).values()] == [], "not even in quarantine"
     await face.add("I live in Oslo after all.", user_id="alice")
     assert len(await face.listed()) == 1, "only the user brings it back"
@@ -384,6 +388,6 @@ async def test_without_turns_only_what_follows_from_them_is_kept(opens: Opens) -
     face = opens({"extract": {"keep_turns": False}})
     answer = await face.import_from(talk(("human", "I love jazz.")), user_id="alice")
     assert (answer["turns"], answer["queued"]) == (0, 1)
-    await face.flush()
+    await face.flush(everybody=True)
     (line,) = await rows(face)
     assert (line["text"], line["status"], line["origin"]) == ("User loves jazz.", "quarantined", "import")

@@ -330,7 +330,7 @@ async def test_an_imported_text_about_the_user_lasts_and_goes_on_with_what_is_le
     await face.add(
         "My name is Alva. I live in Bergen now and I work as a nurse at the harbour clinic.", user_id="alice"
     )
-    await face.flush()
+    await face.flush(everybody=True)
     await face.consolidate(user_id="alice")
     then = (await face.identity(user_id="alice"))["narrative"]
     assert (then["version"], then["model"]) == (2, "rules"), "nobody wrote it by hand"

@@ -20,7 +20,7 @@ def test_turns_do_not_become_facts_and_are_counted(cli: Cli) -> None:
     cli("add", "That is all.", "--user", "alice")
     cli("disable", cli.added("a secret"))
     backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
-    cli("export", "-o", backup)
+    cli("export", "--everybody", "-o", backup)
 
     answer = cli("import", backup, "--as-new", "--json", *other).json
 
@@ -32,7 +32,7 @@ def test_turns_do_not_become_facts_and_are_counted(cli: Cli) -> None:
 def test_what_is_kept_for_later_has_not_failed(cli: Cli) -> None:
     cli.added("I live in Oslo")
     backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
-    cli("export", "-o", backup)
+    cli("export", "--everybody", "-o", backup)
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "openai")
     cli.environ("MEMSTONE_EMBEDDER__CONFIG__API_KEY", "")
 

@@ -29,7 +29,7 @@ def test_an_archive_is_recognised_and_counted(cli: Cli) -> None:
     assert (ran.code, ran.out) == (0, "chatgpt: 3 turns and 2 facts stored, 2 of them wait for approval\n")
     assert "left out: another branch (1), system or tool (2), tool call or reasoning (1)" in ran.err
     assert "`memstone list --status quarantined` shows what waits" in ran.err
-    assert "`memstone flush` learns from the conversations" in ran.err
+    assert "`memstone flush --everybody` learns from the conversations" in ran.err
     assert cli("import", cli.home / "export.zip", "--user", "alice").out == "chatgpt: nothing stored, 5 already known\n"
 
 

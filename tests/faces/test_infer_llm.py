@@ -134,13 +134,13 @@ async def test_a_conversation_that_is_sent_again_costs_no_call(face: Face, model
     model.knows = {"love tea": "User loves tea."}
     chat = [{"role": "user", "content": "I love tea."}, {"role": "assistant", "content": "Noted."}]
     await told(face, chat)
-    before, asked = await face.export(), len(model.asked)
+    before, asked = await face.export(everybody=True), len(model.asked)
     opens.clock.advance(hours=1)
 
     assert await told(face, chat) == [("NONE", "User loves tea.")]
 
     assert len(model.asked) == asked
-    assert await face.export() == before
+    assert await face.export(everybody=True) == before
 
 
 # --- what it is shown -------------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ async def test_no_id_ever_leaves_for_the_model(face: Face, model: Model, server:
     assert (await told(face, "I live in Bergen.", user_id="customer-4711", run_id="run-0815"))[0][0] == "UPDATE"
 
     sent = b"".join(request.body for request in server.requests).decode()
-    exported = await face.export()
+    exported = await face.export(everybody=True)
     identities = {line["id"] for line in exported if line["type"] != "header"}
     assert len(identities) >= 4
     assert not any(one in sent for one in identities)
@@ -247,7 +247,7 @@ async def test_the_models_facts_carry_the_words_they_come_from(face: Face, model
     model.knows = {"love tea": "User loves tea."}
     await told(face, ["Hello.", "You know, I love tea, really."])
 
-    lines = [line for line in await face.export() if line["type"] == "memory"]
+    lines = [line for line in await face.export(everybody=True) if line["type"] == "memory"]
     said = {line["id"]: line["text"] for line in lines if line["layer"] == "turn"}
     (fact,) = [line for line in lines if line["layer"] == "fact"]
     evidence = fact["data"]["evidence"]

@@ -45,11 +45,11 @@ def face(opens: Opens, server: WireServer) -> Face:
 
 
 async def refused(face: Face, said: str = "I love tea.") -> LLMError:
-    before = await face.export()
+    before = await face.export(everybody=True)
     with pytest.raises(LLMError) as caught:
         await face.add(said, user_id="alice", infer=True, strict=True)
     assert caught.value.hint
-    assert (await face.export())[1:] == before[1:], "nothing was stored"
+    assert (await face.export(everybody=True))[1:] == before[1:], "nothing was stored"
     assert (await face.stats())["pending"] == 0
     return caught.value
 

@@ -100,7 +100,7 @@ async def test_secrets_are_masked_before_anything_is_stored(face: Face, opens: O
     )
 
     assert any("card" in warning and "messages[1]" in warning for warning in answer["warnings"])
-    everything = str(await face.export()) + str(answer)
+    everything = str(await face.export(everybody=True)) + str(answer)
     assert " 4111" not in everything  # a random id may hold the digits, and no blank
     assert any("[redacted:card]" in turn["memory"] for turn in await turns(face))
     assert "User lives in Oslo." in await face.listed()
@@ -133,12 +133,12 @@ async def test_a_conversation_that_is_sent_again_as_a_whole_changes_nothing(face
         {"role": "user", "content": "I live in Oslo."},
     ]
     await told(face, chat, opens)
-    before = await face.export()
+    before = await face.export(everybody=True)
 
     events = await told(face, chat, opens)
 
     assert {event for event, _ in events} == {"NONE"}
-    assert await face.export() == before
+    assert await face.export(everybody=True) == before
     grown = [*chat, {"role": "assistant", "content": "Nice."}, {"role": "user", "content": "I have two cats."}]
     assert [event for event, _ in await told(face, grown, opens)] == ["NONE", "NONE", "ADD"]
     assert [turn["memory"] for turn in await turns(face)].count("I love tea.") == 1

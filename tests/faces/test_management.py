@@ -31,11 +31,11 @@ async def test_the_dashboard_counts_layers_and_background_work(opens: Opens) -> 
     face = opens()
     await face.remember("I like tea")
     await face.ingest([{"role": "user", "content": "hello there"}], user_id="alice")
-    await face.consolidate()
+    await face.consolidate(everybody=True)
     own = await face.dashboard(user_id="alice")
     assert own["counts"] == {"identity": 0, "fact": 1, "episode": 0, "turn": 1}
     assert [one["content"] for one in own["facts"]] == ["I like tea"]
-    everybody = await face.dashboard()
+    everybody = await face.dashboard(everybody=True)
     assert everybody["processing"]["by_task"]["consolidate"]["calls"] == 1
     assert everybody["waiting"] == {"pending": 0, "dead": 0}
     assert everybody["last_consolidation"]["status"] == "success"

@@ -13,7 +13,7 @@ RATES = ("memory_replacement_rate", "memory_dedup_rate", "retrieval_hit_rate")
 
 @pytest.mark.req("P-24", "D-15")
 async def test_a_new_memory_has_no_figures_yet(face: Face) -> None:
-    for who in ({}, {"user_id": "alice"}):
+    for who in ({"everybody": True}, {"user_id": "alice"}):
         figures = await face.metrics(**who)
         assert figures["memory_total_count"] == 0
         assert [figures[name] for name in RATES] == [None, None, None]
@@ -35,7 +35,7 @@ async def test_the_four_figures_of_a_user_and_of_everybody(face: Face, opens: Op
     assert mine["memory_replacement_rate"] == pytest.approx(1 / 3, abs=1e-4)
     assert mine["memory_dedup_rate"] == pytest.approx(1 / 4, abs=1e-4)
     assert mine["retrieval_hit_rate"] == pytest.approx(1 / len(pack.citations), abs=1e-4)
-    everybody = await face.metrics()
+    everybody = await face.metrics(everybody=True)
     assert everybody["memory_total_count"] == 3
     assert everybody["counts"]["added"] == 3
     assert everybody["memory_replacement_rate"] == pytest.approx(1 / 4)
@@ -51,7 +51,7 @@ async def test_what_is_stored_as_it_is_counts_too(face: Face) -> None:
     assert (figures["counts"]["added"], figures["counts"]["redundant"]) == (1, 3)
     assert figures["memory_dedup_rate"] == 0.75
     assert (await face.metrics(user_id="bob"))["memory_dedup_rate"] == 0.0
-    assert (await face.metrics())["counts"]["redundant"] == 3
+    assert (await face.metrics(everybody=True))["counts"]["redundant"] == 3
 
 
 @pytest.mark.req("P-24")
@@ -82,6 +82,6 @@ async def test_a_store_that_was_emptied_begins_again(face: Face) -> None:
     for _ in range(2):
         await face.store("tea", user_id="alice")
     await face.reset()
-    assert (await face.metrics())["counts"]["redundant"] == 0
+    assert (await face.metrics(everybody=True))["counts"]["redundant"] == 0
     with pytest.raises(ScopeError):
         await face.metrics(user_id=" ")

@@ -41,11 +41,11 @@ async def a_day(face: Face, opens: Opens) -> list[Any]:
     answers.append(await face.delete(second))
     answers.append(await face.delete_many([second]))
     answers.append(await face.history(second))
-    exported = await face.export()
+    exported = await face.export(everybody=True)
     answers.append(exported)
     answers.append(await face.stats())
     answers.append(await face.reindex())
-    answers.append(await face.flush())
+    answers.append(await face.flush(everybody=True))
     answers.append(await face.delete_all(user_id="bob"))
     answers.append(await face.load(exported))
     answers.append(await face.reset())
@@ -199,7 +199,7 @@ def test_an_embedder_that_needs_a_loop_is_refused_by_the_blocking_face_only() ->
 def test_an_export_that_is_left_early_leaves_nothing_open(tmp_path: Path) -> None:
     with Memory({**HASH, "store": {"url": f"sqlite:///{tmp_path}/x.db"}}) as memory:
         memory.add("one", user_id="alice", infer=False)
-        lines = memory.export()
+        lines = memory.export(everybody=True)
         assert isinstance(lines, Iterator)
         assert next(lines)["type"] == "header"
         lines.close()  # type: ignore[attr-defined]

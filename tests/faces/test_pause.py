@@ -66,7 +66,7 @@ async def test_a_pause_may_have_an_end(opens: Opens) -> None:
     ]
     opens.clock.advance(hours=1)
     assert (await face.paused(user_id="alice"))["paused"] == []
-    assert (await face.paused())["paused"] == []
+    assert (await face.paused(everybody=True))["paused"] == []
     assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "ok"
 
 
@@ -77,7 +77,7 @@ async def test_who_is_paused_can_be_asked(face: Face) -> None:
     await face.pause(agent_id="bot")
     together = {"user_id": "bob", "run_id": "r1", "until": None}
     alone = [{"agent_id": "bot", "until": None}, {"user_id": "alice", "until": None}]
-    assert sorted((await face.paused())["paused"], key=str) == sorted([*alone, together], key=str)
+    assert sorted((await face.paused(everybody=True))["paused"], key=str) == sorted([*alone, together], key=str)
     assert (await face.paused(user_id="alice", agent_id="other"))["paused"] == [{"user_id": "alice", "until": None}]
     assert (await face.paused(user_id="bob"))["paused"] == []
     assert (await face.paused(user_id="bob", run_id="r1", agent_id="x"))["paused"] == [together]
@@ -169,4 +169,4 @@ async def test_a_pause_needs_somebody_and_a_moment_to_come(
     face = opens()
     with pytest.raises(error):
         await face.pause(**given)
-    assert (await face.paused())["paused"] == []
+    assert (await face.paused(everybody=True))["paused"] == []

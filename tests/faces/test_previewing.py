@@ -14,11 +14,11 @@ async def test_a_page_counts_all_that_match_once_however_many_links_there_are(fa
     first = (await face.store("Likes green tea", user_id="alice", key="tea"))["results"][0]["id"]
     await face.store("Lives in Oslo", user_id="bob", key="city", kind="semantic")
     await face.share(first, user_id="bob")
-    page = await face.memory_page(limit=1)
+    page = await face.memory_page(limit=1, everybody=True)
     assert (page["total"], page["pages"], page["page"], len(page["results"])) == (2, 2, 1, 1)
     assert page["stats"]["by_kind"] == {"factual": 1, "semantic": 1}
     assert page["stats"]["tokens"] == (await face.memory_page(user_id="bob"))["stats"]["tokens"]
-    assert (await face.memory_page(q="nothing like it"))["stats"] == {
+    assert (await face.memory_page(q="nothing like it", everybody=True))["stats"] == {
         "total": 0,
         "by_kind": {},
         "tokens": 0,
@@ -27,7 +27,7 @@ async def test_a_page_counts_all_that_match_once_however_many_links_there_are(fa
     }
     for wrong in ({"page": 0}, {"offset": -1}, {"limit": 0}, {"kind": "secret"}):
         with pytest.raises(InvalidInput):
-            await face.memory_page(**wrong)
+            await face.memory_page(**wrong, everybody=True)
 
 
 @pytest.mark.req("N-10")
@@ -53,7 +53,7 @@ async def test_a_try_leaves_nothing_behind_even_for_one_who_reaches_one_user(fac
     assert {name: before[name] for name in ("memories", "events", "fulltext", "vectors")} == {
         name: after[name] for name in ("memories", "events", "fulltext", "vectors")
     }
-    assert (await face.memory_page())["total"] == 1
+    assert (await face.memory_page(everybody=True))["total"] == 1
 
 
 async def test_the_vectors_are_made_anew_in_place(face: Face) -> None:

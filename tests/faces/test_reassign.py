@@ -79,7 +79,7 @@ async def test_where_both_know_the_same_the_older_memory_stays(face: Face, opens
     assert await face.listed(user_id="alice") == []
     merges = [event for event in (await face.memory_updates(user_id="bob"))["results"] if event["event"] == "MERGE"]
     assert merges == []
-    assert "MERGE" in [line["event"] for line in await face.export() if line["type"] == "event"]
+    assert "MERGE" in [line["event"] for line in await face.export(everybody=True) if line["type"] == "event"]
 
     await face.undo(job_id=answer["job_id"])
     after = await sight(face, "alice", "bob")
@@ -158,7 +158,7 @@ async def test_what_waits_and_what_was_counted_goes_along(opens: Opens) -> None:
     await face.ingest([{"role": "user", "content": "I live in Oslo"}], user_id="alice", learn=True)
     answer = await face.reassign(ALICE, ANNA)
     assert (answer["signals"], answer["receipts"]) == (1, 1)
-    await face.flush()
+    await face.flush(everybody=True)
     assert "User lives in Oslo." in await face.listed(user_id="anna")
     assert await face.listed(user_id="alice") == []
     assert (await face.metrics(user_id="anna"))["counts"]["redundant"] == 1

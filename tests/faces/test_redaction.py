@@ -19,7 +19,7 @@ OFF: Final[dict[str, Any]] = {"extract": {"redact": "off"}}
 
 
 async def everything(face: Face) -> str:
-    return json.dumps(await face.export())
+    return json.dumps(await face.export(everybody=True))
 
 
 @pytest.mark.req("R-38")

@@ -147,11 +147,11 @@ async def test_an_undone_deletion_is_forgotten_under_all_names(opens: Opens) -> 
     await told(face, chat(*MOVED), opens, **RUN)
     (one,) = ids(await face.get_all(user_id="alice"))
     await face.delete(one)
-    assert {line["memory_id"] for line in await face.export() if line["type"] == "suppressed"} == {one}
+    assert {line["memory_id"] for line in await face.export(everybody=True) if line["type"] == "suppressed"} == {one}
 
     await face.undo((await face.history(one))[-1]["id"])
 
-    assert [line for line in await face.export() if line["type"] == "suppressed"] == []
+    assert [line for line in await face.export(everybody=True) if line["type"] == "suppressed"] == []
 
 
 async def test_what_was_left_out_is_said(opens: Opens) -> None:
@@ -170,13 +170,13 @@ async def test_a_queued_conversation_that_is_sent_again_after_everything_was_del
 ) -> None:
     face = opens({"write": {"mode": "manual"}})
     await face.add(chat(*MOVED), user_id="alice", **RUN)
-    await face.flush()
+    await face.flush(everybody=True)
     assert await face.listed() == ["User moved to Bergen."]
     opens.clock.advance(minutes=1)
     await face.delete_all(user_id="alice")
     opens.clock.advance(minutes=1)
 
     await face.add(chat(*MOVED, "Hello."), user_id="alice", **RUN)
-    await face.flush()
+    await face.flush(everybody=True)
 
     assert await face.listed() == []

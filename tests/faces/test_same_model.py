@@ -112,7 +112,7 @@ async def test_a_model_that_is_down_when_the_store_is_opened_is_recognised_later
 
     await face.store("milk at night", user_id="bob", strict=True)
 
-    assert await face.flush() == {"stored": 1, "waiting": 0}
+    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert (await face.search("tea", user_id="alice"))["degraded"][0]["code"] == "needs_reindex"
     held = "SELECT count(*) FROM vectors WHERE signature = 'callable:Model.encode:8'"
     assert opens.rows(held) == [(1,)]

@@ -195,7 +195,7 @@ async def test_tenants_share_a_file_and_nothing_else(opens: Opens) -> None:
     assert await two.get(mine) is None
     assert await two.history(mine) == []
     assert (await two.stats())["memories"] == 1
-    assert [line["text"] for line in await two.export() if line["type"] == "memory"] == ["I live in Rome"]
+    assert [line["text"] for line in await two.export(everybody=True) if line["type"] == "memory"] == ["I live in Rome"]
     assert (await two.delete_many([mine]))["results"][0]["event"] == "ERROR"
     await two.reset()
     assert await one.listed() == ["I live in Oslo"]

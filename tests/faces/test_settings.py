@@ -219,7 +219,14 @@ async def test_what_was_closed_says_so(face: Face) -> None:
     await face.close()
     await face.close()
 
-    for call in (face.listed(), face.found("Oslo"), face.remember("more"), face.stats(), face.export(), face.check()):
+    for call in (
+        face.listed(),
+        face.found("Oslo"),
+        face.remember("more"),
+        face.stats(),
+        face.export(everybody=True),
+        face.check(),
+    ):
         with pytest.raises(StorageError, match="closed") as caught:
             await call
         assert caught.value.hint

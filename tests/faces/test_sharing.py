@@ -226,12 +226,12 @@ async def test_uses_are_counted_for_whom_it_was_shown(opens: Opens) -> None:
         pack = await face.context(query, user_id="alice", gate="always")
         assert "Lisbon" in pack.text
     await face.search("office", user_id="alice")
-    (line,) = [one for one in await face.export() if one["type"] == "memory" and one["id"] == memory_id]
+    (line,) = [one for one in await face.export(everybody=True) if one["type"] == "memory" and one["id"] == memory_id]
     counted = {link["user_id"]: (link["use_count"], link["last_used_at"]) for link in line["links"]}
     assert counted == {"alice": (2, "2026-01-01T00:00:00.000000Z"), "bob": (0, None)}
     assert (await face.metrics(user_id="alice"))["counts"]["injected"] == 2
     assert (await face.metrics(user_id="bob"))["counts"]["injected"] == 0
-    assert (await face.metrics())["counts"]["injected"] == 2
+    assert (await face.metrics(everybody=True))["counts"]["injected"] == 2
 
 
 @pytest.mark.req("X-35", "D-18")

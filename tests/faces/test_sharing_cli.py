@@ -70,7 +70,7 @@ def test_feedback_is_noted_and_figures_are_shown(cli: Cli) -> None:
     assert re.search(r"memory_total_count +1\n", shown)
     assert re.search(r"retrieval_hit_rate +-\n", shown)
     assert "useful 1  useless 1" in shown
-    figures = cli("metrics", "--json").json
+    figures = cli("metrics", "--everybody", "--json").json
     assert (figures["memory_total_count"], figures["memory_dedup_rate"]) == (1, 0.0)
-    assert cli("metrics", "--since", "2999-01-01", "--json").json["counts"]["added"] == 0
+    assert cli("metrics", "--everybody", "--since", "2999-01-01", "--json").json["counts"]["added"] == 0
     assert cli("metrics", "--agent", "x").code == 2

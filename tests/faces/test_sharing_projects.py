@@ -49,7 +49,7 @@ async def test_who_asks_in_a_project_is_shown_what_is_known_there(face: Face, op
     pack = await face.context("Which database does the team use?", user_id="bob", gate="always", **APOLLO)
     assert POSTGRES in pack.text
     assert POSTGRES not in (await face.context("Which database does the team use?", user_id="bob", gate="always")).text
-    (line,) = [line for line in await face.export() if line.get("text") == POSTGRES]
+    (line,) = [line for line in await face.export(everybody=True) if line.get("text") == POSTGRES]
     assert {link["user_id"]: link["use_count"] for link in line["links"]} == {"alice": 0, "project:apollo": 1}
 
 
@@ -72,7 +72,7 @@ async def test_membership_is_settled_when_a_turn_is_said(opens: Opens) -> None:
     answer = await face.add("My team uses Postgres", user_id="alice", **APOLLO)
     assert answer["status"] == "deferred"
     assert texts(await face.get_all(layers=["turn"], **ITS_OWN)) == ["My team uses Postgres"]
-    await face.flush()
+    await face.flush(everybody=True)
     assert texts(await face.get_all(**ITS_OWN)) == [POSTGRES]
 
 

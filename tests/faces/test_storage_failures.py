@@ -67,7 +67,7 @@ async def test_a_memory_is_never_there_without_its_event(face: Face, opens: Open
     kept = await face.remember("kept")
     with opens.sql() as database:
         database.execute(f"CREATE TRIGGER broken BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END")
-    before = await face.export()
+    before = await face.export(everybody=True)
 
     for call in (face.store("new", user_id="alice"), face.update(kept, "changed")):
         with pytest.raises(StorageError, match="broken"):
@@ -77,7 +77,7 @@ async def test_a_memory_is_never_there_without_its_event(face: Face, opens: Open
             with pytest.raises(StorageError, match="broken"):
                 await call
 
-    assert await face.export() == before
+    assert await face.export(everybody=True) == before
     assert (await face.stats())["fulltext"] == 1
     with opens.sql() as database:
         database.execute("DROP TRIGGER broken")
@@ -219,7 +219,7 @@ async def test_nothing_grows_into_the_room_that_is_reserved(
     face: Face, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = await face.remember("before")
-    exported = await face.export()
+    exported = await face.export(everybody=True)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=63_000_000))
     before = await face.stats()
     with pytest.raises(StorageFull) as caught:

@@ -122,7 +122,7 @@ async def test_the_two_switches_of_an_agent_are_independent(opens: Opens, *, off
     ("call", "error"),
     [
         ({"agent_id": " "}, ScopeError),
-        ({"agent_id": None}, InvalidInput),
+        ({"agent_id": None}, ScopeError),
         ({"agent_id": "bot", "settings": {"colour": "red"}}, InvalidInput),
         ({"agent_id": "bot", "settings": {"upkeep.log_days": 3}}, InvalidInput),
         ({"agent_id": "bot", "name": "x" * 300}, TooLarge),

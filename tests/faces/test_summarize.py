@@ -113,14 +113,14 @@ async def test_what_is_young_enough_stays_as_it_is(face: Face, opens: Opens) -> 
 async def test_a_pass_shortens_only_where_that_is_wanted(opens: Opens) -> None:
     face = opens()
     old = await face.remember(LONG)
-    assert (await face.consolidate())["summarized"] == 0
+    assert (await face.consolidate(everybody=True))["summarized"] == 0
     await steps.with_upkeep(face, auto_summarize=True, summarize_tokens=10)
-    assert (await face.consolidate(dry_run=True))["summarized"] == 1
-    job = await face.consolidate()
+    assert (await face.consolidate(dry_run=True, everybody=True))["summarized"] == 1
+    job = await face.consolidate(everybody=True)
     assert job["summarized"] == 1
     assert await face.listed() == [SHORT]
     await face.undo(job_id=job["job_id"])
-    assert (await face.consolidate())["summarized"] == 0, "what somebody brought back stays"
+    assert (await face.consolidate(everybody=True))["summarized"] == 0, "what somebody brought back stays"
     assert (await steps.there(face, old)).text == LONG
     assert (await face.summarize(user_id="alice", max_tokens=10))["summarizedCount"] == 1, "unless it is asked for"
 

@@ -33,7 +33,7 @@ async def test_what_was_counted_is_there_after_closing(opens: Opens) -> None:
     await first.remember(KNOWN)
     await first.remember(KNOWN)
     await first.close()
-    assert (await opens().metrics())["counts"]["redundant"] == 1
+    assert (await opens().metrics(everybody=True))["counts"]["redundant"] == 1
 
 
 @ON_DISK
@@ -64,6 +64,6 @@ async def test_who_was_erased_is_not_written_down_again(opens: Opens) -> None:
         await face.remember(text)
 
     await other.erase(user_id="alice")
-    await face.metrics()
+    await face.metrics(everybody=True)
 
     assert opens.rows("SELECT * FROM counters") == []

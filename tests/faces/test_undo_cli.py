@@ -22,9 +22,9 @@ def remembered(cli: Cli, text: str, user: str = "alice") -> str:
 def test_what_happened_is_listed_and_taken_back(cli: Cli) -> None:
     memory_id = remembered(cli, "Alice lives in Oslo")
     cli("update", memory_id, "Alice lives in Bergen")
-    shown = cli("events")
+    shown = cli("events", "--everybody")
     assert shown.out.split()[:6] == ["CURSOR", "WHEN", "EVENT", "ID", "WHO", "MEMORY"]
-    event = cli("events", "--json").json["results"][-1]
+    event = cli("events", "--everybody", "--json").json["results"][-1]
     assert event["id"] in shown.out
 
     undone = cli("undo", event["id"])
@@ -57,10 +57,10 @@ def test_memories_are_put_aside_and_looked_through(cli: Cli) -> None:
     shown = cli("inspect", "mail", "--user", "alice")
     assert "[redacted:email]" in shown.out
     assert "disabled" in shown.out
-    assert cli("inspect", "--status", "active").code == 1
+    assert cli("inspect", "--everybody", "--status", "active").code == 1
     cli("enable", memory_id)
     cli("quarantine", memory_id)
-    assert cli("inspect", "--status", "quarantined", "--json").json["results"][0]["id"] == memory_id
+    assert cli("inspect", "--everybody", "--status", "quarantined", "--json").json["results"][0]["id"] == memory_id
     assert cli("approve", memory_id).out == f"{memory_id} is active\n"
     cli("quarantine", memory_id)
     assert cli("reject", memory_id).out == f"{memory_id} is deleted\n"
@@ -85,19 +85,19 @@ def test_a_rollback_asks_says_what_it_did_and_is_taken_back(cli: Cli) -> None:
     assert cli("list", "--user", "bob").code == 0
     assert cli("undo", "--job", job).code == 0
     assert cli("list", "--user", "alice").code == 0
-    assert cli("rollback", "--yes").code == 2
+    assert cli("rollback", "--everybody", "--yes").code == 2
 
 
 @pytest.mark.parametrize("wrong", [[], ["--since", "yesterday"], ["--since", "2026-13-45"], ["--source", " "]])
 def test_nobody_is_asked_about_a_rollback_that_cannot_be(cli: Cli, wrong: list[str]) -> None:
     remembered(cli, "Alice lives in Oslo")
-    ran = cli("rollback", *wrong, stdin=b"y\n")
+    ran = cli("rollback", "--everybody", *wrong, stdin=b"y\n")
     assert ran.code == 2
     assert "Take all of this back?" not in ran.err
 
 
 def test_a_rollback_of_nothing_asks_nothing(cli: Cli) -> None:
     remembered(cli, "Alice lives in Oslo")
-    ran = cli("rollback", "--since", "2999-01-01", stdin=b"y\n")
+    ran = cli("rollback", "--everybody", "--since", "2999-01-01", stdin=b"y\n")
     assert (ran.code, "Take all of this back?" in ran.err) == (1, False)
     assert ran.err.endswith("nothing was taken back\n")

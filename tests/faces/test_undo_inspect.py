@@ -53,12 +53,14 @@ async def test_a_console_shows_what_was_deleted_when_asked_and_how_much_there_is
     for number in range(3):
         await face.remember(f"number {number}")
 
-    assert ids(await face.inspect(statuses=["deleted"])) == [gone]
-    assert (await face.inspect("half", statuses=["deleted"]))["results"][0]["preview"] == "one and a half"
-    answer = await face.inspect(limit=2)
+    assert ids(await face.inspect(statuses=["deleted"], everybody=True)) == [gone]
+    assert (await face.inspect("half", statuses=["deleted"], everybody=True))["results"][0][
+        "preview"
+    ] == "one and a half"
+    answer = await face.inspect(limit=2, everybody=True)
     assert (len(answer["results"]), answer["more"]) == (2, True)
-    assert (await face.inspect(limit=250))["more"] is False
-    assert (await face.inspect())["limit"] == 60
+    assert (await face.inspect(limit=250, everybody=True))["more"] is False
+    assert (await face.inspect(everybody=True))["limit"] == 60
 
 
 @pytest.mark.req("X-30")
@@ -74,12 +76,12 @@ async def test_only_a_console_sees_what_was_deleted_in_the_past(face: Face, open
     for day, text in ((first, "one"), (second, "two")):
         assert await face.listed(as_of=day) == []
         assert await face.found(text, as_of=day) == []
-        assert (await face.inspect(as_of=day))["results"] == []
-        (shown,) = (await face.inspect(as_of=day, statuses=["deleted"]))["results"]
+        assert (await face.inspect(as_of=day, everybody=True))["results"] == []
+        (shown,) = (await face.inspect(as_of=day, statuses=["deleted"], everybody=True))["results"]
         assert (shown["id"], shown["preview"]) == (memory_id, text)
-    assert (await face.inspect(as_of=third, statuses=["deleted"]))["results"] == []
+    assert (await face.inspect(as_of=third, statuses=["deleted"], everybody=True))["results"] == []
     await face.restore(memory_id)
-    assert [one["preview"] for one in (await face.inspect(as_of=first))["results"]] == ["one"]
+    assert [one["preview"] for one in (await face.inspect(as_of=first, everybody=True))["results"]] == ["one"]
 
 
 @pytest.mark.req("N-25")
@@ -88,7 +90,7 @@ async def test_only_a_console_sees_what_was_deleted_in_the_past(face: Face, open
 )
 async def test_what_a_console_cannot_ask_is_refused(face: Face, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        await face.inspect(**wrong)
+        await face.inspect(**wrong, everybody=True)
 
 
 @pytest.mark.req("N-25")

@@ -21,7 +21,7 @@ async def shared(face: Face, opens: Opens) -> str:
 
 async def newest(face: Face) -> str:
     """The id of what happened last."""
-    event_id: str = (await face.events(limit=1_000))["results"][-1]["id"]
+    event_id: str = (await face.events(limit=1_000, everybody=True))["results"][-1]["id"]
     return event_id
 
 

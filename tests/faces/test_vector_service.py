@@ -175,10 +175,10 @@ async def test_an_export_carries_them_and_nothing_is_lost_when_it_is_put_back(
 ) -> None:
     face, copied = opens(config), _other(opens, tmp_path)(config)
     await _brought(face)
-    lines = json.loads(json.dumps(await face.export()))
+    lines = json.loads(json.dumps(await face.export(everybody=True)))
     await copied.load(lines)
     assert await _seen(copied) == await _seen(face)
-    assert await copied.export() == lines
+    assert await copied.export(everybody=True) == lines
     assert (await copied.load(lines))["memories"] == 0
     mine = {line["id"] for line in await face.export(user_id="bob") if "vector" in line}
     assert mine == {f"v{at}" for at in range(5)}
@@ -212,7 +212,7 @@ async def test_a_backup_holds_them(opens: Opens, tmp_path: Path) -> None:
 async def test_a_damaged_vector_in_an_export_is_noticed(opens: Opens, tmp_path: Path, wrong: dict[str, Any]) -> None:
     face, copied = opens(), _other(opens, tmp_path)()
     await face.insert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
-    lines = [{**line, **wrong} if line["type"] == "memory" else line for line in await face.export()]
+    lines = [{**line, **wrong} if line["type"] == "memory" else line for line in await face.export(everybody=True)]
     with pytest.raises(InvalidInput, match="damaged: the vector of a"):
         await copied.load(lines)
     assert (await copied.stats())["memories"] == 0
@@ -221,7 +221,9 @@ async def test_a_damaged_vector_in_an_export_is_noticed(opens: Opens, tmp_path: 
 async def test_an_export_without_them_is_put_back_as_before(opens: Opens, tmp_path: Path) -> None:
     face, copied = opens(), _other(opens, tmp_path)()
     await face.insert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
-    await copied.load([{name: one for name, one in line.items() if name != "vector"} for line in await face.export()])
+    await copied.load(
+        [{name: one for name, one in line.items() if name != "vector"} for line in await face.export(everybody=True)]
+    )
     assert (await copied.get_vectors(["a"]))["vectors"] == [{"id": "a", "values": None, "metadata": {}}]
     await copied.upsert_vectors([{"id": "a", "values": [1.0, 2.0]}], user_id="alice")
     assert (await copied.get_vectors(["a"]))["vectors"][0]["values"] == [1.0, 2.0]

@@ -55,4 +55,4 @@ async def test_what_has_the_wrong_type_is_refused(face: Face, verb: str) -> None
         with pytest.raises(MemstoneError) as refused:
             await getattr(face, verb)(*args, **named)
         assert str(refused.value).strip()
-    assert (await face.events())["results"] == []
+    assert (await face.events(everybody=True))["results"] == []

@@ -27,7 +27,7 @@ EVENTS: Final = {"ADD", "UPDATE", "DELETE", "NONE"}
 
 async def facts_with_evidence(face: Face) -> dict[str, str]:
     """Every stored fact and the words it comes from, after looking that those stand just so in their turn."""
-    memories = [line for line in await face.export() if line["type"] == "memory"]
+    memories = [line for line in await face.export(everybody=True) if line["type"] == "memory"]
     said = {line["id"]: line["text"] for line in memories if line["layer"] == "turn"}
     facts = [line for line in memories if line["layer"] == "fact"]
     for fact in facts:
@@ -77,7 +77,7 @@ async def test_json_is_asked_for_by_schema_and_the_server_agrees(opens: Opens, q
 async def test_the_same_conversation_again_costs_no_question(opens: Opens, qwen: RealModel) -> None:
     face = opens(qwen.settings())
     await face.add(PEANUTS, user_id="alice", infer=True)
-    known, asked = await face.export(), len(qwen.exchanges)
+    known, asked = await face.export(everybody=True), len(qwen.exchanges)
     opens.clock.advance(hours=1)
 
     answer = await face.add(PEANUTS, user_id="alice", infer=True)
@@ -86,7 +86,7 @@ async def test_the_same_conversation_again_costs_no_question(opens: Opens, qwen:
     assert answer["results"]
     assert {result["event"] for result in answer["results"]} == {"NONE"}
     assert len(qwen.exchanges) == asked
-    assert await face.export() == known
+    assert await face.export(everybody=True) == known
 
 
 async def test_a_change_costs_two_questions_at_most_whatever_the_model_decides(opens: Opens, qwen: RealModel) -> None:
@@ -153,7 +153,7 @@ async def test_nonsense_is_answered_with_a_type_and_leaves_no_invention(
         assert await facts_with_evidence(face) == {}
     for text, words in (await facts_with_evidence(face)).items():
         assert words in str(said), text
-    turns = [line for line in await face.export() if line["type"] == "memory" and line["layer"] == "turn"]
+    turns = [line for line in await face.export(everybody=True) if line["type"] == "memory" and line["layer"] == "turn"]
     assert len(turns) == (1 if isinstance(said, str) else len(said)), "what was said is kept in any case"
 
 

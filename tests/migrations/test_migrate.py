@@ -78,11 +78,11 @@ def test_a_migrated_file_has_the_schema_of_a_fresh_one(
 def test_nothing_is_lost_by_a_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory_id = filled(path)
     with opened(path) as memory:
-        before = list(memory.export())
+        before = list(memory.export(everybody=True))
     monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
 
     with opened(path) as memory:
-        assert list(memory.export()) == before
+        assert list(memory.export(everybody=True)) == before
         assert len(memory.history(memory_id)) == 2
         memory.add("and something new", user_id="alice", infer=False)
         assert len(memory.search("Rome", user_id="alice")["results"]) == 2

@@ -39,7 +39,7 @@ def _lived(memory: Memory) -> None:
 
 
 def _told(memory: Memory) -> list[str]:
-    return [json.dumps(line, sort_keys=True) for line in memory.export()]
+    return [json.dumps(line, sort_keys=True) for line in memory.export(everybody=True)]
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def _filled(path: Path) -> str:
 def _told(url: str, tenant: str) -> list[Any]:
     with _memory(url, tenant) as memory:
         return [
-            list(memory.export()),
+            list(memory.export(everybody=True)),
             memory.search("Where does she live?", user_id="u0"),
             memory.entities(user_id="u1"),
         ]

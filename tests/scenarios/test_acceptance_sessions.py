@@ -93,7 +93,7 @@ def test_a_session_ends_in_the_word_for_it(opens: Callable[[Ending], Memory], en
         (told,) = memory.end_session(**SESSION)["results"]
         assert told["distillation"] == ending.outcome
 
-    (job,) = memory.jobs(task="distill")["results"]
+    (job,) = memory.jobs(task="distill", everybody=True)["results"]
     assert job["outcome"] == ending.outcome
     stats = memory.stats()
     assert (stats["pending"], stats["dead"]) == (ending.pending, ending.dead)

@@ -45,7 +45,7 @@ def month() -> Iterator[Memory]:
             clock.advance(days=7)
             memory.add([_message(one) for one in said], **WHO, run_id=f"week-{number}")
             memory.end_session(**WHO)
-        memory.consolidate()
+        memory.consolidate(everybody=True)
         yield memory
 
 

@@ -123,7 +123,7 @@ class Life:
 
     def undo(self, back: int) -> None:
         """Take something back, if nothing stands in the way."""
-        events = self.memory.events(limit=1_000)["results"]
+        events = self.memory.events(limit=1_000, everybody=True)["results"]
         if events:
             self.memory.undo(events[-min(back, len(events))]["id"])
 
@@ -134,11 +134,11 @@ class Life:
     def tidy(self, days: int) -> None:
         """A pass; a second one at the same instant finds nothing to do."""
         self.clock.advance(days=days)
-        self.memory.consolidate()
-        done, cursor = self.stored(), self.memory.events(limit=1_000)["cursor"]
-        again = self.memory.consolidate()
+        self.memory.consolidate(everybody=True)
+        done, cursor = self.stored(), self.memory.events(limit=1_000, everybody=True)["cursor"]
+        again = self.memory.consolidate(everybody=True)
         assert self.stored() == done
-        assert self.memory.events(cursor)["results"] == []
+        assert self.memory.events(cursor, everybody=True)["results"] == []
         counts = {name: count for name, count in again.items() if isinstance(count, int)}
         assert counts == dict.fromkeys(counts, 0)
 

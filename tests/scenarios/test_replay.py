@@ -69,7 +69,7 @@ def test_replaying_the_events_gives_what_is_stored(plan: list[tuple[Any, ...]]) 
                 continue
             moments.append((clock.now().isoformat(), listed(memory)))
             clock.advance(minutes=1)
-        lines = list(memory.export())
+        lines = list(memory.export(everybody=True))
         assert replayed([line for line in lines if line["type"] == "event"]) == listed(memory)
         for memory_id, text in listed(memory).items():
             assert memory.history(memory_id)[-1]["new_value"] == text

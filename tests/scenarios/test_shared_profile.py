@@ -34,7 +34,7 @@ def say(memory: Memory, clock: FakeClock, words: str, user: str, **rest: Any) ->
     """Say something, and let what forms memory in the background come to its end."""
     clock.advance(minutes=1)
     assert memory.add(words, user_id=user, **rest)["status"] in {"queued", "ok"}
-    memory.flush()
+    memory.flush(everybody=True)
 
 
 def held(memory: Memory, user: str) -> list[str]:
@@ -93,7 +93,7 @@ def test_a_newcomer_sees_the_starting_set_with_four_memories_and_not_with_five(m
 
     # Nothing was linked or copied: what bob saw was never his, and what he used counts for nobody.
     assert held(memory, "bob") == []
-    lines = [line for line in memory.export() if line["type"] == "memory" and line["id"] == start]
+    lines = [line for line in memory.export(everybody=True) if line["type"] == "memory" and line["id"] == start]
     assert [link["user_id"] for line in lines for link in line["links"]] == ["*"]
 
 
@@ -122,7 +122,7 @@ def test_every_background_run_logs_and_keeps_its_decisions(
     assert all(one["target_id"] for run in runs for one in run["decisions"])
     assert "Oslo" not in caplog.text
 
-    last, first = memory.jobs(task="facts")["results"]
+    last, first = memory.jobs(task="facts", everybody=True)["results"]
     facts = [one["fact"] for one in first["details"]["decisions"]]
     assert facts == ["User lives in Oslo.", "User likes tea."]
     (changed,) = last["details"]["decisions"]

@@ -108,16 +108,16 @@ class Machine(RuleBasedStateMachine):
     @property
     def state(self) -> dict[str, Seen]:
         """What is there now."""
-        return state_of(self.memory.export())
+        return state_of(self.memory.export(everybody=True))
 
     def do(self, act: Callable[[], Any]) -> Any:
         """Carry something out that may be refused; then it has changed nothing."""
-        now, cursor = self.state, self.memory.events(self.cursor, limit=1_000)["cursor"]
+        now, cursor = self.state, self.memory.events(self.cursor, limit=1_000, everybody=True)["cursor"]
         try:
             answer = act()
         except (Conflict, NotFoundError):
             assert self.state == now, "what is refused changes nothing"
-            assert self.memory.events(cursor)["results"] == []
+            assert self.memory.events(cursor, everybody=True)["results"] == []
             return None
         self.before, self.cursor = now, cursor
         after = self.state
@@ -193,7 +193,7 @@ class Machine(RuleBasedStateMachine):
     def consolidate(self, days: int) -> None:
         """Merge what is alike, evict what has faded."""
         self.clock.advance(days=days)
-        self.do(self.memory.consolidate)
+        self.do(lambda: self.memory.consolidate(everybody=True))
 
     @rule(user=users)
     def erase(self, user: str) -> None:
@@ -202,7 +202,7 @@ class Machine(RuleBasedStateMachine):
         self.memory.erase(user_id=user)
         left = self.state
         self.erased |= {name for name, held in self.held.items() if user in held}
-        self.before, self.cursor = left, self.memory.events(limit=1_000)["cursor"]
+        self.before, self.cursor = left, self.memory.events(limit=1_000, everybody=True)["cursor"]
         assert all(user not in one.holders for one in left.values())
         assert {name for name in now if now[name].holders - {user}} == left.keys()
 
@@ -212,23 +212,25 @@ class Machine(RuleBasedStateMachine):
     def undo_what_was_done_last(self) -> None:
         """The newest first; an event that goes with another one is gone by then."""
         wanted = self.before
-        done = self.memory.events(self.cursor, limit=1_000)["results"]
+        done = self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
         if any(event["memory_id"] in self.erased for event in done):
             return
         gone: set[str] = set()
         for event in reversed(done):
             if event["id"] not in gone:
                 self.memory.undo(event["id"])
-                gone |= {one["undoes"] for one in self.memory.events(self.cursor, limit=1_000)["results"]}
+                gone |= {
+                    one["undoes"] for one in self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
+                }
         assert self.state == wanted, "undo restores the state before"
-        self.before, self.cursor = self.state, self.memory.events(self.cursor, limit=1_000)["cursor"]
+        self.before, self.cursor = self.state, self.memory.events(self.cursor, limit=1_000, everybody=True)["cursor"]
         self.clock.advance(minutes=1)
 
     @precondition(lambda self: not self.erased)
     @rule(back=st.integers(1, 12))
     def undo_something(self, back: int) -> None:
         """Take something back, if nothing stands in the way."""
-        events = self.memory.events(limit=1_000)["results"]
+        events = self.memory.events(limit=1_000, everybody=True)["results"]
         if events:
             self.do(lambda: self.memory.undo(events[-min(back, len(events))]["id"]))
 
@@ -237,8 +239,8 @@ class Machine(RuleBasedStateMachine):
     def rollback(self, minutes: int) -> None:
         """Take back the last minutes; a dry run says before what will come of it."""
         since = self.moments[-min(minutes, len(self.moments))][0]
-        tried = self.memory.rollback(since=since, dry_run=True)
-        done = self.do(lambda: self.memory.rollback(since=since))
+        tried = self.memory.rollback(since=since, dry_run=True, everybody=True)
+        done = self.do(lambda: self.memory.rollback(since=since, everybody=True))
         assert done is not None
         assert (done["undone"], done["skipped"]) == (tried["undone"], tried["skipped"])
 
@@ -247,7 +249,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def the_events_tell_the_state(self) -> None:
         """Texts, statuses and holders follow from the history alone."""
-        lines = list(self.memory.export())
+        lines = list(self.memory.export(everybody=True))
         state = {name: (one.text, one.status, one.holders) for name, one in state_of(lines).items()}
         told = replayed(lines)
         assert {name: told[name] for name in told.keys() - self.erased} == {

@@ -41,12 +41,12 @@ def everything_that_runs_by_itself(memory: Memory, clock: FakeClock) -> None:
     steps: list[Callable[[], Any]] = [
         lambda: memory.add(TALK, **WHO),
         lambda: memory.end_session(**WHO),
-        memory.consolidate,
+        lambda: memory.consolidate(everybody=True),
         lambda: memory.ingest(TALK, **WHO, learn=True),
         lambda: memory.flush(user_id="alice"),
         lambda: memory.ingest_session(TALK, **WHO),
-        lambda: memory.load(list(memory.export())),
-        memory.consolidate,
+        lambda: memory.load(list(memory.export(everybody=True))),
+        lambda: memory.consolidate(everybody=True),
         memory.reindex,
     ]
     for step in steps:

@@ -75,7 +75,7 @@ def vectors(path: Path, user: str) -> list[bytes]:
 
 def exported(memory: Memory, without: str) -> list[str]:
     """Every line of the whole store, but for those of one user and of what was deleted of theirs."""
-    lines = [(line, json.dumps(line, sort_keys=True)) for line in memory.export()]
+    lines = [(line, json.dumps(line, sort_keys=True)) for line in memory.export(everybody=True)]
     theirs = {line.get("memory_id") for line, text in lines if f'"user_id": "{without}"' in text}
     kept = (text for line, text in lines if line["type"] != "suppressed" or line["memory_id"] not in theirs)
     return [text for text in kept if f'"user_id": "{without}"' not in text]

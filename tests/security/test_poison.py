@@ -111,7 +111,7 @@ def victim(profile: str, obeys: bool) -> Iterator[tuple[Memory, Obeying]]:  # no
     clock = FakeClock()
     with Memory(config, clock=clock, llm=ScriptedLlm(model) if obeys else None) as memory:
         memory.add(_SAID, user_id="alice", run_id="first")
-        memory.flush()
+        memory.flush(everybody=True)
         clock.advance(hours=1)
         yield memory, model
 
@@ -142,7 +142,7 @@ def attack(memory: Memory, model: Obeying, one: Poison, number: int) -> None:
         memory.add([{"role": "user", "content": asked}, {"role": "assistant", "content": one.text}], **run)
     else:
         memory.add(quoted(one.text, number), **run)
-    memory.flush()
+    memory.flush(everybody=True)
 
 
 def facts(memory: Memory) -> dict[str, tuple[str, int]]:

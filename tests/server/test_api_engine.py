@@ -84,7 +84,7 @@ def test_a_preview_ranks_with_reasons_and_counts_nothing_as_used(world: World) -
     assert found["totals"]["maxTokens"] == 2_000
     assert found["totals"]["tokens"] == sum(one["tokens"] for one in found["items"])
     memory = world.app.state.memstone.memory
-    assert world.run(memory.metrics)["counts"]["injected"] == 0
+    assert world.run(memory.metrics, everybody=True)["counts"]["injected"] == 0
     assert all(one["use_count"] == 0 for one in world.run(memory.pinned, user_id="alice")["results"])
 
 

@@ -215,12 +215,12 @@ def test_a_key_does_what_its_verbs_allow(service: tuple[str, Memory]) -> None:
         forbidden: list[Callable[[], Any]] = [
             lambda: reader.add("coffee", user_id="alice"),
             reader.events,
-            lambda: list(reader.export()),
+            lambda: list(reader.export(everybody=True)),
             lambda: reader.query_vectors([1.0], everybody=True),
             writer.consolidate,
             lambda: writer.set_settings({"context.budget": 100}),
             lambda: writer.approve(memory_id),
-            lambda: writer.rollback(source="user"),
+            lambda: writer.rollback(source="user", everybody=True),
         ]
         for call in forbidden:
             with pytest.raises(Forbidden):
@@ -280,7 +280,7 @@ def test_an_export_that_comes_over_a_loop_is_put_back(service: tuple[str, Memory
         async with AsyncMemory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as source:
             await source.add("I live in Oslo", user_id="alice", infer=False)
             async with AsyncClient(service[0], key) as client:
-                return (await client.load(source.export()))["memories"]
+                return (await client.load(source.export(everybody=True)))["memories"]
 
     assert asyncio.run(moved()) == 1
 
@@ -295,7 +295,7 @@ def test_a_long_export_is_put_back_in_pieces(service: tuple[str, Memory], monkey
     monkeypatch.setattr(link, "_PAGE_CHARS", 2_000)
     with client_of(service) as client:
         client.add_many([{"messages": f"note {n}", "user_id": "alice", "infer": False} for n in range(20)])
-        lines = list(client.export())
+        lines = list(client.export(everybody=True))
         client.reset()
         assert client.load(iter(lines))["memories"] == 20
         assert client.load(lines)["already_there"] >= 20

@@ -179,7 +179,7 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
         turns = memory.get_all(user_id="alice", layers=["turn"], limit=100)["results"]
         kept = {one["memory"] for one in turns if one["role"] == "user"}
         assert kept == {f"message {number}" for number in ended}
-        assert memory.flush()["waiting"] == 0
+        assert memory.flush(everybody=True)["waiting"] == 0
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])

@@ -148,6 +148,6 @@ def test_no_session_is_lost_when_the_service_is_killed_before_it_was_formed(tmp_
     with Memory(config) as memory:
         for user in sessions:
             memory.end_session(user_id=user)
-        memory.flush()
+        memory.flush(everybody=True)
         assert memory.stats()["pending"] == 0
     assert_kept(place, acknowledged)

@@ -49,7 +49,7 @@ class Tools:
 
     async def everything(self) -> tuple[list[Any], dict[str, Any]]:
         """All that is stored."""
-        return [line async for line in self.memory.export()][1:], await self.memory.stats()
+        return [line async for line in self.memory.export(everybody=True)][1:], await self.memory.stats()
 
 
 def with_tools(work: Callable[[Tools], Coroutine[Any, Any, None]], config: dict[str, Any] | None = None) -> None:

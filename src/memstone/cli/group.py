@@ -39,7 +39,7 @@ Examples:
   memstone search "Where does she live?" --user alice --explain
   memstone context "What should I cook tonight?" --user alice
   memstone list --user alice
-  memstone export --output backup.jsonl
+  memstone export --everybody --output backup.jsonl
 
 \b
 Exit codes:

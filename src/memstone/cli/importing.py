@@ -42,7 +42,9 @@ _AS_NEW: Final = "FILE is an export of Memstone: take what it says as new memori
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=AUTO, metavar="NAME", help=_FORMAT)
 @click.option("--mine", is_flag=True, help=_MINE)
 @click.option("--from-user", metavar="ID", help="Take only what FILE says is theirs.")
-@click.option("--learn/--no-learn", default=True, help="Let the next `memstone flush` learn from conversations.")
+@click.option(
+    "--learn/--no-learn", default=True, help="Let the next `memstone flush --everybody` learn from conversations."
+)
 @for_scope
 def import_(
     given: Given,
@@ -132,7 +134,7 @@ def _show_foreign(answer: dict[str, Any]) -> None:
     if answer["quarantined"]:
         note("hint: `memstone list --status quarantined` shows what waits; --mine says that it is yours", "note")
     if answer["queued"]:
-        note("hint: `memstone flush` learns from the conversations", "note")
+        note("hint: `memstone flush --everybody` learns from the conversations", "note")
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def _show_tally(tally: Tally) -> None:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.ignored_fields.items()))
         note(f"fields that were not taken along: {named}", "warn")
     if tally.deferred:
-        note("hint: `memstone flush` tries again what could not be embedded", "note")
+        note("hint: `memstone flush --everybody` tries again what could not be embedded", "note")
     if tally.left_out:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.left_out.items()))
         note(f"left out, because only active facts are taken as new: {named}", "warn")

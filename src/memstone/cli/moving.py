@@ -13,23 +13,23 @@ from typing import Any, BinaryIO, Final
 import click
 
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope
+from memstone.cli.given import Given, for_scope_or_everybody
 from memstone.cli.output import Progress, is_terminal, note, say
 
 
 @click.command()
 @click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write there, not to the screen.")
-@for_scope
+@for_scope_or_everybody
 def export(given: Given, *, output: str | None) -> int:
     """Write everything as JSON lines.
 
-    Every version, link and event: a backup, or all that is known about somebody. Without --user, --agent and --run it
-    is everything. `memstone import --restore` puts it back.
+    Every version, link and event: all that is known about somebody, or with --everybody of all, as a backup.
+    `memstone import --restore` puts it back.
     """
     counts = {"memory": 0, "event": 0}
     with given.memory(damaged=True) as memory, _written(output) as file:
         progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
-        for number, record in enumerate(memory.export(**given.scope()), start=1):
+        for number, record in enumerate(memory.export(**given.scope_or_everybody()), start=1):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             counts[record["type"]] = counts.get(record["type"], 0) + 1
             progress(number)

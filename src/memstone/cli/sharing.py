@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.given import Given, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.output import Progress, day_time, note, paint, say, show, show_pairs
 from memstone.cli.table import Column, Table
 from memstone.cli.text import harmless
@@ -141,16 +141,16 @@ def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said:
 
 @click.command()
 @click.option("--since", metavar="TIME", help="Count only what happened since.")
-@for_scope
+@for_scope_or_everybody
 def metrics(given: Given, *, since: str | None) -> int:
     """Show how many memories there are, and how often they are replaced, told again and used.
 
-    Of one user with --user, else of everybody.
+    Of one user with --user, or of all with --everybody.
     """
     if given.agent or given.run:
-        raise click.UsageError("metrics takes --user only")
+        raise click.UsageError("metrics takes --user or --everybody only")
     with given.memory() as memory:
-        answer = memory.metrics(user_id=given.user, since=since)
+        answer = memory.metrics(user_id=given.user, everybody=given.everybody, since=since)
     if not given.answered(answer):
         rates = [(name, _rate(value)) for name, value in answer.items() if name.endswith("_rate")]
         show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *rates])

@@ -16,7 +16,7 @@ from memstone.cli.given import Given, for_scope
 from memstone.cli.output import Progress, note, say
 from memstone.errors import InvalidInput
 
-_LEARN: Final = "Let the next `memstone flush` learn the facts in it."
+_LEARN: Final = "Let the next `memstone flush --everybody` learn the facts in it."
 _METADATA: Final = "Something to keep with every turn; a value that reads as JSON is taken as that. May be repeated."
 
 
@@ -99,7 +99,7 @@ def _show(answer: dict[str, Any]) -> None:
     named = [f"{answer[name]:,} {words}" for name, words in counted if answer[name]]
     say(", ".join([f"{answer['stored']:,} turns stored", *named]))
     if answer["queued"]:
-        note("hint: `memstone flush` learns from them", "note")
+        note("hint: `memstone flush --everybody` learns from them", "note")
 
 
 def _code(answer: dict[str, Any]) -> int:

@@ -10,7 +10,7 @@ import click
 from memstone.cli import parse
 from memstone.cli.asking import agreed
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.given import Given, for_scope_or_everybody, for_store
 from memstone.cli.output import Progress, day_time, event_style, note, say, score, show
 from memstone.cli.parse import LAYERS
 from memstone.cli.table import Column, Table
@@ -21,14 +21,14 @@ _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 @click.command()
 @click.option("--after", metavar="CURSOR", type=int, default=0, help="Go on after this cursor.")
 @click.option("--limit", "-n", type=int, default=50, show_default=True, help="At most so many.")
-@for_scope
+@for_scope_or_everybody
 def events(given: Given, *, after: int, limit: int) -> int:
     """Show what happened, oldest first, with the ids that `memstone undo` takes.
 
-    Of everybody, or only of a --user, --agent or --run.
+    Of a --user, --agent or --run, or of --everybody.
     """
     with given.memory() as memory:
-        answer = memory.events(after, limit=limit, **given.scope())
+        answer = memory.events(after, limit=limit, **given.scope_or_everybody())
     if not given.answered(answer):
         _show_events(answer)
     return OK if answer["results"] else NOTHING
@@ -110,15 +110,15 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
 @click.option("--since", metavar="TIME", help="What was done since then, in ISO 8601.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be taken back.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@for_scope
+@for_scope_or_everybody
 def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bool, yes: bool) -> int:
     """Take back all that a source did, or that was done since a time.
 
-    Of everybody, or only of a --user, --agent or --run. What somebody changed afterwards stays as it is and is listed.
+    Of a --user, --agent or --run, or of --everybody. What somebody changed afterwards stays as it is and is listed.
     The whole rollback can be undone: `memstone undo --job ID`.
     """
     with given.memory() as memory:
-        what = {"source": source, "since": since, **given.scope()}
+        what = {"source": source, "since": since, **given.scope_or_everybody()}
         if not (dry_run or yes or _agreed(given, memory.rollback(**what, dry_run=True))):
             note("nothing was taken back")
             return NOTHING
@@ -180,16 +180,18 @@ def _changes_status(name: str, text: str) -> click.Command:
 @click.option("--limit", "-n", type=int, default=60, show_default=True, help="At most so many, up to 250.")
 @click.option("--status", "statuses", type=click.Choice(_STATUSES), multiple=True, help="Only in this state.")
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Where to look; everywhere.")
-@for_scope
+@for_scope_or_everybody
 def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[str], layers: Sequence[str]) -> int:
     """Look through memories in every layer, also disabled ones.
 
     Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
-    newest are shown; without a --user, --agent or --run, those of everybody.
+    newest are shown; of a --user, --agent or --run, or of --everybody.
     """
     wanted = None if query is None else parse.text(query)
     with given.memory() as memory:
-        answer = memory.inspect(wanted, **given.scope(), limit=limit, statuses=statuses or None, layers=layers or None)
+        answer = memory.inspect(
+            wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
+        )
     if not given.answered(answer):
         _show_inspected(answer)
     return OK if answer["results"] else NOTHING

@@ -9,7 +9,7 @@ import click
 
 from memstone.cli.doctor import BAD, Check, examine
 from memstone.cli.fail import FAILED, OK
-from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.given import Given, for_scope_or_everybody, for_store
 from memstone.cli.output import Progress, note, paint, say
 from memstone.cli.text import harmless, padded
 
@@ -38,7 +38,7 @@ def reindex(given: Given) -> int:
 
 
 @click.command()
-@for_scope
+@for_scope_or_everybody
 def flush(given: Given) -> int:
     """Form memory of what waits, due or not.
 
@@ -46,7 +46,7 @@ def flush(given: Given) -> int:
     again. What another process is working on stays with it.
     """
     with given.memory() as memory:
-        answer = memory.flush(**given.scope())
+        answer = memory.flush(**given.scope_or_everybody())
     if not given.answered(answer):
         say(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
     return FAILED if answer["waiting"] else OK

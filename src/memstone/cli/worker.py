@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memstone.cli.fail import OK
-from memstone.cli.given import Given, for_scope, for_store
+from memstone.cli.given import Given, for_scope_or_everybody, for_store
 from memstone.cli.output import day_time, note, say, show
 from memstone.cli.table import Column, Table
 
@@ -79,11 +79,11 @@ def _terminated_gently() -> Iterator[None]:
 @click.option("--task", metavar="TASK", help="Only such jobs: facts, distill, ...")
 @click.option("--status", metavar="STATUS", help="success, skipped, empty, error or dead_letter.")
 @click.option("--limit", type=int, default=20, show_default=True, help="How many at most.")
-@for_scope
+@for_scope_or_everybody
 def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
     """List what was done in the background, newest first."""
     with given.memory(create=False) as memory:
-        answer = memory.jobs(**given.scope(), task=task, status=status, limit=limit)
+        answer = memory.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
     if given.answered(answer):
         return OK
     if answer["results"]:

@@ -88,16 +88,17 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
             note("hint: it is kept as a turn (`memstone list --layer turn`); --no-infer stores it as a memory", "note")
     elif answer["status"] == "queued":
         say("kept; memory forms in the background")
-        note("hint: `memstone jobs` tells what became of it, and `memstone flush` forms what still waits", "note")
+        note("hint: `memstone jobs --everybody` tells what became of it", "note")
+        note("hint: `memstone flush --everybody` forms what still waits", "note")
     if "reason" in answer:
         note(f"warning: not stored: {answer['reason']}", "warn")
         note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
     if infer and "error" in answer:
         note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
-        note("hint: `memstone flush` tries again", "note")
+        note("hint: `memstone flush --everybody` tries again", "note")
     for one in answer.get("deferred", ()):
         note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
-        note("hint: `memstone flush` tries again when the embedder works", "note")
+        note("hint: `memstone flush --everybody` tries again when the embedder works", "note")
     for warning in answer.get("warnings", ()):
         note(f"warning: {warning}", "warn")
 

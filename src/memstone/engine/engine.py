@@ -253,12 +253,12 @@ class Engine:
         await self.open()
         return await listing.stats(self.parts)
 
-    async def flush(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def flush(self, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
         """See ``Memory.flush``."""
         await self.open()
         from memstone.engine.work import pending
 
-        return await pending.flush(self.parts, given)
+        return await pending.flush(self.parts, given, everybody=everybody)
 
     async def reindex(self, progress: Progress | None) -> dict[str, Any]:
         """See ``Memory.reindex``."""
@@ -272,11 +272,11 @@ class Engine:
 
         return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
 
-    def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    def export(self, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
         """See ``Memory.export``."""
         from memstone.engine.moving import transfer
 
-        return transfer.export(self, given)
+        return transfer.export(self, given, everybody=everybody)
 
     async def load(self, records: ExportLines) -> dict[str, int]:
         """See ``Memory.load``."""

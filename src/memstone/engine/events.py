@@ -8,6 +8,7 @@ from typing import Any, Final
 from memstone.engine import shape
 from memstone.engine.asking import checked_limit
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.errors import InvalidInput
 from memstone.model.event import Event
 
@@ -16,10 +17,10 @@ _INNER: Final = frozenset({"links", "split"})
 """What a state tells for undoing alone: who else sees a memory is not for everybody who does."""
 
 
-async def events(parts: Parts, given: Mapping[str, Any], after: int, limit: int) -> dict[str, Any]:
+async def events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> dict[str, Any]:
     """What happened after a cursor, oldest first; and the cursor to go on from."""
     cursor, most = _cursor(after), checked_limit(limit, MOST, "go on with the cursor of each answer, as after")
-    scope = parts.scope(given)
+    scope = scope_or_everybody(parts, given, everybody=everybody)
     look = parts.ledger.peek if parts.bounds is None else parts.ledger.read  # within bounds it may take several pages
     found = await look(lambda tx: tx.events.feed(scope, cursor, most))
     return {"results": [line(event) for event in found], "cursor": found[-1].seq if found else cursor}

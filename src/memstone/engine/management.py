@@ -11,6 +11,7 @@ from memstone.engine import agents
 from memstone.engine.asking import LARGEST, checked_limit, checked_offset
 from memstone.engine.layers import episodes, identity, pinned
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
 from memstone.model.instant import Instant
@@ -23,9 +24,10 @@ FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
 _FAILED: Final = ("error", "dead_letter")
 
 
-async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int) -> dict[str, Any]:
+async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> dict[str, Any]:
     """Everything a management view begins with, of a scope or of the whole tenant."""
-    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page, LARGEST)
+    scope = scope_or_everybody(parts, given, everybody=everybody)
+    most = checked_limit(limit, parts.policy.limits.page, LARGEST)
     shown = await _layers(parts, scope, most) if not scope.is_open else {}
     now = parts.now()
     shown["counts"] = await parts.ledger.read(lambda tx: _counts(tx, scope, now))

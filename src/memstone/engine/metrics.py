@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from memstone.core.checks.visible import visible
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.feedback import JUDGED, USED, USEFUL, USELESS
 from memstone.engine.storing.tally import REDUNDANT, write_down
 from memstone.errors import Forbidden
@@ -18,14 +19,14 @@ _REPLACING: Final = (EventType.UPDATE, EventType.REPLACE)
 _ENDING: Final = (EventType.DELETE, EventType.UNLINK)
 
 
-async def metrics(parts: Parts, user_id: Any, since: When | None) -> dict[str, Any]:
-    """The four figures of a user, or of everybody when none is named, and the counts they are made of.
+async def metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: bool) -> dict[str, Any]:
+    """The four figures of a user, or of everybody, and the counts they are made of.
 
     They are counted by user: whoever reaches one agent only is told nothing about what others did.
     """
     if parts.bounds is not None and parts.bounds.agent_id:
         raise Forbidden("this key is bound to an agent, and figures are a user's", hint="use a key of the user")
-    scope = parts.scope({"user_id": user_id})
+    scope = scope_or_everybody(parts, {"user_id": user_id}, everybody=everybody)
     begin = _BEGINNING if since is None else parse_when(since, "since")
     now = parts.now()
 

@@ -13,7 +13,7 @@ from memstone.core.checks.visible import visible
 from memstone.engine import shape
 from memstone.engine.asking import checked_limit
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import admit_filters, named_scope, renamed
+from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
 from memstone.engine.storing.feedback import JUDGED, USED
 from memstone.errors import InvalidInput
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -32,6 +32,7 @@ class PageRequest:
     page: int | None = None
     offset: int | None = None
     filters: Filters | None = None
+    everybody: bool = False
 
 
 async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
@@ -43,7 +44,7 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     """
     request.filters = await admit_filters(parts, request.filters)
     inside, extra = split_scope(request.filters)
-    scope = named_scope(parts, request.given, inside)
+    scope = scope_or_everybody(parts, request.given, inside, everybody=request.everybody, reading=True)
     where = _where(parts, request, scope, renamed(parts, extra))
     limit = checked_limit(request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)

@@ -10,7 +10,7 @@ from memstone.core.checks.filters import Filters, names_several, read_filters
 from memstone.core.checks.visible import reached, within
 from memstone.engine.parts import Parts
 from memstone.engine.storing.projects import project_scope
-from memstone.errors import InvalidFilter, InvalidInput, ScopeError
+from memstone.errors import Forbidden, InvalidFilter, InvalidInput, ScopeError
 from memstone.model.bounds import Bounds, Users
 from memstone.model.ids import clean_id
 from memstone.model.query import METADATA, And, Condition, Not, Op, Or, Where
@@ -54,6 +54,38 @@ async def _is_metadata(parts: Parts, name: str) -> bool:
     return True
 
 
+def scope_or_everybody(
+    parts: Parts,
+    given: Mapping[str, Any],
+    inside: Mapping[str, str] | None = None,
+    *,
+    everybody: bool,
+    reading: bool = False,
+) -> Scope:
+    """Return the scope of a call that may be about one scope or about everybody, which whoever calls must say.
+
+    ``inside`` is whom its filters name, ``reading`` is as in ``Parts.scope``. Whoever is meant by naming nobody need
+    not be named.
+    """
+    together = _together(given, inside or {})
+    if not everybody:
+        return _one_scope(parts, together, reading=reading)
+    if parts.bounds is not None:
+        raise Forbidden("this key does not reach everybody", hint="leave everybody out, or use a key of the tenant")
+    if any(value is not None for value in given.values()):
+        raise InvalidInput("everybody is given together with somebody's id", hint="give one of the two")
+    return parts.scope(together)
+
+
+def _one_scope(parts: Parts, together: Mapping[str, Any], *, reading: bool) -> Scope:
+    try:
+        return parts.required_scope(together, reading=reading)
+    except ScopeError as error:
+        if error.message != NO_SCOPE:
+            raise
+        raise ScopeError(NO_SCOPE, hint="everybody=True means everybody in this tenant") from None
+
+
 def scope_in(
     parts: Parts,
     given: Mapping[str, Any],
@@ -91,11 +123,6 @@ def merged_scope(
             raise
         hint = "name one, as user_id=... or in filters; a list only narrows down what that one sees"
         raise ScopeError(error.message, hint=hint) from None
-
-
-def named_scope(parts: Parts, given: Mapping[str, Any], inside: Mapping[str, str]) -> Scope:
-    """The scope of a call that reads: keywords first, then what stands in its filters. Both at once must agree."""
-    return parts.scope(_together(given, inside), reading=True)
 
 
 def _together(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from memstone.engine.access.quotas import admit
 from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.layers.identity import embedded
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import Draft, event_of, new_record
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.lifecycle import take_from
@@ -50,7 +51,7 @@ from memstone.engine.storing.vector_items import (
     vector_id_of,
 )
 from memstone.engine.tuning import tuned
-from memstone.errors import Conflict, Forbidden, NotFoundError, ScopeError
+from memstone.errors import Conflict, Forbidden, NotFoundError
 from memstone.model.bounds import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -215,9 +216,7 @@ async def query_vectors(
     Beside those that were brought these are the embedder's own, where a vector has their dimension: what was learned
     from chats has no other.
     """
-    scope = parts.scope({"user_id": user_id})
-    if scope.is_open and not everybody:
-        raise ScopeError("a query is about a user", hint="give user_id; only an administrator asks about everybody")
+    scope = scope_or_everybody(parts, {"user_id": user_id}, everybody=everybody)
     most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), unit(vector, "vector")
     found = list[_Hit]()
     for space in await _spaces(parts, len(direction)):

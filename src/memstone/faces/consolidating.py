@@ -17,9 +17,10 @@ class Consolidating(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Tidy up what a scope remembers, or everything when nobody is named.
+        """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
         recent episodes speak of gain weight, faded and idle ones are put aside with ``upkeep.evict``, and what is past
@@ -33,7 +34,7 @@ class Consolidating(Face):
         from memstone.engine.upkeep import consolidate
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(consolidate.consolidate, given, dry_run=dry_run))
+        return drive(self._engine.run(consolidate.consolidate, given, everybody=everybody, dry_run=dry_run))
 
     def summarize(
         self,

@@ -17,9 +17,10 @@ class Managing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         limit: int = 20,
     ) -> dict[str, Any]:
-        """Everything a management view begins with, of a scope or (when nobody is named) of all.
+        """Everything a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
         and the newest ``episodes``; of all, ``processing`` (calls, success rate, average time, tokens, by task), what
@@ -28,7 +29,7 @@ class Managing(Face):
         from memstone.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(management.dashboard, given, limit))
+        return drive(self._engine.run(management.dashboard, given, limit, everybody=everybody))
 
     def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.

@@ -20,6 +20,7 @@ class Previewing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         kind: str | None = None,
         q: str | None = None,
         filters: Filters | None = None,
@@ -27,7 +28,7 @@ class Previewing(Face):
         page: int | None = None,
         offset: int | None = None,
     ) -> dict[str, Any]:
-        """A page of memories, most recently written first, of somebody or (when nobody is named) of all.
+        """A page of memories of a scope, or with ``everybody`` of all, most recently written first.
 
         ``stats`` holds figures about all that match, on whichever page.
 
@@ -37,7 +38,7 @@ class Previewing(Face):
         from memstone.engine import paging
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        request = paging.PageRequest(given, kind, q, limit, page, offset, filters)
+        request = paging.PageRequest(given, kind, q, limit, page, offset, filters, everybody)
         return drive(self._engine.run(paging.memory_page, request))
 
     def retrieve_preview(
@@ -87,13 +88,21 @@ class Previewing(Face):
         return drive(self._engine.run(engine_status.refresh_vectors))
 
     def summarize_old(
-        self, older_than_days: float = 30, *, user_id: str | int | None = None, dry_run: bool = False
+        self,
+        older_than_days: float = 30,
+        *,
+        user_id: str | int | None = None,
+        everybody: bool = False,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Shorten what is older to its first three sentences, of one user or of everybody; see ``summarize``."""
+        """Shorten what is older to its first three sentences, of a user or with ``everybody`` of all.
+
+        See ``summarize``.
+        """
         from memstone.engine.upkeep import shortening
 
-        given = None if user_id is None else {"user_id": user_id}
-        return drive(self._engine.run(shortening.summarize_old, given, older_than_days, dry_run=dry_run))
+        wanted = {"everybody": everybody, "dry_run": dry_run}
+        return drive(self._engine.run(shortening.summarize_old, {"user_id": user_id}, older_than_days, **wanted))
 
     def owner(self, key_id: str | None = None, *, own_key: str = "") -> str:
         """The user whose memories are meant by the id of a key: the one it is bound to, or the pool of the key.

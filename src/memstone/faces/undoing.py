@@ -45,10 +45,13 @@ class Undoing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
-        """Take back everything that a source did, or that was done since a time, newest first.
+        """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
+
+        It goes from the newest to the oldest.
 
         A source is an actor, a job, or the means by which something was learned (``pattern``, ``facts``, ``digest``).
         What somebody changed after it stays, and is among the ``conflicts``. With ``dry_run`` nothing is changed, and
@@ -58,7 +61,7 @@ class Undoing(Face):
         """
         from memstone.engine.undoing import rollback
 
-        request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress)
+        request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
         return drive(self._engine.run(rollback.rollback, request))
 
     def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Undoing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         layers: str | Sequence[str] | None = None,
         statuses: str | Sequence[str] | None = None,
         filters: Filters | None = None,
@@ -108,12 +112,14 @@ class Undoing(Face):
 
         Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
         what it has to do with ``q``; without one, the newest are shown. ``statuses`` may also name ``evicted`` and
-        ``deleted``. Of everybody when nobody is named; then ``q`` is looked for literally. ``limit`` is 1 to 250. With
-        ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
+        ``deleted``. With ``everybody`` it is those of all, and ``q`` is looked for literally. ``limit`` is 1 to 250.
+        With ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
         """
         from memstone.engine.recall import console
 
-        request = console.InspectRequest(q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of)
+        request = console.InspectRequest(
+            q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of, everybody
+        )
         return drive(self._engine.run(console.console_search, request))
 
     def preview_context(
@@ -140,12 +146,13 @@ class Undoing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """What happened after a cursor, oldest first; of everybody when nobody is named.
+        """What happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
         """
         from memstone.engine import events
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(events.events, given, after, limit))
+        return drive(self._engine.run(events.events, given, after, limit, everybody=everybody))

@@ -15,12 +15,13 @@ from memstone.server.access import Caller
 
 
 def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope of a request as keywords; without anybody in it, it takes an administrator.
+    """The scope of a request as keywords; who names nobody means everybody, which takes an administrator.
 
     Unless the key is not an administrator's, and a request that names nobody is about somebody.
     """
-    given = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
-    if not any(given.values()) and not is_bound(caller):
+    given: dict[str, Any] = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
+    given["everybody"] = not any(given.values()) and not is_bound(caller)
+    if given["everybody"]:
         caller.needs(Verb.ADMIN)
     return given
 

@@ -24,7 +24,7 @@ _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpa
 _VECTORS: Final = "SELECT memory_seq, vector FROM vectors"
 _FLOAT_BYTES: Final = 4
 _ROUNDING: Final = 0.01
-_OPEN_ANYWAY: Final = "`memstone export` saves what can be read; store.check = false opens it as it is"
+_OPEN_ANYWAY: Final = "`memstone export --everybody` saves what can be read; store.check = false opens it as it is"
 
 
 def find_damage(database: sqlite3.Connection) -> list[str]:

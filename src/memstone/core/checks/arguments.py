@@ -63,6 +63,9 @@ def _is_list(value: object) -> bool:
 
 _IN_A_LIST: Final = "put it into a list"
 _TEXT: Final = Rule(lambda value: isinstance(value, str), "text")
+_TENANT: Final = Rule(
+    lambda value: isinstance(value, str), "the name of a tenant", "nobody acts for all of them", ScopeError
+)
 _PATH: Final = Rule(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _PROGRESS: Final = Rule(callable, "a function", _CALLED)
 
@@ -109,6 +112,8 @@ RULES: Final[dict[str, Rule | None]] = {
 
 def rule_of(name: str, annotation: str) -> Rule | None:
     """Return the rule for a parameter, None where the verb itself checks."""
+    if name == "tenant_id":
+        return _TENANT
     rule = RULES.get(annotation.removesuffix(_OPTIONAL).removesuffix(_UNSET))
     return _id_rule(name) if rule is _TEXT and name in IDS else rule
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.tuning import PAUSED, decoded
 from memstone.errors import InvalidInput
 from memstone.model.instant import When, parse_when
@@ -42,11 +43,11 @@ async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"resumed": _named(key) if ended else None}
 
 
-async def paused(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def paused(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
     from memstone.core.settings.resolve import pause_keys
 
-    scope, now = parts.scope(given), parts.now()
+    scope, now = scope_or_everybody(parts, given, everybody=everybody), parts.now()
     if scope.is_open:
         found = await parts.ledger.peek(lambda tx: tx.preferences.named(parts.tenant_id, PAUSED, _MOST))
     else:

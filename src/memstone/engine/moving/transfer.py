@@ -31,6 +31,7 @@ from memstone.engine.moving.export_lines import (
 from memstone.engine.moving.incoming import Incoming
 from memstone.engine.parts import Parts
 from memstone.engine.requests import ExportLines
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.indexer import fill_missing
@@ -55,11 +56,11 @@ _COUNTED: Final = ("memories", "events", "deletions", "waiting", "already_there"
 _Version: TypeAlias = tuple[Record, list[Link], dict[str, str]]
 
 
-async def export(engine: Engine, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """Lines of everything a scope holds; of the whole tenant when nobody is named."""
+async def export(engine: Engine, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
+    """Lines of everything a scope holds, or everybody does."""
     await engine.open()
     parts = engine.parts
-    scope = parts.scope(given)
+    scope = scope_or_everybody(parts, given, everybody=everybody)
     yield header_line()
     exported: set[str] = set()
     until = await parts.ledger.read(lambda tx: tx.admin.cursor())

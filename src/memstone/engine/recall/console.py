@@ -26,7 +26,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import check as checked_search
 from memstone.engine.recall.read import hits_of
 from memstone.engine.requests import ContextRequest
-from memstone.engine.scoping import admit_filters, named_scope, renamed
+from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
 from memstone.engine.storing.redaction import walked
 from memstone.errors import InvalidInput
 from memstone.model.instant import Instant, When, parse_when
@@ -60,6 +60,7 @@ class InspectRequest:
     filters: Filters | None = None
     limit: int = USUAL
     as_of: When | None = None
+    everybody: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class _Asked:
 
 
 async def console_search(parts: Parts, request: InspectRequest) -> dict[str, Any]:
-    """Memories of a scope, or of everybody when nobody is named: previews, and why each is there."""
+    """Memories of a scope, or of everybody: previews, and why each is there."""
     request.filters = await admit_filters(parts, request.filters)
     asked = _check(parts, request)
     rows: list[tuple[Found, float | None, str]] = []
@@ -99,7 +100,7 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
     layers = tuple(Layer) if request.layers is None else request.layers
     return _Asked(
         q=None if request.q is None else checked_text(request.q, "q", 1_000),
-        scope=named_scope(parts, given, inside),
+        scope=scope_or_everybody(parts, given, inside, everybody=request.everybody, reading=True),
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
         extra=renamed(parts, extra),

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.named import without_nul
 from memstone.engine.undoing.putback import Act
 from memstone.engine.undoing.revive import Fresh
@@ -46,6 +47,7 @@ class RollbackRequest:
     run_id: Any = None
     dry_run: bool = False
     progress: Progress | None = None
+    everybody: bool = False
 
 
 @dataclass(slots=True)
@@ -96,7 +98,7 @@ def _check(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
         raise InvalidInput(f"source must be the name of an actor, a job or a means, not {request.source!r}")
     since = None if request.since is None else parse_when(request.since, "since")
     source = without_nul(request.source.strip(), "source") if request.source else None
-    return parts.scope(given), Done(source, since)
+    return scope_or_everybody(parts, given, everybody=request.everybody), Done(source, since)
 
 
 async def _meant(parts: Parts, scope: Scope, done: Done) -> list[Event]:

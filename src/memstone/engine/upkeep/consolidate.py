@@ -27,10 +27,11 @@ from memstone.core.upkeep.consolidation import (
 )
 from memstone.engine.layers.narrative import regenerate_narrative
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.store import join, leave
 from memstone.engine.tuning import tuned
 from memstone.engine.upkeep import sweep
-from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, scope_to_tidy
+from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy
 from memstone.engine.upkeep.policies import policies
 from memstone.engine.upkeep.summarize import summarize_pass
 from memstone.errors import MemstoneError
@@ -53,9 +54,12 @@ _SPOKEN_OF: Final = 500
 _COUNTED: Final = ("merged", "promoted", "evicted", "expired", "pruned", "summarized", "narratives")
 
 
-async def consolidate(parts: Parts, given: Mapping[str, Any], *, dry_run: bool = False) -> dict[str, Any]:
-    """One pass over a scope, or over everything when nobody is named; gives what was done."""
-    parts, scope = scope_to_tidy(parts, given)
+async def consolidate(
+    parts: Parts, given: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
+) -> dict[str, Any]:
+    """One pass over a scope, or over everything there is; gives what was done."""
+    scope = scope_or_everybody(parts, given, everybody=everybody)
+    parts = parts_to_tidy(parts, scope)
     parts = await tuned(parts, scope)
     if not parts.policy.enabled:
         return {"status": "disabled"}

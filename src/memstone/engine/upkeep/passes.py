@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -110,15 +110,14 @@ class Pass:
         return event_of(kind, record, scope, self.now, reason=reason, actor=ACTOR, job_id=self.job_id, **told)
 
 
-def scope_to_tidy(parts: Parts, given: Mapping[str, Any]) -> tuple[Parts, Scope]:
-    """Whose memory is tidied up, and the parts for it; raise ``Forbidden`` for who reaches only a part of the tenant.
+def parts_to_tidy(parts: Parts, scope: Scope) -> Parts:
+    """Return the parts that tidy up a scope; raise ``Forbidden`` for who reaches only a part of the tenant.
 
     Who may name everybody may have one of them tidied up, and not all at once.
     """
-    scope = parts.scope(given)
     if parts.bounds is not None and not (parts.bounds.is_everyone and scope.user_id):
         raise Forbidden("this key may not tidy up", hint="use one that reaches the whole tenant")
-    return unbound(parts), scope
+    return unbound(parts)
 
 
 def of_owner(scope: Scope, now: Instant, layer: str) -> Where:

@@ -94,6 +94,6 @@ async def tick(parts: Parts) -> dict[str, Any] | None:
         return None
     from memstone.engine.upkeep.consolidate import consolidate
 
-    answer = await consolidate(parts, {})
+    answer = await consolidate(parts, {}, everybody=True)
     log_event("memory.scheduled", status=answer["status"])
     return answer

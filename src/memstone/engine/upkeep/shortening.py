@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memstone.engine.parts import Parts
-from memstone.engine.upkeep.passes import scope_to_tidy
+from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.upkeep.passes import parts_to_tidy
 from memstone.engine.upkeep.summarize import summarize
 from memstone.model.memory import Layer
 from memstone.model.scope import Scope
@@ -14,11 +15,11 @@ from memstone.ports.ledger import Tx
 
 
 async def summarize_old(
-    parts: Parts, given: Mapping[str, Any] | None, older_than_days: float, *, dry_run: bool
+    parts: Parts, given: Mapping[str, Any], older_than_days: float, *, everybody: bool, dry_run: bool
 ) -> dict[str, Any]:
-    """Shorten everything that is older, whatever it takes up; without an owner that of everybody."""
-    whole, _ = scope_to_tidy(parts, given or {})
-    owners = [given] if given is not None else await whole.ledger.read(lambda tx: _owners(tx, parts.tenant_id))
+    """Shorten everything that is older, whatever it takes up, of one owner or of each there is."""
+    whole = parts_to_tidy(parts, scope_or_everybody(parts, given, everybody=everybody))
+    owners = [given] if not everybody else await whole.ledger.read(lambda tx: _owners(tx, parts.tenant_id))
     total: dict[str, Any] = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
     jobs: list[str] = []
     for owner in owners:

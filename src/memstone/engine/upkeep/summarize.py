@@ -19,7 +19,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import enter, leave
-from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, scope_to_tidy
+from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
 from memstone.model.entity import owner_of
 from memstone.model.event import EventType
@@ -58,7 +58,8 @@ async def summarize(
     parts: Parts, given: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
 ) -> dict[str, Any]:
     """Shorten what a scope has beyond a budget; gives how many there were, how many were shortened, what it saved."""
-    parts, scope = scope_to_tidy(parts, given)
+    scope = parts.scope(given)
+    parts = parts_to_tidy(parts, scope)
     scope.required()
     wanted = _checked(max_tokens, older_than_days)
     run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.learning.metered import Metered
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.embedding import is_outage
 from memstone.errors import (
     AuthenticationFailed,
@@ -154,12 +155,13 @@ def status_of(outcome: str) -> str:
 
 
 async def jobs(
-    parts: Parts, given: Mapping[str, Any], task: str | None, status: str | None, limit: int
+    parts: Parts, given: Mapping[str, Any], task: str | None, status: str | None, limit: int, *, everybody: bool
 ) -> dict[str, Any]:
     """What was done in the background, newest first."""
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(STATUSES))
-    scope, most = parts.scope(given), checked_limit(limit, parts.policy.limits.page, LARGEST)
+    scope = scope_or_everybody(parts, given, everybody=everybody)
+    most = checked_limit(limit, parts.policy.limits.page, LARGEST)
     found = await parts.ledger.peek(lambda tx: tx.jobs.find(scope, task=task, status=status, limit=most))
     return {"results": [_shown(job) for job in found]}
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.work.jobs import Patience
 from memstone.engine.work.sessions import form
 from memstone.model.event import Signal
@@ -15,9 +16,9 @@ _AT_ONCE: Final = 500
 _BEFORE_MORE: Final = 20
 
 
-async def flush(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def flush(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
     """Work off what waits in a scope (or everywhere), session by session; what fails again keeps waiting."""
-    scope, patience = parts.scope(given), Patience()
+    scope, patience = scope_or_everybody(parts, given, everybody=everybody), Patience()
     stored, tried = 0, set[Scope]()
     while not patience.over and (fresh := await _untried(parts, scope, tried)):
         for session in fresh:

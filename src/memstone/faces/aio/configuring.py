@@ -104,11 +104,13 @@ class Configuring(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
+        """The pauses that hold for those that are named, or with ``everybody`` all there are; and until when."""
         from memstone.engine.access import pause
 
-        return await self._engine.run(pause.paused, {"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.run(pause.paused, given, everybody=everybody)
 
     async def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The agents of this memory, each with its settings and how many memories it has.

@@ -19,11 +19,12 @@ class Forming(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         task: str | None = None,
         status: str | None = None,
         limit: int = 100,
     ) -> dict[str, Any]:
-        """What was done in the background, newest first; of everybody when nobody is named.
+        """What was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
         ``error`` or ``dead_letter``. Each row holds its ``outcome`` word for word, the decisions about facts, and what
@@ -32,7 +33,7 @@ class Forming(Face):
         from memstone.engine.work import jobs
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(jobs.jobs, given, task, status, limit)
+        return await self._engine.run(jobs.jobs, given, task, status, limit, everybody=everybody)
 
     async def end_session(
         self,
@@ -123,9 +124,13 @@ class Forming(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
+        """Form memory now of what waits in a scope, or with ``everybody`` of all that waits, due or not.
+
+        What could not be stored before is tried again.
 
         Returns ``{"stored": n, "waiting": n}``.
         """
-        return await self._engine.flush({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self._engine.flush(given, everybody=everybody)

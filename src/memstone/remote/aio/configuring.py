@@ -104,9 +104,10 @@ class Configuring(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        """The pauses that hold for those that are named, or with ``everybody`` all there are; and until when."""
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
         result: dict[str, Any] = await self._link.call("paused", given)
         return result
 

@@ -19,9 +19,10 @@ class Consolidating(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Tidy up what a scope remembers, or everything when nobody is named.
+        """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
         recent episodes speak of gain weight, faded and idle ones are put aside with ``upkeep.evict``, and what is past
@@ -32,7 +33,13 @@ class Consolidating(Remote):
         many ``narratives`` were made anew, what was ``purged``, and the ``job_id``. ``status`` is ``completed``,
         ``already_running`` (here or in another process) or ``disabled``.
         """
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "dry_run": dry_run}
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "everybody": everybody,
+            "dry_run": dry_run,
+        }
         result: dict[str, Any] = await self._link.call("consolidate", given)
         return result
 

@@ -22,11 +22,12 @@ class Forming(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         task: str | None = None,
         status: str | None = None,
         limit: int = 100,
     ) -> dict[str, Any]:
-        """What was done in the background, newest first; of everybody when nobody is named.
+        """What was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
         ``error`` or ``dead_letter``. Each row holds its ``outcome`` word for word, the decisions about facts, and what
@@ -36,6 +37,7 @@ class Forming(Remote):
             "user_id": user_id,
             "agent_id": agent_id,
             "run_id": run_id,
+            "everybody": everybody,
             "task": task,
             "status": status,
             "limit": limit,
@@ -126,11 +128,14 @@ class Forming(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """Form memory now of everything that waits, due or not, and try again what could not be stored before.
+        """Form memory now of what waits in a scope, or with ``everybody`` of all that waits, due or not.
+
+        What could not be stored before is tried again.
 
         Returns ``{"stored": n, "waiting": n}``.
         """
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
         result: dict[str, Any] = await self._link.call("flush", given)
         return result

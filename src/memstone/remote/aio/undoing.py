@@ -46,9 +46,12 @@ class Undoing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Take back everything that a source did, or that was done since a time, newest first.
+        """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
+
+        It goes from the newest to the oldest.
 
         A source is an actor, a job, or the means by which something was learned (``pattern``, ``facts``, ``digest``).
         What somebody changed after it stays, and is among the ``conflicts``. With ``dry_run`` nothing is changed, and
@@ -62,6 +65,7 @@ class Undoing(Remote):
             "user_id": user_id,
             "agent_id": agent_id,
             "run_id": run_id,
+            "everybody": everybody,
             "dry_run": dry_run,
         }
         result: dict[str, Any] = await self._link.call("rollback", given)
@@ -104,6 +108,7 @@ class Undoing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         layers: str | Sequence[str] | None = None,
         statuses: str | Sequence[str] | None = None,
         filters: Filters | None = None,
@@ -114,14 +119,15 @@ class Undoing(Remote):
 
         Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
         what it has to do with ``q``; without one, the newest are shown. ``statuses`` may also name ``evicted`` and
-        ``deleted``. Of everybody when nobody is named; then ``q`` is looked for literally. ``limit`` is 1 to 250. With
-        ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
+        ``deleted``. With ``everybody`` it is those of all, and ``q`` is looked for literally. ``limit`` is 1 to 250.
+        With ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
         """
         given: dict[str, Any] = {
             "q": q,
             "user_id": user_id,
             "agent_id": agent_id,
             "run_id": run_id,
+            "everybody": everybody,
             "layers": layers,
             "statuses": statuses,
             "filters": filters,
@@ -161,8 +167,9 @@ class Undoing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> dict[str, Any]:
-        """What happened after a cursor, oldest first; of everybody when nobody is named.
+        """What happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
         """
@@ -172,6 +179,7 @@ class Undoing(Remote):
             "user_id": user_id,
             "agent_id": agent_id,
             "run_id": run_id,
+            "everybody": everybody,
         }
         result: dict[str, Any] = await self._link.call("events", given)
         return result

@@ -20,15 +20,22 @@ class Managing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         limit: int = 20,
     ) -> dict[str, Any]:
-        """Everything a management view begins with, of a scope or (when nobody is named) of all.
+        """Everything a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
         and the newest ``episodes``; of all, ``processing`` (calls, success rate, average time, tokens, by task), what
         is ``waiting``, and the ``agents`` with their counts.
         """
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "limit": limit}
+        given: dict[str, Any] = {
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "run_id": run_id,
+            "everybody": everybody,
+            "limit": limit,
+        }
         result: dict[str, Any] = drive(self._link.call("dashboard", given))
         return result
 

@@ -21,6 +21,7 @@ class Previewing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
         kind: str | None = None,
         q: str | None = None,
         filters: Filters | None = None,
@@ -28,7 +29,7 @@ class Previewing(Remote):
         page: int | None = None,
         offset: int | None = None,
     ) -> dict[str, Any]:
-        """A page of memories, most recently written first, of somebody or (when nobody is named) of all.
+        """A page of memories of a scope, or with ``everybody`` of all, most recently written first.
 
         ``stats`` holds figures about all that match, on whichever page.
 
@@ -39,6 +40,7 @@ class Previewing(Remote):
             "user_id": user_id,
             "agent_id": agent_id,
             "run_id": run_id,
+            "everybody": everybody,
             "kind": kind,
             "q": q,
             "filters": filters,
@@ -108,9 +110,18 @@ class Previewing(Remote):
         older_than_days: float = 30,
         *,
         user_id: str | int | None = None,
+        everybody: bool = False,
         dry_run: bool = False,
     ) -> dict[str, Any]:
-        """Shorten what is older to its first three sentences, of one user or of everybody; see ``summarize``."""
-        given: dict[str, Any] = {"older_than_days": older_than_days, "user_id": user_id, "dry_run": dry_run}
+        """Shorten what is older to its first three sentences, of a user or with ``everybody`` of all.
+
+        See ``summarize``.
+        """
+        given: dict[str, Any] = {
+            "older_than_days": older_than_days,
+            "user_id": user_id,
+            "everybody": everybody,
+            "dry_run": dry_run,
+        }
         result: dict[str, Any] = drive(self._link.call("summarize_old", given))
         return result

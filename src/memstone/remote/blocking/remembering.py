@@ -375,9 +375,10 @@ class Remembering(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
+        everybody: bool = False,
     ) -> Iterator[dict[str, Any]]:
-        """Every version, link and event as dictionaries, one per JSON line; of everybody when nobody is named."""
-        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        """Every version, link and event of a scope, or with ``everybody`` of all, one dictionary per JSON line."""
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
         return drive_iter(self._link.export(given))
 
     def load(self, records: ExportLines) -> dict[str, int]:

@@ -162,15 +162,20 @@ class Sharing(Remote):
         result: dict[str, Any] = drive(self._link.call("record_answer", given))
         return result
 
-    def metrics(self, *, user_id: str | int | None = None, since: When | None = None) -> dict[str, Any]:
-        """Figures of a user, or of everybody: how many memories, and the rates at which they are replaced, told again
-        and used.
+    def metrics(
+        self,
+        *,
+        user_id: str | int | None = None,
+        everybody: bool = False,
+        since: When | None = None,
+    ) -> dict[str, Any]:
+        """Figures of a user, or with ``everybody`` of all: how many memories, and how often they are replaced and used.
 
         ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what
         was written, ``memory_dedup_rate`` that of what was known already among what was learned,
         ``retrieval_hit_rate`` that of memories an answer used among those shown, as far as answers were recorded. A
         rate is None as long as there is nothing to tell; ``counts`` holds what they are made of.
         """
-        given: dict[str, Any] = {"user_id": user_id, "since": since}
+        given: dict[str, Any] = {"user_id": user_id, "everybody": everybody, "since": since}
         result: dict[str, Any] = drive(self._link.call("metrics", given))
         return result

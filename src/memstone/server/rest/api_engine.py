@@ -116,7 +116,9 @@ def models(provider: str | None = None) -> list[dict[str, Any]]:
 async def summarize(caller: Admin, wanted: SummarizeOld) -> Any:
     """Shorten what is old to its first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
-    done = await caller.memory.summarize_old(wanted.older_than_days, user_id=user, dry_run=wanted.dry_run)
+    done = await caller.memory.summarize_old(
+        wanted.older_than_days, user_id=user, everybody=user is None, dry_run=wanted.dry_run
+    )
     counts = {"original_count": "originalCount", "summarized_count": "summarizedCount", "tokens_saved": "tokensSaved"}
     return {
         **{name: done[told] for name, told in counts.items()},

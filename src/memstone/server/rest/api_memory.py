@@ -51,10 +51,11 @@ async def listed(
 
     ``offset`` wins over ``page``.
     """
-    reaching(caller, {"user_id": api_key_id, "run_id": session_id})
+    reach = reaching(caller, {"user_id": api_key_id, "run_id": session_id})
     found = await caller.memory.memory_page(
         user_id=await caller.memory.owner(api_key_id, own_key=caller.key.id) if api_key_id else None,
         run_id=session_id or None,
+        everybody=reach["everybody"],
         kind=type,
         q=q if q and q.strip() else None,
         limit=limit,

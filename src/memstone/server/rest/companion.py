@@ -54,8 +54,7 @@ async def consolidate(caller: Writer, wanted: Tidying | None = None) -> Any:
     ``/v1/console/consolidate`` does the same as a job.
     """
     asked = (wanted or Tidying()).model_dump()
-    reaching(caller, asked)
-    return await caller.memory.consolidate(**asked)
+    return await caller.memory.consolidate(**asked | reaching(caller, asked))
 
 
 @router.post("/sync", response_model=Synced)

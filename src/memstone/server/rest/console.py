@@ -137,7 +137,8 @@ async def undo(caller: Writer, wanted: Undone) -> Any:
 @router.post("/rollback", response_model=told("answers.memories.RolledBack"))
 async def rollback(caller: Admin, wanted: Rollback) -> Any:
     """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
-    return await caller.memory.rollback(**wanted.model_dump())
+    given = wanted.model_dump()
+    return await caller.memory.rollback(**given | reaching(caller, given))
 
 
 @router.post("/reassign", response_model=Moved)
@@ -170,7 +171,7 @@ async def answers(caller: Writer, given: AnswerGiven) -> Any:
 async def metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
     """How many memories, and the rates at which they are replaced, told again and used."""
     scope = reaching(caller, {"user_id": user_id})
-    return await caller.memory.metrics(user_id=scope["user_id"], since=since)
+    return await caller.memory.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
 
 
 @router.get("/scopes", response_model=Scopes)

@@ -17,7 +17,7 @@ from memstone.server.errors import note
 from memstone.server.identity import with_own_names
 from memstone.server.reach import reaching
 from memstone.server.schemas.base import PROBLEMS, told
-from memstone.server.scoping import Named, NamedScope
+from memstone.server.scoping import NamedScope
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 
@@ -57,9 +57,10 @@ async def stream(
 ) -> StreamingResponse:
     """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
     cursor = after if last_event_id is None else _cursor(last_event_id)
-    first = await caller.memory.events(cursor, limit=_PAGE, **reaching(caller, named.as_dict()))
+    scope = reaching(caller, named.as_dict())
+    first = await caller.memory.events(cursor, limit=_PAGE, **scope)
     headers = {"x-accel-buffering": "no"}
-    lines = _lines(request, caller, named, first)
+    lines = _lines(request, caller, scope, first)
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
 
@@ -69,7 +70,7 @@ def _cursor(given: str) -> int:
     return int(given)
 
 
-async def _lines(request: Request, caller: Caller, named: Named, page: dict[str, Any]) -> AsyncIterator[str]:
+async def _lines(request: Request, caller: Caller, scope: dict[str, Any], page: dict[str, Any]) -> AsyncIterator[str]:
     """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()
@@ -87,7 +88,7 @@ async def _lines(request: Request, caller: Caller, named: Named, page: dict[str,
                 yield ": still here\n\n"
             if not page["results"]:
                 await asyncio.sleep(EVERY)
-            page = await caller.memory.events(page["cursor"], limit=_PAGE, **named.as_dict())
+            page = await caller.memory.events(page["cursor"], limit=_PAGE, **scope)
     except MemstoneError as error:  # whoever listens comes back, and goes on where it stopped
         note(error)
         yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'

@@ -59,6 +59,7 @@ async def cancel(request: Request, caller: Admin, job_id: str) -> Any:
 async def consolidate(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
     """Tidy up as a job."""
     given = (wanted or Tidying()).model_dump()
+    given |= reaching(caller, given)
     return _started(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
 
 

@@ -28,7 +28,7 @@ async def scrape(request: Request, caller: Admin) -> PlainTextResponse:
     state: State = request.app.state.memstone
     status = await caller.memory.engine_status()
     figures = {
-        "rates": await caller.memory.metrics(),
+        "rates": await caller.memory.metrics(everybody=True),
         "counts": await caller.memory.stats(),
         "lag": status["vector_store"]["pending"],
         "llm_tokens_today": await state.spent_today(caller.key.tenant_id),

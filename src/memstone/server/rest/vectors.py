@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from memstone.model.access import Verb
 from memstone.server.access import Keyed, Reader, Writer
+from memstone.server.reach import is_bound
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.vectors import (
     Counted,
@@ -58,7 +59,7 @@ async def query(caller: Reader, asked: VectorQuestion) -> Any:
         asked.vector,
         user_id=asked.userId,
         top_k=asked.topK,
-        everybody=Verb.ADMIN in caller.key.verbs,
+        everybody=asked.userId is None and Verb.ADMIN in caller.key.verbs and not is_bound(caller),
         values=asked.returnValues,
         metadata=asked.returnMetadata,
     )

@@ -104,15 +104,21 @@ for _name, _call in VERBS.items():
 
 
 class ExportCall(Scoped):
-    """Of whom; of everybody when nobody is named."""
+    """Of whom; of everybody only by that word."""
 
     model_config = shown_as(user_id="alice")
 
+    everybody: bool = False
+
 
 @router.post("/verbs/export", response_class=StreamingResponse, responses=_LINES)
-async def verb_export(caller: Reader, given: Annotated[ExportCall | None, Body()] = None) -> StreamingResponse:
-    """Every version, link and event, one JSON object a line; of everybody when nobody is named."""
-    lines = caller.memory.export(**reaching(caller, (given or ExportCall()).model_dump()))
+async def verb_export(
+    request: Request, caller: Reader, given: Annotated[ExportCall | None, Body()] = None
+) -> StreamingResponse:
+    """Every version, link and event of a scope, or with ``everybody`` of all, one JSON object a line."""
+    wanted = (given or ExportCall()).model_dump()
+    _allowed(request, caller, VERBS["export"], wanted)
+    lines = caller.memory.export(**wanted)
     first = await anext(lines)  # what is wrong is found here, before the answer has begun
     return StreamingResponse(_written(first, lines), media_type=NDJSON)
 
