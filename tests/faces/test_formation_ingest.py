@@ -154,3 +154,26 @@ async def test_facts_of_a_session_are_learned_where_nothing_is_distilled(opens: 
     answer = await face.ingest_session([{"user": "I live in Oslo."}, {"user": "I love tea."}], **SESSION)
     assert (answer["status"], answer["distillation"]) == ("ok", "distilled")
     assert sorted(await face.listed(**SESSION)) == ["User lives in Oslo.", "User loves tea."]
+
+
+@pytest.mark.req("S-63", "D-11")
+async def test_a_conversation_that_comes_again_counts_once_for_what_it_tells(opens: Opens) -> None:
+    face = opens({"profile": "companion"})
+
+    async def ingested(run: str, *texts: str) -> dict[str, int]:
+        turns = [{"user": text, "assistant": "I see."} for text in texts]
+        answer = await face.ingest_session(turns, user_id="alice", agent_id="coach", run_id=run)
+        assert answer["distillation"] == "distilled"
+        found = (await face.pinned(user_id="alice", agent_id="coach"))["results"]
+        return {one["content"]: one["source_count"] for one in found}
+
+    job = "I moved to Oslo because I got a new job at Contoso, and I like the mountains that are all around there."
+    (moved,) = await ingested("m1", job)
+    for run, count in (("m2", 2), ("m1", 2), ("m1", 2), ("m2", 2), ("m3", 3), ("m2", 3)):
+        assert await ingested(run, job) == {moved: count}, run
+    grown = await ingested("m1", job, "I also have a dog called Rex, who is nine years old and quite slow by now.")
+    assert grown[moved] == 3
+    other = "Volcanoes are made where molten rock comes up through the crust, which is thin in the middle of an ocean."
+    gone = await ingested("m1", other)
+    assert gone[moved] == 2
+    assert {count for text, count in gone.items() if "Rex" in text} == {0}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from datetime import timedelta
+from typing import Any
+
 import pytest
 
 from memstone.errors import InvalidInput, ScopeError
@@ -51,3 +55,44 @@ async def test_a_transcript_is_in_order_and_by_page(opens: Opens) -> None:
     assert (page["total"], page["results"][0]["token_count"]) == (5, 3)
     with pytest.raises(ScopeError):
         await face.transcript()
+
+
+@pytest.mark.req("S-64", "S-66")
+async def test_agents_are_counted_by_what_they_have_now(opens: Opens) -> None:
+    face = opens()
+    kept = await face.remember("I like tea", agent_id="coach")
+    aside = await face.remember("I like rain", agent_id="coach")
+    await face.remember("I like snow", agent_id="coach", expires_at=opens.clock.now() + timedelta(days=1))
+    await face.ingest([{"role": "user", "content": "hello there"}], user_id="alice", agent_id="coach")
+    await face.remember("I like chess", agent_id="guide")
+
+    async def counted() -> dict[str, Any]:
+        return {one["id"]: one for one in (await face.agents())["agents"]}
+
+    before = (await counted())["coach"]
+    assert (before["memory_entry_count"], before["memory_counts"]["turn"], before["memory_counts"]["fact"]) == (3, 1, 3)
+    await face.disable(aside)
+    opens.clock.advance(days=2)
+    after = await counted()
+    assert (after["coach"]["memory_entry_count"], after["guide"]["memory_entry_count"]) == (1, 1)
+    await face.delete(kept)
+    last = await face.agent("coach")
+    assert (last["memory_entry_count"], last["memory_counts"]) == (
+        0,
+        {"identity": 0, "fact": 0, "episode": 0, "turn": 1},
+    )
+
+
+@pytest.mark.req("S-66", "S-7")
+async def test_what_is_left_of_the_salience_of_a_fact_is_shown_beside_it(opens: Opens) -> None:
+    face = opens({"profile": "companion"})
+    await face.remember("I like tea", user_id="alice", agent_id="coach")
+    (fresh,) = (await face.pinned(user_id="alice", agent_id="coach"))["results"]
+    assert fresh["effective_salience"] == pytest.approx(fresh["salience"])
+    opens.clock.advance(days=30)
+    (faded,) = (await face.dashboard(user_id="alice"))["facts"]
+    assert faded["salience"] == fresh["salience"]
+    assert faded["effective_salience"] == pytest.approx(fresh["salience"] / math.e, abs=1e-3)
+    await face.set_settings({"recall.decay_days": None}, user_id="alice")
+    (same,) = (await face.pinned(user_id="alice"))["results"]
+    assert same["effective_salience"] == same["salience"], "where nothing fades"

@@ -24,6 +24,7 @@ async def test_an_agent_is_a_row_that_can_be_changed(opens: Opens) -> None:
         "settings": OFF,
         "paused": False,
         "memory_entry_count": 0,
+        "memory_counts": {"identity": 0, "fact": 0, "episode": 0, "turn": 0},
         "created_at": "2026-01-01T00:00:00.000000Z",
         "updated_at": "2026-01-01T00:00:00.000000Z",
     }

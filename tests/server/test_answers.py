@@ -316,7 +316,12 @@ def test_what_is_wrong_with_an_answer_is_noticed(described: Described) -> None:
         "settings": {},
         "memory_entry_count": 1,
     }
-    more = {"paused": False, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+    more = {
+        "paused": False,
+        "memory_counts": {"fact": 1},
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+    }
     assert described.wrong("POST /v1/verbs/agent", {**good, **more}) == []
     assert described.wrong("POST /v1/verbs/agent", None) == []
     (missing,) = described.wrong("POST /v1/verbs/delete_all", {})

@@ -119,6 +119,22 @@ def test_an_entry_whose_key_has_expired_is_there_again_when_it_is_created_again(
     assert first["key"] == again["key"]
 
 
+@pytest.mark.req("O-77", "O-41")
+def test_an_entry_is_created_where_memory_is_switched_off_but_not_where_it_is_paused(world: World) -> None:
+    client = world.client
+    assert client.put("/api/settings/memory", json={"enabled": False}).status_code == 200
+    entry = created(client)
+    assert client.get("/api/memory").json()["data"] == [entry]
+    assert client.put(f"/api/memory/{entry['id']}", json={"content": "Lives in Bergen"}).status_code == 200
+    learned = client.post("/v1/memories", json={"messages": "I like tea", "user_id": "alice"}).json()
+    assert (learned["results"], learned["status"]) == ([], "disabled"), "the switch is about what is learned"
+    assert client.post("/v1/pause", json={"user_id": "alice"}).status_code == 200
+    refused = client.post("/api/memory", json={**CITY, "key": "other"})
+    assert refused.status_code == 409
+    assert refused.json()["hint"] == "resume() ends it"
+    assert client.get("/api/memory").json()["total"] == 1
+
+
 @pytest.mark.req("O-77")
 @pytest.mark.parametrize("name", ["content", "key"])
 @pytest.mark.parametrize("blank", [" ", "\n\t", "\u2003"])

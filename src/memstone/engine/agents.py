@@ -27,7 +27,6 @@ from memstone.ports.ledger import Tx
 from memstone.trace import log
 
 _NAME_CHARS: Final = 256
-_COUNTED: Final = tuple(layer for layer in Layer if layer is not Layer.TURN)
 _NO_HINT: Final = "agents() lists those that are known"
 
 
@@ -180,7 +179,7 @@ def _check_change(parts: Parts) -> None:
 async def _shown(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
     key = scope_key("agent", row.id)
     stored = decoded((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
-    paused = stored.pop(PAUSED, None)
+    paused, counts = stored.pop(PAUSED, None), await _counts(tx, parts, row.id)
     return {
         "id": row.id,
         "name": row.name,
@@ -188,18 +187,18 @@ async def _shown(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
         "system_prompt": row.system_prompt,
         "settings": {**stored, **_switches(stored)},
         "paused": paused is not None,
-        "memory_entry_count": await _count(tx, parts, row.id),
+        "memory_entry_count": sum(counts.values()) - counts[Layer.TURN],
+        "memory_counts": counts,
         "created_at": row.created_at,
         "updated_at": row.updated_at,
     }
 
 
-async def _count(tx: Tx, parts: Parts, agent_id: str) -> int:
-    """How many memories an agent has, of all that the caller reaches."""
-    if parts.bounds is None:
-        return await tx.agents.memories(parts.tenant_id, agent_id)
-    where = visible(Scope(parts.tenant_id, agent_id=agent_id), parts.now(), layers=_COUNTED, show_expired=True)
-    return sum((await tx.memories.count(where)).values())
+async def _counts(tx: Tx, parts: Parts, agent_id: str) -> dict[str, int]:
+    """Return how many memories of each layer an agent has now, of all that the caller reaches."""
+    scope, now = Scope(parts.tenant_id, agent_id=agent_id), parts.now()
+    counts = {str(layer): await tx.memories.count(visible(scope, now, layers=(layer,))) for layer in Layer}
+    return {layer: sum(kinds.values()) for layer, kinds in counts.items()}
 
 
 def _switches(stored: Mapping[str, Any]) -> dict[str, bool]:

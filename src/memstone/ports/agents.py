@@ -43,10 +43,6 @@ class Agents(Protocol):
         """How many there are."""
         ...
 
-    async def memories(self, tenant_id: str, agent_id: str) -> int:
-        """How many live memories an agent has, its turns left out."""
-        ...
-
     async def remove(self, tenant_id: str, agent_id: str) -> bool:
         """Remove the row; whether there was one."""
         ...

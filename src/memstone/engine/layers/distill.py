@@ -17,7 +17,7 @@ from memstone.core.digest.portrait import is_identity_grade
 from memstone.core.llm.digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, parse_digest
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.distilled_facts import Known, known_facts, prepared, proposed
-from memstone.engine.layers.episodes import Made, Session, episode_id, own_words, session_of, store_episode
+from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_turn, own_words, session_of, store_episode
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.extract import PATTERN, extract
 from memstone.engine.learning.metered import Metered, metered
@@ -259,9 +259,13 @@ class _Work:
         return list(map(str, old.data.get("facts") or ())) if old is not None else []
 
     def _is_own(self, record: Record) -> bool:
-        """Whether a fact began in this session: then it counts it from the start."""
+        """Whether a fact began in this session: then it counts it from the start.
+
+        Unless it was told by an episode that this one takes the place of, for then the count was taken back with it.
+        """
         here = {turn.id for turn in self.session.turns if turn.id}
-        return record.version == 1 and (record.data.get("episode") == self.made.id or record.origin_id in here)
+        is_new = record.version == 1 and record.data.get("episode") == self.made.id
+        return is_new or (is_of_turn(record) and record.origin_id in here)
 
     async def _identity(self, tx: Tx, spoken_of: Sequence[Record], outcomes: Sequence[Outcome], now: Instant) -> int:
         """Keep what says who the user is, as the mirror of the facts that say it."""

@@ -168,6 +168,18 @@ class Made:
     facts: list[str] = field(default_factory=list)
 
 
+async def uncount_episode(tx: Tx, episode: Record) -> None:
+    """Take back what an episode that has ended counts for the facts it told."""
+    ids = [str(one) for one in episode.data.get("facts") or ()]
+    found = [await tx.memories.current(episode.tenant_id, one) for one in ids]
+    await tx.memories.sourced([one.seq for one in found if one is not None and not is_of_turn(one)], -1)
+
+
+def is_of_turn(fact: Record) -> bool:
+    """Whether a fact was learned from what was said itself, which counts for it, and not from an episode."""
+    return fact.version == 1 and "episode" not in fact.data
+
+
 async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> Record | None:
     """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
     scope = session.scope

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.checks.visible import visible
+from memstone.core.ranking.decay import Strength, effective
 from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import merged_scope
+from memstone.engine.tuning import tuned_for
+from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Layer, Origin
 from memstone.model.query import And, Condition, Not, Op
 
@@ -32,17 +35,26 @@ async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
     """The most salient facts of a scope, without what ``standing_instructions`` tells."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
-    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=Not(_STANDING))
+    now, days = parts.now(), (await tuned_for(parts, request)).policy.recall.decay_days
+    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=Not(_STANDING))
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
-    return {"results": [_shown(found) for found in rows]}
+    return {"results": [_shown(found, now, days) for found in rows]}
 
 
-def _shown(found: Found) -> dict[str, Any]:
+def salience_now(found: Found, now: Instant, decay_days: float | None) -> float:
+    """Return how salient a memory still is, since it was last renewed or used."""
+    record, used = found.record, found.link.last_used_at
+    anchor = max(record.anchor_at, used) if used is not None else record.anchor_at
+    return round(effective(Strength(record.salience, anchor), now, decay_days), 4)
+
+
+def _shown(found: Found, now: Instant, decay_days: float | None) -> dict[str, Any]:
     record, link = found.record, found.link
     return {
         "id": record.id,
         "content": record.text,
         "salience": record.salience,
+        "effective_salience": salience_now(found, now, decay_days),
         "source_count": record.source_count,
         "source_episode_id": record.data.get("episode"),
         "last_used": link.last_used_at,

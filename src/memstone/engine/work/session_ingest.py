@@ -12,6 +12,7 @@ from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.agents import meet
+from memstone.engine.layers.episodes import uncount_episode
 from memstone.engine.learning.ingest import (
     Transcript,
     checked_transcript,
@@ -161,6 +162,8 @@ async def _clear(tx: Tx, scope: Scope, kept: set[str], now: Instant) -> None:
             break
     for record in ended:
         await leave(tx, record, Status.SUPERSEDED, now)
+        if record.layer == Layer.EPISODE:
+            await uncount_episode(tx, record)
     told = {"reason": REPLACED, "actor": "ingest", "ended": True}
     await tx.events.append(event_of(EventType.DELETE, one, scope, now, before=one, **told) for one in ended)  # type: ignore[arg-type]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
+from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer
@@ -69,22 +70,25 @@ async def listed(
 
 @router.post("", response_model=EntryCreated)
 async def create(caller: Writer, new: NewEntry) -> Any:
-    """Keep something under a key; the same key of the same owner and session again is the same entry."""
-    expires = _expiry(caller, new.expires_at)
-    answer = await caller.memory.add(
+    """Keep something under a key; the same key of the same owner and session again is the same entry.
+
+    Also where memory is switched off, for that is about chats; not while it is paused for the owner.
+    """
+    from memstone.engine.learning.noting import note  # it brings all the rules, which nobody asked for at the start
+
+    wanted = AddRequest(
         new.content,
         user_id=await owner_of(caller, new.api_key_id, new.user_id),
         run_id=new.session_id or None,
-        infer=False,
         key=new.key,
         kind=new.type,
         metadata=new.metadata,
-        expires_at=expires,
+        expires_at=_expiry(caller, new.expires_at),
     )
-    results = answer if isinstance(answer, list) else answer["results"]
+    answer = await caller.memory._engine.run(note, wanted)  # noqa: SLF001 - the switch of memory is not asked here
+    results = answer["results"]
     if not results or results[0]["id"] is None:
-        status = "dropped" if isinstance(answer, list) else answer["status"]
-        raise Conflict(f"nothing was stored: {status}", hint="memory may be paused or off for this owner")
+        raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
         raise Conflict("an entry that says this is there, and is not active", hint="enable or approve it first")

@@ -124,7 +124,7 @@ class NewAgent(AgentChanges):
 
 
 class Agent(Answer):
-    """An agent, its settings, and how many memories it has."""
+    """An agent, its settings, and how many memories it has: ``memory_entry_count`` is all of them but its turns."""
 
     besides = "answers.layers.AgentBesides"
 

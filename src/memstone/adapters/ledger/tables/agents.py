@@ -10,12 +10,6 @@ from memstone.ports.agents import AgentRow
 
 _COLUMNS: Final = "id, created_at, updated_at, name, model, system_prompt"
 _INSERT: Final = f"INSERT INTO agents (tenant_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, id) "
-_COUNT: Final = (
-    "SELECT count(*) FROM memories m WHERE m.tenant_id = ? AND m.valid_to IS NULL AND m.layer <> 'turn' "
-    "AND m.status = 'active' AND m.seq IN "
-    # "<> ''" repeats the condition of the partial index, which the planner needs to see to use it.
-    "(SELECT l.memory_seq FROM links l WHERE l.tenant_id = ? AND l.agent_id = ? AND l.agent_id <> '')"
-)
 
 
 class AgentsTable:
@@ -43,10 +37,6 @@ class AgentsTable:
 
     async def count(self, tenant_id: str) -> int:
         row = await self._sql.one("SELECT count(*) FROM agents WHERE tenant_id = ?", (tenant_id,))
-        return int(row[0]) if row else 0
-
-    async def memories(self, tenant_id: str, agent_id: str) -> int:
-        row = await self._sql.one(_COUNT, (tenant_id, tenant_id, agent_id))
         return int(row[0]) if row else 0
 
     async def remove(self, tenant_id: str, agent_id: str) -> bool:

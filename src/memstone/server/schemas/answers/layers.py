@@ -94,7 +94,8 @@ class PinnedFact(Answer):
     id: str
     content: str
     salience: float
-    source_count: int = means("how often it was told")
+    effective_salience: float = means("what time has left of it since it was last told or used")
+    source_count: int = means("how many sessions tell it")
     source_episode_id: str | None
     last_used: str | None
     use_count: int
@@ -237,5 +238,6 @@ class AgentBesides(Answer):
         "values by the names of the settings, and its switches under the names its host has for them"
     )
     paused: bool
+    memory_counts: dict[str, int] = means("how many memories of each layer it has")
     created_at: str
     updated_at: str
