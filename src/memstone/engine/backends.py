@@ -1,22 +1,132 @@
-"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses, and the keys for them."""
+"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses, and the keys for them.
+
+Keys of providers are stored sealed: the key that opens them lies outside the store. If that key is lost nothing is
+deleted, and nothing is left out without a word: whoever needs a provider's key is told that it cannot be read.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.settings.backends import BACKENDS, QDRANT_KEY, checked_backends, masked, place_of
+from memstone.core.access.store_key import BackupSigner
+from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, masked, place_of
+from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
 from memstone.engine.tuning import decoded
-from memstone.errors import Forbidden
-from memstone.ports.ledger import Tx
+from memstone.errors import ConfigError, Forbidden, MemstoneError
+from memstone.model.instant import Instant
+from memstone.ports.backups import Copying, Look
+from memstone.ports.ledger import Ledger, Tx
+from memstone.ports.store_key import Sealing, StoreKey
+from memstone.trace import log
 
 PLAIN: Final = "service:backends"
 """The key under which the choices are stored. Nobody's settings are resolved from it."""
 
 SECRETS: Final = "service:secrets"
-"""The key under which keys are stored. Only ``connections`` reads what stands there."""
+"""The key under which keys are stored, each sealed. Only ``Keys`` opens what stands there."""
+
+
+class ProviderKeys(dict[str, str]):
+    """Keys of providers as they are used; asking for one that cannot be opened is a ``ConfigError``."""
+
+    def __init__(self, opened: Mapping[str, str], unreadable: Mapping[str, str]) -> None:
+        super().__init__(opened)
+        self.unreadable = dict(unreadable)
+
+    def replaced_by(self, given: Mapping[str, str]) -> ProviderKeys:
+        """Return the same with other keys in the place of some; '' takes one away."""
+        there = {name: one for name, one in {**self, **given}.items() if one}
+        return ProviderKeys(there, {name: one for name, one in self.unreadable.items() if name not in given})
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a key, or what is used where there is none."""
+        if name in self.unreadable and name not in self:
+            raise ConfigError(f"the stored key {name} cannot be read: {self.unreadable[name]}")
+        return super().get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBox:
+    """The keys of providers of one tenant, and what is needed to open them."""
+
+    ledger: Ledger
+    tenant_id: str
+    store_key: StoreKey
+    sealing: Sealing
+
+    @classmethod
+    def of(cls, parts: Parts) -> KeyBox:
+        """Return that of the tenant that calls."""
+        return cls(parts.ledger, parts.tenant_id, parts.store_key, parts.sealing)
+
+    async def read(self, at: Instant) -> tuple[dict[str, Any], ProviderKeys]:
+        """Return the choices and the keys. Keys that an earlier version stored as they are get sealed first."""
+        values, stored = await self.ledger.of(self.tenant_id).peek(self.stored)
+        plain = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
+        if plain:
+            await self._seal_plain(plain, at)
+        return values, await self._open(stored)
+
+    async def seal(self, secrets: Mapping[str, str]) -> dict[str, str]:
+        """Return keys in the form in which they are stored."""
+        if not secrets:
+            return {}
+        key = await self.store_key.make()
+        sealed = {name: self.sealing.seal(key, one, self._about(name)) for name, one in secrets.items()}
+        return {name: json.dumps(one) for name, one in sealed.items()}
+
+    async def stored(self, tx: Tx) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the choices, and the keys as they are stored."""
+        found = await tx.preferences.of(self.tenant_id, [PLAIN, SECRETS])
+        values = {name: one for name, one in decoded(found.get(PLAIN, {})).items() if name in BACKENDS}
+        return values, decoded(found.get(SECRETS, {}))
+
+    async def _open(self, stored: Mapping[str, str]) -> ProviderKeys:
+        opened = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
+        sealed = {name: one for name, one in stored.items() if name not in opened}
+        unreadable: dict[str, str] = {}
+        try:
+            key = await self.store_key.find() if sealed else None
+            problem = f"its key is not in {self.store_key.place}"
+        except ConfigError as error:
+            key, problem = None, error.message
+        for name, one in sealed.items():
+            try:
+                if key is None:
+                    unreadable[name] = problem
+                else:
+                    opened[name] = self.sealing.unseal(key, one, self._about(name))
+            except MemstoneError as error:
+                unreadable[name] = error.message
+        return ProviderKeys(opened, unreadable)
+
+    def _about(self, name: str) -> str:
+        """What a sealed key is good for: it cannot be moved to another name or tenant."""
+        return f"{self.tenant_id}\n{name}"
+
+    async def _seal_plain(self, plain: Mapping[str, str], at: Instant) -> None:
+        """Seal what was stored as it is, and let no file, log or backup of the store hold the plain text any more."""
+        sealed, ledger = await self.seal(plain), self.ledger.of(self.tenant_id)
+        await ledger.write(lambda tx: tx.preferences.put(self.tenant_id, SECRETS, sealed, at))
+        if not isinstance(ledger, Copying):
+            return
+        await ledger.drop_settings_beside(self.tenant_id, SECRETS)
+        known = await ledger.read(lambda tx: tx.vault.copies(self.tenant_id))
+        signer = BackupSigner(await self.store_key.find())
+        for copy in await ledger.rewrite(known, lambda tx: self._drop_plain(tx, at), signer, own=False):
+            if not copy.settled and copy.state != "missing":
+                log.warning("a backup may hold keys of providers as plain text: %s (%s)", copy.path, copy.reason)
+        await ledger.wipe()
+
+    async def _drop_plain(self, tx: Tx, at: Instant) -> Look | None:
+        _, stored = await self.stored(tx)
+        plain = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
+        await tx.preferences.drop(self.tenant_id, SECRETS, list(plain), at)
+        return Pieces(pieces_of(plain.values())) if plain else None
 
 
 async def backends(parts: Parts) -> dict[str, Any]:
@@ -29,34 +139,33 @@ async def set_backends(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]
     """Store choices and keys, all or none. A key goes when its place changes, unless a new one comes with it."""
     _whole(parts)
     values, secrets = checked_backends(given)
-    now = parts.now()
+    box, now = KeyBox.of(parts), parts.now()
+    _, kept = await box.read(now)
+    known = [*kept, *kept.unreadable]
+    sealed = await box.seal({name: secret for name, secret in secrets.items() if secret})
 
-    async def work(tx: Tx) -> tuple[dict[str, Any], dict[str, str], list[str]]:
-        stored, kept = await _stored(tx, parts.tenant_id)
+    async def work(tx: Tx) -> tuple[dict[str, Any], list[str], list[str]]:
+        stored, _ = await box.stored(tx)
         after = {**stored, **values}
-        gone = [name for name in kept if name not in secrets and place_of(name, stored) != place_of(name, after)]
+        gone = [name for name in known if name not in secrets and place_of(name, stored) != place_of(name, after)]
         removed = [*gone, *(name for name, secret in secrets.items() if not secret)]
-        put = {name: secret for name, secret in secrets.items() if secret}
         await tx.preferences.put(parts.tenant_id, PLAIN, _written(values), now)
-        await tx.preferences.put(parts.tenant_id, SECRETS, _written(put), now)
+        await tx.preferences.put(parts.tenant_id, SECRETS, sealed, now)
         await tx.preferences.drop(parts.tenant_id, SECRETS, removed, now)
-        return after, {name: one for name, one in {**kept, **put}.items() if name not in removed}, sorted(gone)
+        return after, removed, sorted(gone)
 
-    after, kept, cleared = await parts.ledger.write(work)
+    after, removed, cleared = await parts.ledger.write(work)
+    if (removed or sealed) and isinstance(parts.ledger, Copying):
+        await parts.ledger.empty_log()
     parts.tunings.changed(parts.tenant_id)
-    return {**_shown(after, kept), "cleared": cleared}
+    left = kept.replaced_by({**secrets, **dict.fromkeys(removed, "")})
+    return {**_shown(after, left), "cleared": cleared}
 
 
-async def connections(parts: Parts) -> tuple[dict[str, Any], dict[str, str]]:
+async def connections(parts: Parts) -> tuple[dict[str, Any], ProviderKeys]:
     """What is stored, and the keys themselves: for whoever connects, and for no answer."""
     _whole(parts)
-    return await parts.ledger.peek(lambda tx: _stored(tx, parts.tenant_id))
-
-
-async def _stored(tx: Tx, tenant_id: str) -> tuple[dict[str, Any], dict[str, str]]:
-    found = await tx.preferences.of(tenant_id, [PLAIN, SECRETS])
-    values = {name: one for name, one in decoded(found.get(PLAIN, {})).items() if name in BACKENDS}
-    return values, decoded(found.get(SECRETS, {}))
+    return await KeyBox.of(parts).read(parts.now())
 
 
 def _whole(parts: Parts) -> None:
@@ -68,13 +177,14 @@ def _written(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
 
 
-def _shown(values: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, Any]:
+def _shown(values: Mapping[str, Any], secrets: ProviderKeys) -> dict[str, Any]:
+    masks = {**dict.fromkeys(secrets.unreadable, MASK), **{name: masked(one) for name, one in secrets.items()}}
     settings = {name: values.get(name, default) for name, (_, default) in BACKENDS.items()}
     configs = {name: dict(options) for name, options in settings["backendConfigs"].items()}
-    for name, secret in secrets.items():
+    for name, mask in masks.items():
         _, _, backend = name.partition(".")
         if name != QDRANT_KEY and backend in configs:
-            configs[backend]["apiKey"] = masked(secret)
+            configs[backend]["apiKey"] = mask
     settings["backendConfigs"] = configs
-    settings[QDRANT_KEY] = masked(secrets[QDRANT_KEY]) if QDRANT_KEY in secrets else ""
-    return {"settings": settings, "stored": sorted(values)}
+    settings[QDRANT_KEY] = masks.get(QDRANT_KEY, "")
+    return {"settings": settings, "stored": sorted(values), "unreadable": sorted(secrets.unreadable)}

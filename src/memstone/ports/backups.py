@@ -134,6 +134,14 @@ class Copying(Protocol):
         """
         ...
 
+    async def drop_settings_beside(self, tenant_id: str, scope_key: str) -> None:
+        """Take settings out of the copies that the ledger put beside itself before an upgrade, as if never set."""
+        ...
+
+    async def empty_log(self) -> bool:
+        """Let nothing that was deleted remain in logs, waiting for readers a moment; False when one needs it longer."""
+        ...
+
     async def wipe(self) -> bool:
         """Let nothing that was deleted remain in free space or logs; False when a snapshot of somebody's needs it."""
         ...

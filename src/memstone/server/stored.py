@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from memstone.compose import ledger_of
+from memstone.compose import ledger_of, store_key_of
 from memstone.config import Settings, store_path
 from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
 from memstone.drive import drive
-from memstone.engine.backends import PLAIN, SECRETS
-from memstone.engine.tuning import decoded
+from memstone.engine.backends import KeyBox, ProviderKeys
 from memstone.errors import ConfigError, InvalidInput, MemstoneError
+from memstone.model.instant import instant
 from memstone.registry import BUILT_IN, adapter, names
 from memstone.sections import EmbedderSettings, Provider, VectorStoreSettings
 from memstone.server.observe import log
@@ -45,6 +45,8 @@ def with_stored(settings: Settings, guard: Guard | None = None) -> Settings:
     ):
         return settings  # a store in memory is empty when a service starts
     values, secrets = _read(settings)
+    for name, problem in secrets.unreadable.items():
+        log.warning("backends.key_unreadable", setting=name, reason=problem)
     if not values:
         return settings
     applied = over(settings, values, secrets, guard or Guard(settings.server.private_urls))
@@ -53,14 +55,13 @@ def with_stored(settings: Settings, guard: Guard | None = None) -> Settings:
     return applied.settings
 
 
-def _read(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
     io = adapter("io", "blocking")()
     ledger = ledger_of(settings, io)
     try:
         drive(ledger.open())
-        tenant = settings.tenant
-        found = drive(ledger.of(tenant).peek(lambda tx: tx.preferences.of(tenant, [PLAIN, SECRETS])))
-        return decoded(found.get(PLAIN, {})), decoded(found.get(SECRETS, {}))
+        box = KeyBox(ledger, settings.tenant, store_key_of(settings, io), adapter("sealing", "aes-gcm")())
+        return drive(box.read(instant(adapter("clock", "system")().now())))
     finally:
         drive(ledger.close())
         drive(io.close())

@@ -82,6 +82,13 @@ class PostgresCopies:
         """Run a unit that removes rows and all that refers to them."""
         return await self.write(work)
 
+    async def drop_settings_beside(self, tenant_id: str, scope_key: str) -> None:
+        """There are no copies beside a database."""
+
+    async def empty_log(self) -> bool:
+        """Nothing that the product may do."""
+        return True
+
     async def wipe(self) -> bool:
         """Nothing that the product may do: vacuuming and its logs are the server's."""
         return True

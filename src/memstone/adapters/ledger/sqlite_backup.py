@@ -6,6 +6,7 @@ happens or it does not, and every process that has the file open sees it with it
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Work
 
 T = TypeVar("T")
+log: Final = logging.getLogger("memstone.ledger")
 _DATABASE: Final = "memstone.db"
 _FORMER_DATABASE: Final = f"{FORMER_NAME}.db"
 _STORE: Final = "sqlite"
@@ -256,6 +258,21 @@ def rewrite_beside(store: Path, work: Work[Look | None]) -> list[Copy]:
     """
     found = [_removed(path) for path in left_over(store.parent, store.name)]
     return found + [_without(path, work) for path in sorted(store.parent.glob(f"{store.name}.before-*"))]
+
+
+def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
+    """Take settings out of copies of older schemas, every one of which has this table; they stay what they are else."""
+    query = "DELETE FROM settings WHERE tenant_id = ? AND scope_key = ?"
+    for path in sorted(store.parent.glob(f"{store.name}.before-*")):
+        if path.name.endswith(("-wal", "-shm")):
+            continue
+        try:
+            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                if copy.execute(query, (tenant_id, scope_key)).rowcount:
+                    copy.execute("VACUUM")
+                    copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            log.warning("%s may hold keys of providers as plain text: %s", path, error)
 
 
 def _removed(path: Path) -> Copy:

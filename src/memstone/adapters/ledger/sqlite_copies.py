@@ -26,6 +26,9 @@ T = TypeVar("T")
 _PATIENCE: Final = 20.0
 """How many seconds a log may wait for readers of old snapshots."""
 
+_MOMENT: Final = 2.0
+"""The same where nothing depends on it."""
+
 
 class SqliteCopies:
     """See ``memstone.ports.backups.Copying``."""
@@ -65,6 +68,14 @@ class SqliteCopies:
     async def remove(self, work: Work[T]) -> T:
         """Run a unit that removes rows and all that refers to them."""
         return await self._io.run(lambda: self._remove(work))
+
+    async def drop_settings_beside(self, tenant_id: str, scope_key: str) -> None:
+        """Take settings out of copies that were made before an upgrade."""
+        await self._io.run(lambda: self._drop_settings_beside(tenant_id, scope_key))
+
+    async def empty_log(self) -> bool:
+        """Empty the log."""
+        return await self._io.run(lambda: self._wipe_log(_MOMENT))
 
     async def wipe(self) -> bool:
         """Write the file anew and empty its log."""
@@ -170,9 +181,15 @@ class SqliteCopies:
                 own.begin("VACUUM")
             return self._wipe_log()
 
-    def _wipe_log(self) -> bool:
+    def _drop_settings_beside(self, tenant_id: str, scope_key: str) -> None:
+        from memstone.adapters.ledger.sqlite_backup import drop_settings_beside
+
+        if (file := self._file()) is not None:
+            drop_settings_beside(file, tenant_id, scope_key)
+
+    def _wipe_log(self, seconds: float | None = None) -> bool:
         """Empty the log; readers of old snapshots, in whatever process, are waited for, for a while."""
-        file, deadline = self._file(), time.monotonic() + _PATIENCE
+        file, deadline = self._file(), time.monotonic() + (_PATIENCE if seconds is None else seconds)
         if file is None:
             return True
         with closing(connect(str(file), uri=False, writable=True, durable=True)) as own:

@@ -21,6 +21,9 @@ _SHOWN: Final = 4
 _LONG_ENOUGH: Final = 12
 _MODEL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}/[^\s/][^\s]{0,199}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_SECRET_NAME: Final = re.compile(
+    r"(api|access|private)[_-]?key$|secret|passw|token$|credential|authorization|cookie", re.IGNORECASE
+)
 _SECRET_CHARS: Final = 4_096
 _CONFIG = "backendConfigs"
 
@@ -84,6 +87,8 @@ class Connections:
         for name, options in value.items():
             if not isinstance(options, Mapping) or not all(_is_plain(one) for one in options.values()):
                 raise ValueError(wrong)
+            if any(_SECRET_NAME.search(str(key)) for key in options):
+                raise ValueError(f"{wrong}; a key stands under apiKey, and nothing else is kept secret")
             made[Named().read(name)] = {str(key): one for key, one in options.items()}
         return made
 

@@ -41,7 +41,7 @@ def guard_of(request: Request) -> Guard:
 Guarded = Annotated[Guard, Depends(guard_of)]
 
 
-async def connections(caller: Caller) -> tuple[dict[str, Any], dict[str, str]]:
+async def connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
     """What is stored with the keys themselves: for connecting, never for an answer."""
     return await caller.memory._engine.run(backends.connections)  # noqa: SLF001 - keys are not a verb of the face
 
@@ -87,7 +87,7 @@ async def checked(request: Request, caller: Caller, guard: Guard, chosen: Mappin
     for url in set(addresses(after)) - set(addresses(stored)):
         await guard.check(url)
     before = (await asyncio.to_thread(over, state.settings, stored, kept, guard)).problems
-    problems = (await asyncio.to_thread(over, state.settings, after, {**kept, **secrets}, guard)).problems
+    problems = (await asyncio.to_thread(over, state.settings, after, kept.replaced_by(secrets), guard)).problems
     wrong = [problem for name, problem in problems.items() if name != _LATER and before.get(name) != problem]
     if wrong:
         raise InvalidInput(wrong[0], hint="see docs/reference/api-memory.md")
