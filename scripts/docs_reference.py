@@ -45,6 +45,7 @@ MEANING: Final = {
         "without one, rules learn"
     ),
     "llm.config": "the provider's own options",
+    "llm.max_concurrent": "so many questions at once, the others wait; a function of yours is not limited",
     "vector_store.provider": "where nearest neighbours are looked for: `local`, `pgvector`, or `memory` for tests",
     "vector_store.config": "the provider's own options, see below",
     "vector_store.collection_name": "how collections in a vector store of its own are named; `local` has none",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -202,7 +203,8 @@ def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
         return wrapped
     if settings.llm is None:
         return None
-    guarded: Llm = adapter("llm", "guarded")(build("llm", settings.llm.provider, settings.llm.config, io), io)
+    asked = build("llm", settings.llm.provider, settings.llm.config, io)
+    guarded: Llm = adapter("llm", "guarded")(asked, io, max_concurrent=settings.llm.max_concurrent)
     return guarded
 
 
@@ -229,11 +231,15 @@ def _port(kind: str, given: Any, method: str, io: Io) -> Any:
 
 
 def build(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
-    """An adapter from its name and options, checked by the adapter's own model."""
+    """An adapter from its name and options, checked by the adapter's own model.
+
+    What the options of a provider leave to the environment, such as a key, it reads there itself.
+    """
     cls = adapter(kind, name)
     model: type[BaseModel] = cls.Config
+    complete = getattr(cls, "read_environment", None)
     try:
-        config = model.model_validate(dict(options))
+        config = model.model_validate(dict(options) if complete is None else complete(options, os.environ))
     except ValidationError as error:
         raise ConfigError(f"{kind} {name}: {readable(error)}", hint="see docs/configuration.md") from None
     return cls(config, io, *more)

@@ -1,6 +1,7 @@
 """Settings: what a memory is made of and how it behaves.
 
-The library takes a dictionary or ``Settings`` and never reads the environment by itself. ``Settings.load`` (a TOML file
+The library takes a dictionary or ``Settings``. Of the environment it reads by itself only the key and the address of a
+provider that these name and say nothing more about (``memstone.compose.build``). ``Settings.load`` (a TOML file
 plus ``MEMSTONE_`` variables) serves the command line and the server; ``Settings.from_env`` is the explicit way to
 choose providers by the keys that are set.
 """
@@ -30,6 +31,7 @@ from memstone.sections import (
     GraphSettings,
     HistorySettings,
     LimitSettings,
+    LlmSettings,
     PromptSettings,
     Provider,
     RecallSettings,
@@ -60,7 +62,7 @@ class Settings(Section):
 
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
-    llm: Provider | None = None
+    llm: LlmSettings | None = None
     reranker: Provider | None = None
     vector_store: VectorStoreSettings = VectorStoreSettings()
     history: HistorySettings = HistorySettings()
@@ -136,7 +138,7 @@ class Settings(Section):
             return settings
         chosen = {
             "embedder": EmbedderSettings(provider="openai", config=account[0]),
-            "llm": Provider(provider="openai", config=account[1]),
+            "llm": LlmSettings(provider="openai", config=account[1]),
         }
         named = settings.model_fields_set
         if settings.embedder.provider in REMOTE_SOURCES and settings.embedder.remote is None:

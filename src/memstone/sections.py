@@ -51,6 +51,12 @@ class Provider(Section):
     config: dict[str, Any] = Field(default_factory=dict, repr=False)  # it may hold a key
 
 
+class LlmSettings(Provider):
+    """Who is asked when facts are learned, and how many questions are under way at once; the others wait."""
+
+    max_concurrent: int = Field(default=4, ge=1, le=1_000)
+
+
 class EmbedderSettings(Provider):
     """Who turns text into vectors; ``none`` means search by text only.
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 import socket
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,12 @@ import pytest
 
 from memstone import AsyncMemory, Memory, Settings
 from memstone.errors import ConfigError, StorageError, TooLarge, Unsupported
-from tests.faces.harness import FACES, ON_DISK, Face, Opens, texts
+from memstone.testing.wire import WireReply, WireRequest, WireServer
+from memstone.testing.wire_chat import FakeChat
+from memstone.testing.wire_models import KEY, fake_openai
+from tests.faces.harness import ANYWHERE, FACES, ON_DISK, Face, Opens, texts
+from tests.patience import LONG
+from tests.postgres.server import Server
 
 
 @pytest.fixture
@@ -258,3 +266,105 @@ async def test_check_tells_the_state_of_the_store(face: Face, opens: Opens) -> N
     assert (report["foreign_keys"], report["journal"]) == (0, "wal")
     assert report["schema"] == report["latest_schema"] > 0
     assert report["bytes"] > 0
+
+
+NAMED: dict[str, Any] = {"embedder": {"provider": "openai"}, "llm": {"provider": "openai", "config": {"retries": 0}}}
+
+
+@pytest.mark.req("C-46", "X-38")
+async def test_a_provider_that_is_named_takes_its_key_and_address_from_the_environment(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = FakeChat('{"facts": []}')
+    with WireServer(lambda request: (chat if "chat" in request.path else fake_openai)(request)) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        face = opens(NAMED)
+        assert (await face.add("I live in Oslo", user_id="alice", strict=True))["status"] == "ok"
+        assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
+        assert {request.path for request in server.requests} == {"/v1/chat/completions", "/v1/embeddings"}
+
+
+@pytest.mark.req("C-46", "X-38", "R-38")
+@pytest.mark.parametrize(
+    ("base_url", "key"),
+    [
+        (None, "sk-openai"),
+        ("https://api.openai.com/v1", "sk-openai"),
+        ("https://api.mistral.ai/v1", "sk-mistral"),
+        ("http://127.0.0.1:8080/v1", None),
+        ("https://api.openai.com.example.org/v1", None),
+    ],
+)
+def test_a_key_of_the_environment_goes_only_to_its_own_service(
+    kind: str, base_url: str | None, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
+    monkeypatch.setenv("MISTRAL_API_KEY", "sk-mistral")
+    config = {} if base_url is None else {"base_url": base_url}
+    made = {"provider": "openai", "config": config}
+    parts = FACES[kind]({"store": {"url": "memory:"}, "embedder": made, "llm": made})._engine.parts
+    llm: Any = parts.llm
+    made_with: list[Any] = [parts.embedding.embedder, llm._inner]
+    for adapter in made_with:
+        found = adapter._config.api_key
+        assert (found.get_secret_value() if found else None) == key
+
+
+@pytest.mark.req("C-46")
+def test_what_a_configuration_says_wins_over_the_environment(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    for given in ({"api_key": "sk-own"}, {"api_key": ""}):
+        made: Any = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "openai", "config": given}})
+        assert made._engine.parts.embedding.embedder._config.key == given["api_key"]
+    local = FACES[kind]({"store": {"url": "memory:"}})._engine.parts
+    assert local.llm is None
+    assert local.embedding.embedder is not None
+    assert local.embedding.embedder.destination == "this machine"
+
+
+@pytest.mark.req("C-46", "X-38")
+@ANYWHERE
+async def test_a_pgvector_store_that_is_named_takes_its_database_from_the_environment(
+    opens: Opens, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match="url"):
+        opens({"vector_store": {"provider": "pgvector"}})
+    monkeypatch.setenv("DATABASE_URL", postgres.url(postgres.name))
+    face = opens({"vector_store": {"provider": "pgvector", "config": {"schema_name": "from_env"}}})
+    await face.reset()
+    await face.remember("I live in Oslo")
+    assert await face.found("Oslo", strategy="vector") == ["I live in Oslo"]
+    with postgres.superuser(postgres.name) as connection:
+        tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'from_env'").fetchone()
+    assert tables == (1,)
+
+
+@pytest.mark.req("C-59")
+@pytest.mark.parametrize("most", [1, 3])
+def test_so_many_questions_are_under_way_as_a_setting_says(most: int) -> None:
+    under_way, peak, guard = 0, 0, threading.Lock()
+    answer = FakeChat('{"facts": []}')
+
+    def slow(request: WireRequest) -> WireReply:
+        nonlocal under_way, peak
+        with guard:
+            under_way += 1
+            peak = max(peak, under_way)
+        together.wait(LONG)  # until as many have come as may come
+        time.sleep(0.05)  # if more may come, they come meanwhile
+        with guard:
+            under_way -= 1
+        return answer(request)
+
+    async def talk(url: str) -> None:
+        model = {"provider": "openai", "config": {"base_url": f"{url}/v1", "api_key": KEY}, "max_concurrent": most}
+        async with AsyncMemory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}, "llm": model}) as memory:
+            said = (memory.add(f"I have {number} boats.", user_id=f"u{number}") for number in range(6))
+            assert {one["status"] for one in await asyncio.gather(*said)} == {"ok"}
+
+    together = threading.Barrier(most)
+    with WireServer(slow) as server:
+        asyncio.run(talk(server.url))
+    assert peak == most

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.embed.remote import MAX_TIMEOUT_SECONDS, RemoteEmbedder
 from memstone.adapters.io.http import host_of
+from memstone.adapters.openai_account import KEYS, read_environment
 from memstone.errors import AuthenticationFailed, EmbeddingError
 from memstone.ports.io import HttpRequest, Io
 
@@ -19,7 +20,7 @@ KNOWN_DIMENSIONS: Final = {
     "text-embedding-ada-002": 1536,
     "mistral-embed": 1024,
 }
-NEEDS_KEY: Final = frozenset({"api.openai.com", "api.mistral.ai"})
+NEEDS_KEY: Final = KEYS.keys()
 """Who answers nobody without a key; a server of your own may."""
 
 
@@ -51,6 +52,7 @@ class OpenAiEmbedder(RemoteEmbedder):
     """``POST {base_url}/embeddings`` with many texts at once."""
 
     Config: ClassVar = OpenAiEmbedderConfig
+    read_environment = staticmethod(read_environment)
     provider = "openai"
 
     def __init__(self, config: OpenAiEmbedderConfig, io: Io) -> None:
@@ -67,7 +69,9 @@ class OpenAiEmbedder(RemoteEmbedder):
 
     async def _fetch(self, texts: Sequence[str]) -> list[Any]:
         if self.lacks_key:  # said here, not there: no text is sent in vain
-            raise AuthenticationFailed(f"{self.destination} wants a key", hint="set the api_key of this embedder")
+            raise AuthenticationFailed(
+                f"{self.destination} wants a key", hint="set the api_key of this embedder, or OPENAI_API_KEY"
+            )
         body = await self._post(self._request(texts))
         # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
         vectors = await self._io.run(lambda: _vectors(body, len(texts)))

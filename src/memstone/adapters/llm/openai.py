@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.io.http import host_of, is_success, refusal
+from memstone.adapters.openai_account import read_environment
 from memstone.adapters.retry import with_retry
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, MemstoneError, ModelRefused
 from memstone.ports.io import HttpRequest, HttpResponse, Io
@@ -58,6 +59,7 @@ class OpenAiLlm:
     """
 
     Config: ClassVar = OpenAiLlmConfig
+    read_environment = staticmethod(read_environment)
 
     def __init__(self, config: OpenAiLlmConfig, io: Io) -> None:
         self._config = config

@@ -8,7 +8,7 @@ looks, and one by one again when it found too few.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 
@@ -69,6 +69,12 @@ class PgVectorStore:
 
     Config = PgVectorConfig
     in_process = False
+
+    @staticmethod
+    def read_environment(options: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+        """Return the options with the database of the environment, where they name none."""
+        named = options.get("url") is not None or not env.get("DATABASE_URL")
+        return dict(options) if named else {**options, "url": env["DATABASE_URL"]}
 
     def __init__(self, config: PgVectorConfig, io: Io) -> None:
         self._config, self._io = config, io
