@@ -71,7 +71,7 @@ def test_types_are_published() -> None:
 @pytest.mark.parametrize("key", sorted(registry.BUILT_IN), ids=":".join)
 def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
     cls = registry.adapter(*key)
-    assert isinstance(cls, type)
+    assert callable(cls)
     assert cls.__module__.startswith("memstone.adapters.")
 
 
