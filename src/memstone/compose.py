@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -28,8 +28,8 @@ from memstone.sections import EmbedderSettings
 from memstone.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
-LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str]"
-RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float]]"
+LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str | Awaitable[str]]"
+RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float] | Awaitable[Sequence[float]]]"
 
 
 _NEEDED: Final = {

@@ -63,8 +63,8 @@ class Memory(
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
     ``config`` is a dictionary or ``Settings``. ``embedder``, ``llm`` and ``reranker`` may be objects or plain functions
-    (``list[str] -> 2-d array``, ``list[message] -> str``, ``(query, list[str]) -> scores``); ``clock`` says what time
-    it is.
+    (``list[str] -> 2-d array``, ``list[message] -> str``, ``(query, list[str]) -> scores``), which ``AsyncMemory`` also
+    takes as async functions; ``clock`` says what time it is.
     """
 
     def __init__(

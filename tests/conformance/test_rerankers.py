@@ -197,11 +197,11 @@ def failing(query: str, documents: list[str]) -> list[float]:
     raise ConnectionError("no route")
 
 
-async def waiting(query: str, documents: list[str]) -> list[float]:
-    return []
+async def waiting(query: str, documents: list[str]) -> list[int]:
+    return lengths(query, documents)
 
 
-@both
-def test_an_async_function_is_refused(mode: str) -> None:
+def test_an_async_function_is_refused_where_nobody_awaits_it() -> None:
     with pytest.raises(ConfigError, match="async"):
-        ranks_of(mode, waiting)
+        ranks_of("blocking", waiting)
+    assert ranks_of("asyncio", waiting) == ranks_of("asyncio", lengths)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from memstone.errors import ConfigError
+from memstone.model.functions import is_async
+from memstone.ports.io import Io
+
+T = TypeVar("T")
 
 
-def checked_callable(function: object, what: str) -> Any:
-    """The function, or ``ConfigError`` when it cannot be called from a thread."""
+def checked_callable(function: object, what: str, io: Io) -> Any:
+    """Return the function; raise ``ConfigError`` if it cannot be called here: an async one needs an event loop."""
     if not callable(function):
         raise ConfigError(f"{what} must be callable, not {type(function).__name__}")
-    if any(inspect.iscoroutinefunction(part) for part in (function, type(function).__call__)):
-        raise ConfigError(
-            f"{what} is an async function",
-            hint="pass a plain one: it runs on a thread, where it may block; or write an adapter class",
-        )
+    if is_async(function) and not io.on_loop:
+        raise ConfigError(f"{what} is an async function", hint="use AsyncMemory, which awaits it, or pass a plain one")
     return function
+
+
+async def call(function: Callable[..., T], io: Io, *args: Any) -> T:
+    """Call a function that a caller brought: an async one here, on the loop; any other as blocking work."""
+    if is_async(function):
+        answer: Any = function(*args)
+        return cast("T", await answer)
+    return await io.run(lambda: function(*args))
 
 
 def name_of(function: object) -> str:

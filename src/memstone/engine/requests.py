@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.model.instant import When
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many are done and how many there are."""
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called with how many are done and how many there are; ``AsyncMemory`` awaits one that is async."""
+
+
+async def report_progress(progress: Progress | None, done: int, total: int) -> object:
+    """Say how far something has come, where somebody wants to know; return what they answer."""
+    answer = None if progress is None else progress(done, total)
+    return await answer if isawaitable(answer) else answer
 
 
 @runtime_checkable

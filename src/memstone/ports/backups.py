@@ -18,7 +18,7 @@ from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Ledger, Work
 
 T = TypeVar("T")
-Progress: TypeAlias = Callable[[int, int], None]
+Progress: TypeAlias = Callable[[int, int], object]
 
 FORMAT: Final = "memstone-backup"
 FORMATS: Final = formats_of("backup")

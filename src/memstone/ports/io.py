@@ -58,6 +58,15 @@ class Io(Protocol):
     without an event loop; with the asyncio implementation the same coroutine runs on the caller's.
     """
 
+    @property
+    def on_loop(self) -> bool:
+        """Whether an event loop runs the coroutines, so that they may also wait for those of others."""
+        ...
+
+    def from_thread(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that work on a thread may call: one that is async runs on the loop and is waited for."""
+        ...
+
     async def run(self, work: Callable[[], T]) -> T:
         """Run blocking work: inline, or as one unit on a small pool."""
         ...

@@ -27,6 +27,7 @@ from memstone.adapters.io.http import (
 from memstone.adapters.io.turns import Turn
 from memstone.drive import drive
 from memstone.errors import UsageError
+from memstone.model.functions import is_async
 from memstone.ports.io import HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ class AsyncIo:
         self._units: set[Future[Any]] = set()
         self._tasks: dict[asyncio.Task[None], _Background] = {}
         self._clients: dict[asyncio.AbstractEventLoop, _KeptClient] = {}
+
+    on_loop = True
+
+    def from_thread(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, or for an async one another that runs it on this loop and waits for its end."""
+        if not is_async(function):
+            return function
+        loop = asyncio.get_running_loop()
+        return lambda *args: asyncio.run_coroutine_threadsafe(function(*args), loop).result()
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run the work as one unit on a thread.

@@ -56,6 +56,12 @@ class BlockingIo:
         self._spawned: dict[threading.Thread, _Background] = {}
         self._here = threading.local()
 
+    on_loop = False
+
+    def from_thread(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Nothing here runs on a loop."""
+        return function
+
     async def run(self, work: Callable[[], T]) -> T:
         """Run the work here and now."""
         return work()

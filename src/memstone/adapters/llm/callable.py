@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from memstone.adapters.callables import checked_callable, name_of
+from memstone.adapters.callables import call, checked_callable, name_of
 from memstone.errors import LLMError, MemstoneError, Unsupported
 from memstone.ports.io import Io
 from memstone.ports.llm import Prompt, Reply
@@ -13,14 +14,15 @@ from memstone.ports.llm import Prompt, Reply
 class CallableLlm:
     """Wraps ``function(messages) -> text``; messages are dicts with ``role`` and ``content``.
 
-    The function runs through ``io.run`` and may block. It is told neither temperature nor format; what
-    the format has to be stands in the messages. Tools cannot be passed and are refused.
+    The function runs through ``io.run`` and may block; an async one is awaited on the loop. It is told
+    neither temperature nor format; what the format has to be stands in the messages. Tools cannot be
+    passed and are refused.
     """
 
     destination = "your own function"
 
-    def __init__(self, function: Callable[[list[dict[str, str]]], str], io: Io) -> None:
-        self._function = checked_callable(function, "the language model")
+    def __init__(self, function: Callable[[list[dict[str, str]]], Any], io: Io) -> None:
+        self._function = checked_callable(function, "the language model", io)
         self._io = io
         self.model = name_of(function)
 
@@ -35,7 +37,7 @@ class CallableLlm:
 
     async def _ask(self, messages: list[dict[str, str]]) -> object:
         try:
-            return await self._io.run(lambda: self._function(messages))
+            return await call(self._function, self._io, messages)
         except MemstoneError:
             raise
         except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memstone.adapters.callables import checked_callable, name_of
+from memstone.adapters.callables import call, checked_callable, name_of
 from memstone.errors import BackendError, MemstoneError
 from memstone.ports.io import Io
 
@@ -13,13 +13,14 @@ from memstone.ports.io import Io
 class CallableReranker:
     """Wraps ``function(query, documents) -> scores``: one number for each document, the higher the better.
 
-    The function runs through ``io.run`` and may block; nobody ends it, so it should be quick.
+    The function runs through ``io.run`` and may block, an async one is awaited on the loop; nobody ends
+    it, so it should be quick.
     """
 
     destination = "your own function"
 
     def __init__(self, function: Callable[[str, list[str]], Any], io: Io) -> None:
-        self._function = checked_callable(function, "the reranker")
+        self._function = checked_callable(function, "the reranker", io)
         self._io = io
         self.model = name_of(function)
 
@@ -32,7 +33,7 @@ class CallableReranker:
 
     async def _ask(self, query: str, documents: list[str]) -> Any:
         try:
-            return await self._io.run(lambda: self._function(query, documents))
+            return await call(self._function, self._io, query, documents)
         except MemstoneError:
             raise
         except Exception as error:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -21,6 +21,7 @@ from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 from memstone.errors import InvalidInput, ScopeError, UsageError
+from memstone.model.functions import is_async
 
 Arguments: TypeAlias = Mapping[str, object]
 
@@ -68,6 +69,11 @@ _TENANT: Final = Rule(
 )
 _PATH: Final = Rule(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _PROGRESS: Final = Rule(callable, "a function", _CALLED)
+_PLAIN_PROGRESS: Final = Rule(
+    lambda value: callable(value) and not is_async(value),
+    "a plain function",
+    f"{_CALLED}; AsyncMemory awaits an async one",
+)
 
 IDS: Final = {
     "memory_id": ("a memory", "add, search and get_all show ids"),
@@ -202,10 +208,16 @@ def _checks_of(method: FunctionType) -> dict[str, _Check]:
     placed = method.__defaults__ or ()
     names = _parameters(method)
     defaults = {**dict(zip(names[len(names) - len(placed) :], placed, strict=True)), **(method.__kwdefaults__ or {})}
-    return {
+    checks = {
         name: _Check.of(name, str(annotation), defaults.get(name, _MISSING))
         for name, annotation in method.__annotations__.items()
         if name != "return"
+    }
+    if iscoroutinefunction(method):
+        return checks
+    return {  # nobody awaits an async callback of a method that blocks
+        name: replace(check, rule=_PLAIN_PROGRESS) if check.rule is _PROGRESS else check
+        for name, check in checks.items()
     }
 
 

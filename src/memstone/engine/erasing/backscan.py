@@ -16,7 +16,7 @@ from typing import Any, Final
 from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact
 from memstone.engine.erasing.masking import Masked, Masking, mask_memory, tell
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.requests import Progress, report_progress
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.indexer import fill_missing
 from memstone.engine.storing.redaction import only_masking, redaction_of, walked
@@ -74,8 +74,7 @@ async def _scan(
         report.rows += len(found)
         report.tables.update({table: len(found)} if found else {})
         report.kinds.update(str(kind) for kinds in found.values() for kind in kinds)
-        if progress is not None:
-            progress(report.scanned, max(total, report.scanned))
+        await report_progress(progress, report.scanned, max(total, report.scanned))
 
 
 def _page(parts: Parts, table: str, after: Key | None) -> Work[list[StoredRow]]:

@@ -18,7 +18,7 @@ from memstone.engine.erasing.erase_rows import Removed, remove
 from memstone.engine.erasing.erasure_report import FORMAT, VERSION, digest, named, sealed
 from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.requests import Progress, report_progress
 from memstone.engine.storing.named import checked_id, under_id
 from memstone.errors import ConfigError, Corrupted, MemstoneError, ScopeError
 from memstone.model.ids import new_id
@@ -45,11 +45,10 @@ class _Erasure:
     progress: Progress | None
     done: int = 0
 
-    def step(self) -> None:
+    async def step(self) -> None:
         """Say that a step is done."""
         self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, _STEPS)
+        await report_progress(self.progress, self.done, _STEPS)
 
 
 async def erase(
@@ -70,7 +69,7 @@ async def erase(
     if parts.dry_run:
         return {"subject": named(subject), **_counts(removed)}
     under_way = _Erasure(parts, subject, note, key, removed, progress)
-    under_way.step()
+    await under_way.step()
     return await _finished(under_way)
 
 
@@ -101,17 +100,17 @@ def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> Erase
 async def _finished(erasure: _Erasure) -> dict[str, Any]:
     """What comes after the rows; where something fails it is told, because they are gone already."""
     checks = [await _indexes(erasure)]
-    erasure.step()
+    await erasure.step()
     _caches(erasure.parts)
     look = Pieces(pieces_of(erasure.removed.texts))
     checks.append(await _log(erasure))
-    erasure.step()
+    await erasure.step()
     checks.append(await _copies(erasure))
-    erasure.step()
+    await erasure.step()
     checks.append(await _rows(erasure))
-    erasure.step()
+    await erasure.step()
     checks.append(await _files(erasure, look))
-    erasure.step()
+    await erasure.step()
     return _report(erasure, checks)
 
 

@@ -23,7 +23,7 @@ from memstone.engine.access.quotas import admit
 from memstone.engine.learning.lessons import Lesson, lessons_of
 from memstone.engine.learning.queueing import due_at, wake
 from memstone.engine.parts import Parts
-from memstone.engine.requests import IngestRequest
+from memstone.engine.requests import IngestRequest, report_progress
 from memstone.engine.storing.attachments import accepted
 from memstone.engine.storing.draft import new_record
 from memstone.engine.storing.embedding import failure_of, is_outage
@@ -85,8 +85,7 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
         due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
         work = partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps)
         said.counts.update(await parts.ledger.write(work))
-        if request.progress is not None:
-            request.progress(done, total)
+        await report_progress(request.progress, done, total)
     if said.counts["queued"]:
         wake(parts)
     return _answer(said)

@@ -44,7 +44,7 @@ async def backup(parts: Parts, path: str | os.PathLike[str], progress: Progress 
     target = await parts.io.run(lambda: _target(given, now))
     before = await _begun(parts, target, now)
     try:
-        manifest = await ledger.backup(target, now, signer, progress)
+        manifest = await ledger.backup(target, now, signer, _from_thread(parts, progress))
         manifest = await _without_erased(parts, ledger, target, before, signer) or manifest
     except BaseException:
         await _note(parts, before.copies, target)
@@ -64,6 +64,11 @@ async def verify(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
     return {"path": str(given), "ok": True, "origin": signer.origin(manifest), **manifest}
 
 
+def _from_thread(parts: Parts, progress: Progress | None) -> Progress | None:
+    """The same for a ledger, which copies on a thread."""
+    return None if progress is None else parts.io.from_thread(progress)
+
+
 async def restore(
     parts: Parts, path: str | os.PathLike[str], progress: Progress | None, *, foreign: bool
 ) -> dict[str, Any]:
@@ -81,7 +86,7 @@ async def restore(
         again = sum(one.rows > 0 for one in await _reapplied(tx, missing, live.keys, now))
         return bool(again)
 
-    manifest = await ledger.restore(given, admission, prepare, progress)
+    manifest = await ledger.restore(given, admission, prepare, _from_thread(parts, progress))
     await parts.texts.forget(parts.tenant_id)
     parts.blocks.clear()
     return {"path": str(given), "origin": admission.origin, **manifest, "erased_again": again}

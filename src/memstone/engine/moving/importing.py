@@ -30,7 +30,7 @@ from memstone.engine.moving.imported_facts import FactsInto, drafts_of, store_fa
 from memstone.engine.moving.imported_identity import keep_identity
 from memstone.engine.moving.imported_items import TRUSTED, Cleaning, Taken, cleaned
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress, Source
+from memstone.engine.requests import Progress, Source, report_progress
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
 from memstone.engine.tuning import tuned_for
@@ -80,11 +80,11 @@ class _Import:
     said: Transcript = field(default_factory=lambda: Transcript([], {}, None))
     done: int = 0
 
-    def tell(self, count: int) -> None:
+    async def tell(self, count: int) -> None:
         """Say how far it has come."""
         self.done += count
-        if self.progress is not None and count:
-            self.progress(self.done, self.total)
+        if count:
+            await report_progress(self.progress, self.done, self.total)
 
     def answer(self) -> dict[str, Any]:
         """What became of everything."""
@@ -269,7 +269,7 @@ async def _store_turns(parts: Parts, turns: list[Turn], under_way: _Import, *, l
         told = await parts.ledger.write(partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
         _count(under_way, told, "turns")
         under_way.counts["queued"] += told["queued"]
-        under_way.tell(len(chunk))
+        await under_way.tell(len(chunk))
 
 
 def _count(under_way: _Import, told: Counter[str], sort: str) -> None:
@@ -294,8 +294,8 @@ async def _store_facts(parts: Parts, taken: Sequence[Taken], under_way: _Import,
         chunk = rest[start : start + AT_ONCE]
         for layer, told in (await store_facts(into, drafts_of(parts, chunk, trust))).items():
             _count(under_way, told, layer)
-        under_way.tell(len(chunk))
+        await under_way.tell(len(chunk))
     for one in who:
         told = await keep_identity(parts, one, under_way.skipped)
         _count(under_way, told, "identity")
-        under_way.tell(1)
+        await under_way.tell(1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.requests import Progress, report_progress
 from memstone.engine.storing.embedding import is_outage
 from memstone.engine.storing.hearing import stored_before
 from memstone.engine.storing.store import Space, ensure_space
@@ -43,8 +43,7 @@ async def fill_missing(parts: Parts, progress: Progress | None = None) -> tuple[
     while rows := await parts.ledger.read(_missing_after(parts, space, after)):
         stored = await _fill(parts, space, rows)
         done, failed, after = done + len(rows), failed + len(rows) - stored, rows[-1].seq
-        if progress is not None:
-            progress(done, max(total, done))
+        await report_progress(progress, done, max(total, done))
     return done, failed
 
 

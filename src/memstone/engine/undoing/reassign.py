@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from memstone.core.checks.visible import within
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.requests import Progress, report_progress
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import exchange, leave, part
@@ -80,8 +80,7 @@ async def reassign(
         moved, merged = await parts.ledger.write(partial(_move_all, move=move, page=page, now=parts.now()))
         move.moved, move.merged = move.moved + moved, move.merged + merged
         after, done = page[-1].record.seq, done + len(page)
-        if progress is not None:
-            progress(min(done, total), total)
+        await report_progress(progress, min(done, total), total)
     return {"job_id": move.job_id, "moved": move.moved, "merged": move.merged, **{n: len(i) for n, i in owned.items()}}
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.requests import Progress, report_progress
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.named import without_nul
 from memstone.engine.undoing.putback import Act
@@ -85,8 +85,7 @@ async def rollback(parts: Parts, request: RollbackRequest) -> dict[str, Any]:
         work = partial(_page, parts=parts, events=page, fresh=fresh, job_id=report.job_id, now=parts.now())
         _count(report, page, await parts.ledger.write(work))
         report.degraded += fresh.degraded
-        if request.progress is not None:
-            request.progress(start + len(page), len(meant))
+        await report_progress(request.progress, start + len(page), len(meant))
     return report.as_dict()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.visible import current, within
 from memstone.engine.parts import Parts
+from memstone.engine.requests import report_progress
 from memstone.engine.work.session_ingest import SessionRequest, ingest_session, spoken
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.memory import Layer
@@ -38,7 +39,7 @@ async def backfill(
         result = await _one(parts, item, given, done - 1)
         counts[result["status"]] += 1
         results.append(result)
-        if progress is not None and progress(done, total) is False:
+        if await report_progress(progress, done, total) is False:
             stopped = done != total
             break
     known, failed = counts.pop("known", 0), counts.pop("error", 0)
