@@ -137,9 +137,10 @@ class Memory(
         in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
         key replaces the text of the first and keeps its id.
 
-        ``metadata`` is kept with everything that comes of the call. ``occurred_at`` is when it was said; after
-        ``expires_at`` it is no longer seen. What is said in a project (``project_id``) is remembered there as well, and
-        only there when nobody else is named.
+        ``filters`` may name the scope, and choose the memories that new facts are compared with: the others are neither
+        changed by them nor taken to say the same. ``metadata`` is kept with everything that comes of the call.
+        ``occurred_at`` is when it was said; after ``expires_at`` it is no longer seen. What is said in a project
+        (``project_id``) is remembered there as well, and only there when nobody else is named.
 
         Where memory forms later (``write.mode``) what was said is kept, no model is asked, and the status is
         ``"queued"``.

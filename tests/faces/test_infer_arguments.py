@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memstone import AsyncMemory, Memory
-from memstone.errors import InvalidInput, StorageError
+from memstone.errors import InvalidFilter, InvalidInput, StorageError
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens, texts
 from tests.faces.infer_steps import kept, told, turns
@@ -237,3 +237,51 @@ async def test_what_was_changed_and_deleted_does_not_come_back_with_the_old_word
 
     await face.add(["I love tea.", "I live in Oslo."], user_id="alice")
     assert await face.listed() == ["User lives in Oslo."]
+
+
+HOME, OFFICE = {"place": "home"}, {"place": "office"}
+
+
+async def _at_home(opens: Opens) -> Face:
+    """Something is known at home; rules replace it by what is said anew."""
+    face = opens()
+    await told(face, "My favourite editor is Vim.", opens, metadata=HOME)
+    assert await face.listed(filters=HOME) == await face.listed() != []
+    return face
+
+
+@pytest.mark.req("C-8", "C-22")
+async def test_filters_choose_the_memories_that_new_facts_are_compared_with(opens: Opens) -> None:
+    face = await _at_home(opens)
+    found = await told(face, "My favourite editor is Emacs.", opens, filters=OFFICE, metadata=OFFICE)
+    assert [event for event, _ in found] == ["ADD"], "what is known at home is not looked at"
+    assert len(await face.listed()) == 2
+    found = await told(face, "My favourite editor is Nano.", opens, filters=HOME, metadata=HOME)
+    assert [event for event, _ in found] == ["UPDATE"]
+    assert ["Nano" in one for one in await face.listed(filters=HOME)] == [True]
+    assert ["Emacs" in one for one in await face.listed(filters=OFFICE)] == [True]
+
+
+@ON_DISK
+@pytest.mark.req("C-8", "X-25")
+async def test_filters_hold_for_what_is_learned_later(opens: Opens) -> None:
+    await _at_home(opens)
+    later = opens({"write": {"mode": "manual"}})
+    answer = await later.add("My favourite editor is Emacs.", user_id="alice", filters=OFFICE, metadata=OFFICE)
+    assert answer["status"] == "queued"
+    await later.flush(user_id="alice")
+    assert len(await later.listed()) == 2
+
+
+@pytest.mark.req("C-8", "X-41")
+async def test_filters_of_add_are_held_to_the_same_rules(opens: Opens) -> None:
+    face = await _at_home(opens)
+    before = await kept(face)
+    for wrong in ({"kind": "factual"}, {"city": {"near": 1}}):
+        with pytest.raises(InvalidFilter):
+            await face.add("My favourite editor is Emacs.", user_id="alice", filters=wrong)
+    digests = opens({"profile": "companion"})
+    for memory, option in ((face, {"infer": False}), (digests, {})):
+        with pytest.raises(InvalidInput, match="filters choose"):
+            await memory.add("My favourite editor is Emacs.", user_id="alice", filters=OFFICE, **option)
+    assert await kept(face) == before

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
@@ -19,6 +20,7 @@ from memstone.core.checks.filters import (
     parse_filters,
     read_filters,
     split_scope,
+    write_filters,
 )
 from memstone.errors import InvalidFilter
 from memstone.model.memory import Found, Link, Record, Status
@@ -434,3 +436,17 @@ def test_the_meaning_of_conditions(written: Any, expected: bool) -> None:  # noq
 def test_an_unknown_field_in_a_tree_is_an_error() -> None:
     with pytest.raises(InvalidFilter):
         matches(Condition("colour", Op.EQ, "red"), {"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"city": "Oslo", "memory.kind": {"in": ["factual", None]}},
+        {"OR": [{"NOT": {"created_at": {"lt": "2026-01-01"}}}, {"memory.actor": "Bob"}, {"memory.category": "work"}]},
+        {"user_id": {"exists": True}, "metadata.memory.x": {"contains": "a"}, "AND": []},
+    ],
+)
+def test_a_tree_that_is_written_is_read_as_the_same_tree(written: Any) -> None:
+    tree = parse_filters(written)
+    assert tree is not None
+    assert parse_filters(json.loads(json.dumps(write_filters(tree)))) == tree

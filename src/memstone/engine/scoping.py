@@ -119,10 +119,16 @@ def merged_scope(
     try:
         return parts.required_scope(together, reading=reading)
     except ScopeError as error:
-        if error.message != NO_SCOPE or rest is None or not names_several(rest):
+        if error.message != NO_SCOPE:
             raise
-        hint = "name one, as user_id=... or in filters; a list only narrows down what that one sees"
-        raise ScopeError(error.message, hint=hint) from None
+        raise no_scope(rest) from None
+
+
+def no_scope(rest: Where | None) -> ScopeError:
+    """Return the error for a call that names nobody; ``rest`` is what its filters ask, which may name several."""
+    several = rest is not None and names_several(rest)
+    hint = "name one, as user_id=... or in filters; a list only narrows down what that one sees" if several else ""
+    return ScopeError(NO_SCOPE, hint=hint)
 
 
 def _together(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ ORDERED: Final = frozenset({Op.GT, Op.GTE, Op.LT, Op.LTE})
 PARTIAL: Final = frozenset({Op.CONTAINS, Op.ICONTAINS})
 ACTOR: Final = "actor"
 SPEAKER: Final = DATA + "speaker"
-NOTED: Final = {"category": DATA + "category"}
+NOTED: Final = {"category": DATA + "category", "speaker": SPEAKER}
 """Fields that are kept among what Memstone notes about a memory."""
 
 FIELD_NAMES: Final = (frozenset(FIELDS) | ALIASES.keys() | NOTED.keys() | {ACTOR}) - {"tenant_id"}
@@ -123,6 +123,16 @@ def read_filters(filters: Filters | None) -> ParsedFilters:
 def parse_filters(filters: Filters | None) -> Where | None:
     """Return the tree of a caller's filters, ``None`` when they ask for nothing."""
     return read_filters(filters).where
+
+
+def write_filters(where: Where) -> dict[str, Any]:
+    """Return a tree as callers may write it; what is read from that is the same tree."""
+    if isinstance(where, Condition):
+        value = list(where.value) if where.op in LISTED else where.value
+        return {"field": _written(where.field), "operator": str(where.op), "value": value}
+    if isinstance(where, Not):
+        return {"NOT": write_filters(where.part)}
+    return {"AND" if isinstance(where, And) else "OR": [write_filters(part) for part in where.parts]}
 
 
 def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:

@@ -11,9 +11,10 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from memstone.core.changes.statement import understand
+from memstone.core.checks.filters import write_filters
 from memstone.engine.learning.ask import as_llm_error
 from memstone.engine.learning.extract import Extracted, extract
 from memstone.engine.learning.graph_llm import extract_with_llm
@@ -33,9 +34,13 @@ from memstone.model.event import EventType, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer
+from memstone.model.query import Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
+
+COMPARED_WITH: Final = "compared_with"
+"""Where the inbox keeps the filter of a conversation that has one."""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,8 @@ class Conversation:
     expires_at: Instant | None = None
     keep_turns: bool = True
     project: Scope | None = None
+    compared_with: Where | None = None
+    """Which of the memories that are known its facts are held against; None is all."""
 
     @property
     def kept(self) -> list[Turn]:
@@ -139,7 +146,7 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     with parts.watch.step("learn.extract"):
         found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
     for fact in found.facts:
-        fact.draft.expires_at = said.expires_at
+        fact.draft.expires_at, fact.compared_with = said.expires_at, said.compared_with
     if found.error is not None and found.facts:
         _log_failure(said, found.error)
     if found.error is None or found.facts:
@@ -255,6 +262,7 @@ def signal_of(
         "expires_at": said.expires_at,
         "keep_turns": said.keep_turns,
         "project": said.project.user_id if said.project else "",
+        **({} if said.compared_with is None else {COMPARED_WITH: write_filters(said.compared_with)}),
     }
     data |= {mark: True} if mark else {}
     user, assistant = (_first(turns, role) for role in ("user", "assistant"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memstone.core.checks.filters import split_scope
 from memstone.core.checks.values import checked_expiry
 from memstone.core.rules.plain import plain, sentences
 from memstone.core.rules.requests import forgets_everything
@@ -14,6 +15,7 @@ from memstone.engine.learning.extract import FACTS
 from memstone.engine.learning.queueing import is_inline, queue
 from memstone.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope
 from memstone.engine.parts import Parts
+from memstone.engine.scoping import renamed
 from memstone.engine.storing.attachments import accepted
 from memstone.engine.storing.projects import PREFIX
 from memstone.engine.storing.redaction import redaction_of
@@ -33,6 +35,12 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
                 hint="pass infer=False to store the text itself as one memory",
             )
     _check_prompt(parts, request.prompt)
+    compared_with = renamed(parts, split_scope(request.filters)[1])
+    if compared_with is not None and _is_digested(parts):
+        raise InvalidInput(
+            "filters choose which memories new facts are compared with, and here whole sessions are distilled",
+            hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
+        )
     redaction = redaction_of(parts.policy)
     (scope, project), now = request_scope(parts, request), parts.now()
     metadata, warnings = request_metadata(parts, request)
@@ -43,6 +51,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
     said = Conversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
+    said.compared_with = compared_with
     if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
         return _unwanted(parts)
     if not is_inline(parts):
@@ -61,11 +70,17 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
 def _check_prompt(parts: Parts, prompt: str | None) -> None:
     """Raise ``InvalidInput`` if instructions are given and no language model reads them."""
     strategies = parts.policy.curation.strategies
-    if prompt and (parts.llm is None or (strategies and FACTS not in strategies)):
+    unread = parts.llm is None or (strategies and FACTS not in strategies) or _is_digested(parts)
+    if prompt and unread:
         raise InvalidInput(
             "prompt instructs the language model that extracts facts, and none is used here",
             hint="configure llm (and extract.strategies with facts), or leave prompt out",
         )
+
+
+def _is_digested(parts: Parts) -> bool:
+    """Whether what is said waits for the end of its session, and is then distilled as a whole."""
+    return not is_inline(parts) and parts.policy.formation.digest
 
 
 def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:

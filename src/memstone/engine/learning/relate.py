@@ -70,6 +70,9 @@ class Fact:
     only_read: bool = False
     """A message in which no rule sees a fact: it counts where it surely takes the place of a memory, and else not."""
 
+    compared_with: Where | None = None
+    """Which of the memories that are known it is held against; None is all."""
+
     kept_as: str | None = None
     """The memory that says it since it was settled, and so what took the place of those that it ended."""
 
@@ -101,35 +104,41 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
     """Note the neighbours of every fact; gives the ledger's position, so that what comes later is looked at too."""
     tokens = scope_tokens(scope)
 
+    chosen = facts[0].compared_with if facts else None
+    among: frozenset[int] | None = None
+
     async def by_words(tx: Tx) -> tuple[int, list[list[int]]]:
         """The position, and what shares words with each fact, in one look."""
+        nonlocal among
+        if chosen is not None:
+            among = frozenset(await tx.memories.seqs(visible(scope, parts.now(), extra=chosen)))
         queries = [TextQuery(query_terms(fact.draft.text), tokens, scope) for fact in facts]
         hits = [await tx.text.match(query, _NEAREST) for query in queries]
         for fact in facts:
-            fact.last = await _learned_last(tx, scope, parts.now()) if fact.puts_right else []
+            fact.last = await _learned_last(tx, scope, parts.now(), chosen) if fact.puts_right else []
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
 
     cursor, worded = await parts.ledger.read(by_words)
     for at in range(0, len(facts), _SIDE_BY_SIDE):
         wave = facts[at : at + _SIDE_BY_SIDE]
-        found = await parts.io.gather(*(_nearest(parts, scope, fact, signature) for fact in wave))
+        found = await parts.io.gather(*(_nearest(parts, scope, fact, signature, among) for fact in wave))
         for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
             fact.near = list(dict.fromkeys([*meant, *shared, *fact.last]))
     return cursor
 
 
-async def _learned_last(tx: Tx, scope: Scope, now: Instant) -> list[int]:
-    where = And((visible(scope, now), Condition("layer", Op.EQ, str(Layer.FACT))))
+async def _learned_last(tx: Tx, scope: Scope, now: Instant, chosen: Where | None) -> list[int]:
+    where = And((visible(scope, now, extra=chosen), Condition("layer", Op.EQ, str(Layer.FACT))))
     return [one.record.seq for one in await tx.memories.find(where, limit=_LAST)]
 
 
-async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str) -> list[int]:
+async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None) -> list[int]:
     """What means something like a fact; nothing while the index is out of reach, and words have to do."""
     if fact.draft.vector is None or not signature:
         return []
     vector = np.frombuffer(fact.draft.vector, "<f4")
     try:
-        hits = await parts.index.search(VectorQuery(signature, vector, _NEAREST, scope, _LAYERS))
+        hits = await parts.index.search(VectorQuery(signature, vector, _NEAREST, scope, _LAYERS, among))
     except BackendError:
         return []
     return [hit.seq for hit in hits]
@@ -159,7 +168,7 @@ async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
 
 async def neighbours(tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant) -> list[Neighbour]:
     """The candidates of a fact as they are now, with everything that was stored since they were looked up."""
-    where = visible(scope, now)
+    where = visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(fact.near, where) if fact.near else []
     newer: Where = And((where, Condition("seq", Op.GT, cursor)))
     later = await tx.memories.find(newer, limit=200)

@@ -199,10 +199,12 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
     if request.filters is None and request.project_id is None:  # most calls
         return parts.required_scope(given), None
     inside, rest = split_scope(request.filters)
-    if rest is not None:
-        hint = "one value for each of them, and metadata for the rest"
-        raise InvalidInput("add takes only user_id, agent_id and run_id in filters", hint=hint)
-    own, project = scope_in(parts, given, inside, request.project_id)
+    if rest is not None and not request.infer:
+        raise InvalidInput(
+            "filters choose which memories new facts are compared with, and infer=False compares with none",
+            hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
+        )
+    own, project = scope_in(parts, given, inside, request.project_id, rest)
     is_off = not (parts.policy.enabled and parts.policy.learns)
     return (project, None) if project is not None and is_off else (own, project)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.engine.learning.converse import Conversation
+from memstone.core.checks.filters import parse_filters
+from memstone.engine.learning.converse import COMPARED_WITH, Conversation
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Details, Draft, verbatim_draft
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
@@ -19,7 +20,7 @@ TOGETHER: Final = 20
 QUEUED: Final = "queued"
 """What is marked so belongs to a session that was kept for later; the rest was put off when a model failed."""
 
-_ALIKE: Final = ("metadata", "prompt", "dated", "expires_at", "keep_turns", "project")
+_ALIKE: Final = ("metadata", "prompt", "dated", "expires_at", "keep_turns", "project", COMPARED_WITH)
 
 
 def is_session(signal: Signal) -> bool:
@@ -35,7 +36,7 @@ def conversation_of(signals: Sequence[Signal]) -> Conversation:
         turn.draft.item = at
     keep_turns, project = data.get("keep_turns", True), project_of(first)
     given = (data["metadata"], data["prompt"], data["dated"], data.get("expires_at"), keep_turns, project)
-    return Conversation(first.scope, told, *given)
+    return Conversation(first.scope, told, *given, compared_with=parse_filters(data.get(COMPARED_WITH)))
 
 
 def _turns(signal: Signal) -> list[Turn]:

@@ -13,20 +13,20 @@ from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.checks.visible import current, within
 from memstone.engine.batch import Batch, carried_out
 from memstone.engine.parts import Parts
-from memstone.engine.scoping import admit_filters, merged_scope, renamed
+from memstone.engine.scoping import admit_filters, merged_scope, no_scope, renamed
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside, unlink
 from memstone.engine.storing.named import as_text, checked_id, under_id
 from memstone.engine.storing.retelling import evidence_of, name_again
 from memstone.engine.storing.store import leave
 from memstone.engine.storing.suppression import suppress
-from memstone.errors import InvalidInput, NotFoundError, ScopeError
+from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.bounds import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Link, Record, Status
 from memstone.model.query import And, Where
-from memstone.model.scope import NO_SCOPE, Scope
+from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 _PAGE: Final = 500
@@ -56,7 +56,7 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     inside, extra = split_scope(await admit_filters(parts, filters))
     is_open = not inside and all(value is None for value in given.values())
     if is_open and (parts.bounds is None or parts.bounds.is_everyone):
-        raise ScopeError(NO_SCOPE, hint="")  # who may name everybody deletes nobody's by leaving a name out
+        raise no_scope(extra)  # who may name everybody deletes nobody's by leaving a name out
     scope = merged_scope(parts, given, inside, extra, reading=True)
     extra = renamed(parts, extra)
     everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
