@@ -66,6 +66,24 @@ def test_any_subset_is_set_rounded_moved_into_its_range_and_holds_at_once(client
     assert said["status"] == "disabled"
 
 
+@pytest.mark.req("O-82", "O-66", "O-67", "O-70")
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("retentionDays", 0, 1),
+        ("retentionDays", 400, 365),
+        ("retentionDays", 6.6, 7),
+        ("maxTokens", -1, 0),
+        ("maxTokens", 2_000.4, 2_000),
+        ("maxTokens", 1e300, 16_000),
+    ],
+)
+def test_a_number_is_rounded_and_moved_into_its_range(client: TestClient, name: str, given: float, kept: int) -> None:
+    before = client.get("/api/settings/memory").json()
+    assert client.put("/api/settings/memory", json={name: given}).json() == {**before, name: kept}
+    assert client.put("/api/settings/memory", json={}).json() == {**before, name: kept}, "nothing is a subset, too"
+
+
 @pytest.mark.req("O-82")
 def test_unknown_fields_and_wrong_types_are_refused_and_nothing_is_set(client: TestClient) -> None:
     several: list[dict[str, Any]] = [

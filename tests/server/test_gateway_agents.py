@@ -117,3 +117,30 @@ def test_what_was_ingested_for_nobody_is_recalled_where_nobody_is_named(gate: Ga
     assert "peanuts" in gate.sent
     page = httpx2.get(f"{gate.url}/memory/transcript?conversation_id=monday", headers=headers, timeout=120).json()
     assert [one["content"] for one in page["results"]] == [said, "I will keep that in mind."]
+
+
+@pytest.mark.req("S-62", "X-23")
+@pytest.mark.parametrize("headers", [{}, {"X-Agent-Id": "nurse"}, {"X-Agent-Id": "nurse", "X-Memory": "on"}])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/chat/completions", {"messages": [{"role": "user", "content": "What am I allergic to?"}]}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "What am I allergic to?"}]}),
+        ("/v1/messages", {"max_tokens": 9, "messages": [{"role": "user", "content": "What am I allergic to?"}]}),
+        ("/v1/responses", {"input": "What am I allergic to?"}),
+    ],
+)
+def test_plain_chat_goes_on_as_it_came_whatever_an_agent_is_allowed(
+    gate: Gate, path: str, body: dict[str, Any], headers: dict[str, str]
+) -> None:
+    gate.memory.save_agent("nurse", settings={"searchMemoryEnabled": True})
+    gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
+    gate.memory.add_override("Always answer in French", user_id="alice")
+    key = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
+    sent = {"model": "m", **body}
+    answer = httpx2.post(f"{gate.url}{path}", json=sent, headers={**key, **headers}, timeout=120)
+    assert (answer.status_code, answer.headers["x-memstone-receipt"]) == (200, "none")
+    assert gate.upstream.seen[-1] == sent
+    run(gate, "nurse", "What am I allergic to?")
+    assert "peanuts" in gate.sent, "an agent that is run is shown it"
+    assert "tools" in gate.upstream.seen[-1]

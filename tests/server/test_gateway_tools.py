@@ -103,9 +103,16 @@ def test_while_memory_is_paused_there_is_no_tool(gate: Gate) -> None:
     assert "tools" not in gate.upstream.seen[-1]
 
 
-def test_the_setting_of_an_agent_counts(gate: Gate) -> None:
-    gate.memory.save_agent("nurse", settings={"searchMemoryEnabled": True})
+@pytest.mark.req("S-62")
+def test_the_setting_of_an_agent_counts_where_it_is_run_and_not_where_a_header_names_it(gate: Gate) -> None:
+    gate.memory.save_agent("nurse", model="m", settings={"searchMemoryEnabled": True})
     ask(gate.openai(user_id="bob"), "Where do I live?", extra_headers={"X-Agent-Id": "nurse"})
+    assert tools_of(gate.upstream.seen[-1]) == []
+    ask(gate.openai(user_id="alice"), "Where do I live?", extra_headers={"X-Agent-Id": "nurse"})
+    assert tools_of(gate.upstream.seen[-1]) == ["memory_search"], "it is on for alice, whichever agent is named"
+    headers = {"Authorization": f"Bearer {gate.key(user_id='bob')}"}
+    asked = {"messages": [{"role": "user", "content": "Where do I live?"}]}
+    assert httpx2.post(f"{gate.url}/agents/nurse/run", json=asked, headers=headers, timeout=120).status_code == 200
     assert tools_of(gate.upstream.seen[-1]) == ["memory_search"]
 
 

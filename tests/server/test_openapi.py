@@ -31,9 +31,13 @@ def _lines(_: Any, value: Any) -> Any:
 def stocked() -> Iterator[World]:
     """A service with something to find."""
     with World.of(CONFIG) as world:
-        said = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "user_id": "alice"}
-        world.client.post("/v1/memories", json={**said, "agent_id": "helper", "run_id": "s1"})
+        put_stock(world)
         yield world
+
+
+def put_stock(world: World) -> None:
+    said = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "user_id": "alice"}
+    world.client.post("/v1/memories", json={**said, "agent_id": "helper", "run_id": "s1"})
 
 
 def known(world: World) -> dict[str, str]:
@@ -54,16 +58,23 @@ def made_real(case: Any, world: World, names: dict[str, str]) -> None:
             part.update({name: names["memory_id"] for name in ("memory_id",) if name in part})
 
 
-def answered(case: Any, world: World) -> Any:
+def keys_of(world: World) -> list[str]:
+    """What callers of every kind show: for everything, for whoever is named, for one user, one agent, its own pools."""
+    kinds: list[dict[str, Any]] = [{"may_assert_user": True}, {"user_id": "alice"}, {"agent_id": "helper"}, {}]
+    made = [world.as_key(**kind).headers["authorization"] for kind in kinds]
+    return [*[world.client.headers["authorization"]] * len(made), *made]  # half of them reach everything
+
+
+def answered(case: Any, world: World, key: str) -> Any:
     sent = case.as_transport_kwargs(base_url=_HOST)
-    sent["headers"] = {**dict(sent["headers"]), "authorization": world.client.headers["authorization"]}
+    sent["headers"] = {**dict(sent["headers"]), "authorization": key}
     body = (
         {"content": sent["data"]} if sent.get("data") is not None else {"json": sent["json"]} if "json" in sent else {}
     )
     return world.client.request(sent["method"], sent["url"], headers=sent["headers"], params=sent.get("params"), **body)
 
 
-def tried(world: World, operation: Any, examples: int) -> str:
+def tried(world: World, operation: Any, keys: list[str], examples: int) -> str:
     """What is wrong with the answers of an operation; '' when nothing was found."""
     names = known(world)
 
@@ -74,11 +85,11 @@ def tried(world: World, operation: Any, examples: int) -> str:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=operation.as_strategy(), real=st.booleans())
-    def ask(case: Any, *, real: bool) -> None:
+    @given(case=operation.as_strategy(), real=st.booleans(), key=st.sampled_from(keys))
+    def ask(case: Any, *, real: bool, key: str) -> None:
         if real and case.meta.generation.mode == GenerationMode.POSITIVE:
             made_real(case, world, names)
-        case.validate_response(answered(case, world), excluded_checks=_BEYOND_THE_SCHEMA)
+        case.validate_response(answered(case, world, key), excluded_checks=_BEYOND_THE_SCHEMA)
 
     try:
         ask()
@@ -90,8 +101,9 @@ def tried(world: World, operation: Any, examples: int) -> str:
 def wrong(world: World, examples: int) -> list[str]:
     described = schemathesis.openapi.from_dict(world.app.openapi())
     operations: list[Any] = [found.ok() for found in described.get_all_operations()]  # type: ignore[union-attr]
-    assert len(operations) > 50
-    return [told for one in operations if one.path not in ENDLESS and (told := tried(world, one, examples))]
+    assert len(operations) > 200
+    keys = keys_of(world)
+    return [told for one in operations if one.path not in ENDLESS and (told := tried(world, one, keys, examples))]
 
 
 @pytest.mark.slow
@@ -102,8 +114,11 @@ def test_every_answer_is_as_described_and_nothing_breaks(stocked: World) -> None
 
 @pytest.mark.system
 @pytest.mark.timeout(3_600)
-def test_every_answer_is_as_described_whatever_is_asked(stocked: World) -> None:
-    found = wrong(stocked, 100)
+@pytest.mark.parametrize("profile", ["facts", "gateway", "companion", "shared"])
+def test_every_answer_is_as_described_whatever_is_asked(profile: str) -> None:
+    with World.of({**CONFIG, "profile": profile, "server": {"rate": {"per_minute": 0}}}) as world:
+        put_stock(world)
+        found = wrong(world, 50)
     assert not found, "\n\n".join(found)
 
 

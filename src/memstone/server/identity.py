@@ -84,7 +84,7 @@ def with_own_names(answer: Any, bounds: Bounds) -> Any:
         return answer
     return {
         name: bounds.name_of(value)
-        if name in _USER_FIELDS and isinstance(value, str)
+        if name in _USER_FIELDS and isinstance(value, str) and value
         else with_own_names(value, bounds)
         for name, value in answer.items()
     }

@@ -93,7 +93,7 @@ class Exchange:
         if not _is_told(parts, scope):
             self.give_up(Skip.SETTINGS)
             return
-        self.policy = parts.policy
+        self.policy = parts.policy if self.by_agent else await self._without_agent(parts.policy, scope)
         self._switch()
         question = readable(self.dialect.question(self.body))
         if why_paused(parts) or not await self._may_search():
@@ -106,6 +106,13 @@ class Exchange:
                 self._skip(Skip.NO_QUESTION)
         else:
             self.pack = await self._engine.shown(ContextRequest(question, **self._wanted()), self._loop())
+
+    async def _without_agent(self, policy: Policy, scope: Scope) -> Policy:
+        """Return what holds for a plain chat: an agent that a header names is where it is filed, and adds no tool."""
+        if not scope.agent_id:
+            return policy
+        own = await self._engine.ask(tuned, replace(scope, agent_id=""))
+        return replace(policy, search_tool=own.policy.search_tool)
 
     def _unwanted(self, parts: Parts) -> Skip | None:
         """Return why nothing is to be shown: by the settings, for now, or by the request; None when it is."""

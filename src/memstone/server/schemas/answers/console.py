@@ -120,7 +120,7 @@ class RequestLog(Answer):
 class JobDone(Answer):
     """One piece of work in the background; an id is '' where it was for no one in particular."""
 
-    user_id: str
+    user_id: str | None = means("null is the pool of the key itself")
     agent_id: str
     run_id: str
     id: str
@@ -155,7 +155,7 @@ class JobBesides(Answer):
 class PauseShown(Answer):
     """Who is paused where they are together; who is not named is not bound to it."""
 
-    user_id: str = sometimes()
+    user_id: str | None = sometimes("null is the pool of the key itself")
     agent_id: str = sometimes()
     run_id: str = sometimes()
 

@@ -216,7 +216,7 @@ class Backfilled(Answer):
 class SessionEnded(Answer):
     """What became of one session; an id is '' where it has none."""
 
-    user_id: str
+    user_id: str | None = means("null is the pool of the key itself")
     agent_id: str
     run_id: str
     distillation: str = means("`distilled`, or why no episode came of it")
