@@ -153,7 +153,6 @@ def cases() -> Iterator[Any]:
 
 
 CASES = list(cases())
-KEYED = [through_a_plain_key, through_a_trusted_key]
 
 
 async def _coroutine(scenario: Scenario, face: Face, clock: FakeClock) -> None:
@@ -250,8 +249,15 @@ def test_the_tools_give_the_same_over_standard_input_and_output(stage: Stage, tm
 
 
 @pytest.mark.req("X-39", "X-1", "X-22")
-@pytest.mark.parametrize("stage", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("way", KEYED)
+@pytest.mark.parametrize(
+    ("stage", "way"),
+    [
+        ("sqlite", through_a_plain_key),
+        ("sqlite", through_a_trusted_key),
+        pytest.param("postgres", through_a_plain_key, marks=pytest.mark.postgres),
+    ],
+    indirect=["stage"],
+)
 @pytest.mark.parametrize("one", [one for one in SCENARIOS if not one.whole], ids=lambda one: one.title)
 def test_a_scenario_comes_out_alike_with_a_key_that_is_no_administrators(
     stage: Stage, one: Scenario, way: Callable[[Stage, Scenario], None]

@@ -189,7 +189,9 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
         url = re.search(r"listens on (\S+)", service.stdout.readline())
         assert url is not None
         with Client(url[1], key) as client:
-            assert client.keys()[0]["name"] == "first"
+            first = client.keys()[0]
+            assert (first["name"], first["may_assert_user"]) == ("first", True), "the operator's"
+            assert (first["verbs"], first["user_id"], first["agent_id"]) == (["read", "write", "admin"], None, None)
         service.terminate()
 
 
