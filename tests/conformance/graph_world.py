@@ -78,7 +78,7 @@ class GraphWorld:
 
 def fresh(text: str, *, at: Instant = NOW, layer: str = Layer.FACT, role: str = "user", **fields: Any) -> Record:
     """A memory that is not stored yet."""
-    return Record(new_id(), text, "hash", at, at, at, at, at, layer=layer, source_role=role, **fields)
+    return Record(new_id(), text, "", at, at, at, at, at, layer=layer, source_role=role, **fields)
 
 
 def in_world(

@@ -66,7 +66,7 @@ class Both:
         ledger = SqliteLedger(SqliteConfig(path=None, durable=False), io)
         await ledger.open()
         records = [
-            Record(new_id(), "text", "hash", NOW, NOW, NOW, NOW, NOW, layer=layers[at % len(layers)], source="facts")
+            Record(new_id(), "text", "", NOW, NOW, NOW, NOW, NOW, layer=layers[at % len(layers)], source="facts")
             for at in range(len(vectors))
         ]
         await ledger.write(lambda tx: _store(tx, records, vectors))

@@ -74,7 +74,7 @@ class World:
     async def add(self, *links: Scope, vector: Any = None, layer: str = Layer.FACT) -> int:
         """Store a memory that these scopes see."""
         chosen = self.vector() if vector is None else np.asarray(vector, dtype="<f4")
-        record = Record(new_id(), "text", "hash", NOW, NOW, NOW, NOW, NOW, tenant_id=self.tenant, layer=layer)
+        record = Record(new_id(), "text", "", NOW, NOW, NOW, NOW, NOW, tenant_id=self.tenant, layer=layer)
         made = [Link(replace(link, tenant_id=self.tenant), NOW) for link in links]
         await self.ledger.write(lambda tx: _enter(tx, replace(record), made, chosen.tobytes()))
         seq = await self.ledger.read(lambda tx: _seq(tx, record))
