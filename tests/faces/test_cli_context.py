@@ -129,11 +129,11 @@ def test_a_context_that_cannot_be_asked_for_is_refused(cli: Cli, options: list[s
     assert wrong in ran.err
 
 
-def test_harmful_characters_in_a_block_are_shown_and_not_obeyed(cli: Cli) -> None:
+def test_harmful_characters_in_a_block_are_not_obeyed(cli: Cli) -> None:
     cli.added("Oslo \x1b[2J is home")
     out = cli("context", "Oslo", "--user", "alice").out
     assert "\x1b" not in out
-    assert r"\x1b[2J" in out
+    assert "is home" in out
 
 
 def test_a_context_says_what_it_had_to_do_without(cli: Cli) -> None:

@@ -186,12 +186,16 @@ async def waits(texts: list[str]) -> list[list[float]]:
 
 
 @pytest.mark.req("C-47")
-@pytest.mark.parametrize(
-    ("wrong", "named"), [(7, "int"), ("openai", "str"), (_NotQuite(), "provider"), (waits, "async")]
-)
+@pytest.mark.parametrize(("wrong", "named"), [(7, "int"), ("openai", "str"), (_NotQuite(), "provider")])
 def test_what_is_no_embedder_is_refused_at_once(kind: str, wrong: Any, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         FACES[kind]({"store": {"url": "memory:"}}, embedder=wrong)
+
+
+@pytest.mark.req("C-47")
+def test_a_function_that_waits_is_no_embedder_where_nobody_can_wait() -> None:
+    with pytest.raises(ConfigError, match="async"):
+        FACES["memory"]({"store": {"url": "memory:"}}, embedder=waits)
 
 
 @pytest.mark.parametrize("wrong", [5, 0, "noon", lambda: None])
