@@ -96,7 +96,7 @@ async def get_all(
     show_expired: bool = False,
     counts: bool = False,
 ) -> Any:
-    """List what a scope sees, newest first."""
+    """List what a scope sees, the last changed first; ``GET /api/memory`` lists by creation."""
     found = await caller.memory.get_all(
         **named.as_dict(),
         limit=limit,
