@@ -17,8 +17,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from memstone.core.checks.values import checked_path
 from memstone.environment import from_gateway, named_settings, parsed, refuse_former_variables
-from memstone.errors import ConfigError
+from memstone.errors import ConfigError, InvalidInput
 from memstone.model.own import OwnRules
 from memstone.model.policy import Curation, Limits, Policy
 from memstone.model.profiles import PROFILES
@@ -121,7 +122,8 @@ class Settings(Section):
         A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
         """
         values = os.environ if env is None else env
-        given = from_gateway(values, _from_file(Path(path)) if path is not None else {})
+        file = None if path is None else _file(path, "the configuration file")
+        given = from_gateway(values, {} if file is None else _from_file(file))
         refuse_former_variables(values, cls.model_fields)
         variables = named_settings(values, cls.model_fields)
         for name, setting in variables.items():
@@ -222,15 +224,22 @@ def store_path(settings: Settings) -> Path | None:
     if postgres_url(settings) is not None:
         return None
     if url is None:
-        return settings.history.db_path.expanduser() if settings.history.db_path else _default_path()
+        return _file(settings.history.db_path, "history.db_path") if settings.history.db_path else _default_path()
     if url in ("memory:", ":memory:", "sqlite://", "sqlite:///:memory:"):
         return None
-    if url.startswith("sqlite:///"):
-        return Path(url.removeprefix("sqlite:///")).expanduser()
+    if url.startswith("sqlite:///") and Path(url.removeprefix("sqlite:///")).name:
+        return _file(url.removeprefix("sqlite:///"), "the file in store.url")
     raise ConfigError(
         f"store.url cannot be used: {_without_secrets(url)}",
         hint="sqlite:///path/to/file.db (four slashes: absolute), memory:, or postgresql://user@host/database",
     )
+
+
+def _file(path: str | Path, what: str) -> Path:
+    try:
+        return checked_path(path, what)
+    except (InvalidInput, RuntimeError) as error:  # or a home directory that nobody has
+        raise ConfigError(getattr(error, "message", str(error)), hint="name a file that can be there") from error
 
 
 def _default_path() -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -16,7 +17,7 @@ from memstone.core.checks.arguments import RULES, rule_of
 from memstone.drive import drive
 from memstone.errors import InvalidInput, MemstoneError, UsageError
 from memstone.remote.verbs import NOT_OVER_HTTP
-from tests.faces.harness import ON_DISK, Face, Opens
+from tests.faces.harness import ANYWHERE, ON_DISK, Face, Opens
 
 METHODS: Final = sorted(
     name
@@ -207,3 +208,70 @@ def test_methods_of_somebodys_own_class_are_theirs() -> None:
 
     with Mine({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as mine:
         assert str(mine.limit_of("many")) == "many"  # type: ignore[arg-type]
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
+_ITSELF: Final[dict[str, Any]] = {}
+_ITSELF["a"] = _ITSELF
+DEEP: Final[list[Any]] = [
+    _nested(3_000),
+    _ITSELF,
+    [_nested(3_000)],
+    [_ITSELF],
+    [{"messages": "x", "user_id": "alice", "metadata": _ITSELF}],
+    [{"messages": _nested(3_000), "user_id": "alice"}],
+    {"context.budget": _nested(3_000)},
+    {"user_id": _nested(3_000)},
+]
+HOLDS_MORE: Final = ("Filters", "Input", "Iterable", "Mapping", "Sequence", "ExportLines")
+
+
+@pytest.mark.req("C-52")
+@ANYWHERE
+@pytest.mark.parametrize("verb", METHODS)
+async def test_what_is_nested_without_end_is_an_error_of_ours(face: Face, verb: str) -> None:
+    method = getattr(face.memory, verb)
+    for name, parameter in _parameters(method).items():
+        if not any(kind in str(parameter.annotation) for kind in HOLDS_MORE):
+            continue
+        for value in DEEP:
+            keys = [{}, {"idempotency_key": "k"}] if "idempotency_key" in _parameters(method) else [{}]
+            for key in keys:
+                await _ours_or_fine(face, verb, {**_right(method), name: value, **key})
+
+
+async def _ours_or_fine(face: Face, verb: str, given: dict[str, Any]) -> None:
+    """Whatever is wrong is an error of ours: some take what another cannot, and batches answer for each item."""
+    with suppress(MemstoneError):
+        await _called(face, verb, given)
+
+
+@pytest.mark.req("C-52")
+def test_a_client_refuses_what_is_nested_without_end() -> None:
+    with Client("http://127.0.0.1:9", "key", max_retries=0) as client:
+        for call in (
+            lambda: client.add("x", user_id="alice", metadata=_ITSELF),
+            lambda: client.search("x", user_id="alice", filters=_nested(3_000)),
+            lambda: client.load([_ITSELF]),
+        ):
+            with pytest.raises(InvalidInput, match="nested too deeply"):
+                call()
+
+
+PATHS: Final = ["/nowhere/at/all", "", "\0", "a" * 5_000, "/" + "b/" * 4_000, "half \ud800", "/proc/1/mem"]
+
+
+@pytest.mark.req("C-52")
+@ANYWHERE
+@pytest.mark.parametrize("verb", ["backup", "import_from", "restore_backup", "verify_backup"])
+@pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
+async def test_a_path_that_leads_nowhere_is_an_error_of_ours(face: Face, verb: str, path: str) -> None:
+    name = "source" if verb == "import_from" else "path"
+    with pytest.raises(MemstoneError):
+        await getattr(face, verb)(**{name: path})

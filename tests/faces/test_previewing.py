@@ -108,3 +108,14 @@ async def test_backends_are_checked_stored_and_no_settings_of_anybody(face: Face
         await bound.backends()
     with pytest.raises(Forbidden):
         await bound.set_backends({"qdrantHost": "x"})
+
+
+@pytest.mark.req("O-56", "O-43")
+async def test_who_is_given_no_tokens_is_shown_nothing_whoever_asks(face: Face) -> None:
+    await face.remember("I like tea")
+    assert (await face.retrieve_preview("tea", user_id="alice"))["totals"]["shown"] == 1
+    await face.set_settings({"context.budget": 0}, user_id="alice")
+    for most in (2_000, 16_000):
+        seen = await face.retrieve_preview("tea", user_id="alice", max_tokens=most)
+        assert (seen["items"], seen["totals"]["shown"], seen["totals"]["max_tokens"]) == ([], 0, 0)
+    assert (await face.context("tea", user_id="alice")).text == ""

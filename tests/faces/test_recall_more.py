@@ -314,3 +314,18 @@ async def test_forgetting_one_user_leaves_the_names_that_others_speak_of(face: F
     assert {"Anna", "Contoso"} <= {one["name"] for one in (await face.entities(user_id="bob"))["results"]}
     assert len((await face.relations(user_id="bob"))["results"]) >= 2
     assert any("Contoso" in text for text in await face.found("Where does Anna work?", user_id="bob"))
+
+
+@pytest.mark.req("O-49", "O-50", "O-47")
+@pytest.mark.parametrize("strategy", ["exact", "text", "hybrid"])
+async def test_where_no_text_holds_a_word_keys_and_metadata_are_looked_through(opens: Opens, strategy: str) -> None:
+    face = opens({"embedder": {"provider": "none"}})
+    await face.remember("The launch is in May", metadata={"project": "Apollo", "town": "Zürich"})
+    await face.remember("I like tea", key="drinks:greenish", metadata={"project": "Gemini"})
+    await face.remember("Mercury is a planet", metadata={"seen": "apollonian"})
+
+    assert set(await face.found("apollo", strategy=strategy)) == {"The launch is in May", "Mercury is a planet"}
+    assert await face.found("zürich", strategy=strategy) == ["The launch is in May"]
+    assert await face.found("greenis", strategy=strategy) == ["I like tea"]
+    assert await face.found("planet", strategy=strategy) == ["Mercury is a planet"]
+    assert await face.found("nothing of it", strategy=strategy) == []

@@ -328,3 +328,16 @@ def test_what_is_wrong_with_an_answer_is_noticed(described: Described) -> None:
     assert "'deleted' is a required property" in missing
     (unnamed,) = described.wrong("POST /v1/verbs/agents", {"agents": [{**good, **more, "age": 3}], "total": 1})
     assert "$.agents[0].age is not described in Agent" in unnamed
+
+
+@pytest.mark.req("C-1")
+def test_only_what_a_search_found_has_a_score(world: World) -> None:
+    said = {"messages": "I like tea", "user_id": "alice", "infer": False}
+    memory_id = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    found = world.client.get("/v1/memories/search", params={"q": "tea", "user_id": "alice"}).json()["results"]
+    assert [isinstance(one["score"], float) for one in found] == [True]
+    listed = world.client.get("/v1/memories", params={"user_id": "alice"}).json()["results"]
+    one = world.client.get(f"/v1/memories/{memory_id}").json()
+    changed = world.client.put(f"/v1/memories/{memory_id}", json={"text": "I like coffee"}).json()
+    seen = world.client.post("/v1/console/search", json={"user_id": "alice"}).json()["results"]
+    assert not any("score" in item for item in (*listed, one, changed, *seen))

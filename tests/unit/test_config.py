@@ -177,3 +177,17 @@ def test_from_env_reads_the_file_that_is_named(tmp_path: Path) -> None:
     file = tmp_path / "memstone.toml"
     file.write_text('tenant = "t"\n')
     assert Settings.from_env({"MEMSTONE_CONFIG": str(file)}).tenant == "t"
+
+
+@pytest.mark.parametrize("path", ["/nowhere/at/all", "", "\0", "a" * 5_000, "half \ud800", "/proc/1/mem", 7, "/"])
+def test_a_configuration_file_that_cannot_be_read_is_named(path: Any) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Settings.load(path, {})
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("file", ["\0x", "/", "/" + "a" * 5_000, "half \ud800", "~nobody-is-called-this/x.db"])
+def test_a_store_that_no_file_can_be_is_refused(file: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        store_path(Settings.of({"store": {"url": f"sqlite:///{file}"}}))
+    assert refused.value.hint

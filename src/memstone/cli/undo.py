@@ -209,7 +209,7 @@ def _show_inspected(answer: dict[str, Any]) -> None:
         ]
     )
     for one in answer["results"]:
-        table.add(score(one["score"]), one["id"], one["layer"], one["status"], one["preview"], one["why"])
+        table.add(score(one.get("score")), one["id"], one["layer"], one["status"], one["preview"], one["why"])
     if answer["results"]:
         show(table)
     note("there are more: --limit" if answer["more"] else f"{len(answer['results']):,} in all")

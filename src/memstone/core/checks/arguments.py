@@ -187,16 +187,27 @@ def _checked(method: FunctionType) -> Callable[..., Any]:
         @wraps(method)
         async def awaited(self: object, *args: Any, **kwargs: Any) -> Any:
             check(args, kwargs)
-            return await method(self, *args, **kwargs)
+            try:
+                return await method(self, *args, **kwargs)
+            except RecursionError as error:
+                raise _too_deep() from error
 
         return awaited
 
     @wraps(method)
     def called(self: object, *args: Any, **kwargs: Any) -> Any:
         check(args, kwargs)
-        return method(self, *args, **kwargs)
+        try:
+            return method(self, *args, **kwargs)
+        except RecursionError as error:
+            raise _too_deep() from error
 
     return called
+
+
+def _too_deep() -> InvalidInput:
+    """Return the error for what Python cannot go through to its end; the transaction it broke off in left nothing."""
+    return InvalidInput("an argument is nested too deeply, or holds itself", hint="a few dozen levels are fine")
 
 
 def _parameters(method: FunctionType) -> tuple[str, ...]:

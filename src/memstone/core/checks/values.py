@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from memstone.errors import InvalidInput, TooLarge
@@ -14,6 +16,10 @@ from memstone.model.policy import Limits
 
 IDENTITY_KEYS: Final = frozenset({"tenant_id", "user_id", "agent_id", "run_id"})
 """What metadata may never set: whose memory it is."""
+
+_NAME_BYTES: Final = 255
+_PATH_BYTES: Final = 4_000
+"""As much as the file systems of all platforms take."""
 
 NO_NUL: Final = "remove it; databases cannot store it as text"
 WHOLE: Final = "decode the text properly"
@@ -40,6 +46,20 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{name} holds a lone surrogate at {error.start}", hint=WHOLE) from error
     return value
+
+
+def checked_path(value: object, what: str) -> Path:
+    """A path that every file system can be asked about; raise ``InvalidInput`` for any other."""
+    given = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise InvalidInput(f"{what} must be a path", hint="text that names a file, or a pathlib.Path")
+    try:
+        sizes = [len(part.encode()) for part in Path(given).parts]
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds a lone surrogate at {error.start}", hint=WHOLE) from error
+    if max(sizes, default=0) > _NAME_BYTES or sum(sizes) > _PATH_BYTES:
+        raise InvalidInput(f"{what} is too long for a path", hint=f"a name has {_NAME_BYTES} bytes at most")
+    return Path(given).expanduser()
 
 
 def checked_key(value: str | None, limits: Limits) -> str | None:

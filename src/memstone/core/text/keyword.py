@@ -25,9 +25,19 @@ def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     """
     wanted = _Query(query)
     scored = ((row, wanted.points(row.record.text, row.record.key, row.record.metadata)) for row in rows)
-    kept = [(row, points) for row, points in scored if points or not wanted.text]
-    kept.sort(key=lambda item: (item[1], item[0].record.created_at, item[0].record.seq), reverse=True)
-    return kept
+    return _ordered((row, points) for row, points in scored if points or not wanted.text)
+
+
+def by_labels(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+    """Return the same for what keys and metadata hold, whatever the texts say."""
+    wanted = _Query(query)
+    scored = ((row, wanted.points("", row.record.key, row.record.metadata)) for row in rows)
+    return _ordered((row, points) for row, points in scored if points)
+
+
+def _ordered(scored: Iterable[tuple[Found, int]]) -> list[tuple[Found, int]]:
+    newest = sorted(scored, key=lambda item: (item[0].record.created_at, item[0].record.seq), reverse=True)
+    return sorted(newest, key=lambda item: -item[1])
 
 
 def by_word_starts(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:

@@ -17,6 +17,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final
 
+from memstone.core.checks.values import checked_path
 from memstone.core.importers import AUTO, DATABASES, MARKDOWN, read_text
 from memstone.core.importers import tables as databases
 from memstone.core.importers.items import Reading, word_of
@@ -59,7 +60,7 @@ def read_source(source: Source, how: Opening) -> Reading:
         path = _path(source)
         if how.is_own(path):
             raise InvalidInput(f"{path} is the store itself", hint="`memstone copy` copies a store into another one")
-        with path.open("rb") as file:
+        with _opened(path) as file:
             _read(file, path, how, into)
     else:
         _read(BytesIO(_bytes(source, how.limits.import_bytes)), None, how, into)
@@ -67,13 +68,17 @@ def read_source(source: Source, how: Opening) -> Reading:
 
 
 def _path(source: str | os.PathLike[str]) -> Path:
-    given = os.fspath(source)
-    if not isinstance(given, str) or not given or "\0" in given:
-        raise InvalidInput("source must be a path, bytes or an open file")
-    path = Path(given).expanduser()
+    path = checked_path(source, "source")
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}", hint="pass bytes to import what is not in a file")
     return path
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="may you read it?") from error
 
 
 def _bytes(source: object, most: int) -> bytes:

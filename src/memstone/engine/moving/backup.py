@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memstone.core.access.store_key import FOREIGN, BackupSigner
+from memstone.core.checks.values import checked_path
 from memstone.engine.access.accounts import REMOVED
 from memstone.engine.erasing.erase_rows import Removed, remove
 from memstone.engine.erasing.erasure_report import digest
@@ -126,12 +127,7 @@ def _operated(parts: Parts) -> Copying:
 
 
 def _path(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InvalidInput("the path of a backup must be text or a path")
-    given = os.fspath(path)
-    if isinstance(given, bytes) or "\0" in given:
-        raise InvalidInput("the path of a backup must be text or a path")
-    return Path(given).expanduser().absolute()
+    return checked_path(path, "the path of a backup").absolute()
 
 
 def _target(path: Path, now: Instant) -> Path:

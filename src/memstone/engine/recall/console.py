@@ -181,7 +181,8 @@ def _shown(found: Found, score: float | None, reason: str) -> dict[str, Any]:
     item = walked(shape.item(found), redact_preview)
     kept = {name: value for name, value in item.items() if name not in ("memory", "hash")}
     who = {name: getattr(found.link.scope, name) or None for name in ("user_id", "agent_id", "run_id")}
-    return {**kept, **who, "id": found.record.id, "preview": preview(found.record.text), "score": score, "why": reason}
+    shown = {**kept, **who, "id": found.record.id, "preview": preview(found.record.text), "why": reason}
+    return shown if score is None else {**shown, "score": score}
 
 
 async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, Any]:

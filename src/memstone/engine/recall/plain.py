@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.text.keyword import by_keywords, by_word_starts
+from memstone.core.text.keyword import by_keywords, by_labels, by_word_starts
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
@@ -31,6 +31,14 @@ async def literal(parts: Parts, wanted: Search) -> list[Hit]:
     ranked = by_keywords(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
     return [_hit(found, points / best) for found, points in ranked]
+
+
+async def labelled(parts: Parts, wanted: Search) -> list[Hit]:
+    """Return, of the newest, what holds the question's words in its key or metadata; the best one scores a half."""
+    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
+    ranked = by_labels(wanted.query, rows)[: wanted.limit]
+    best = max((points for _, points in ranked), default=0) or 1
+    return [_hit(found, points / best / 2) for found, points in ranked]
 
 
 async def containing(parts: Parts, wanted: Search) -> list[Hit]:

@@ -37,6 +37,7 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= MOST_TOKENS:
         raise InvalidInput(f"max_tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {most!r}")
     mine = await tuned_for(parts, request.search)
+    most = most if mine.policy.retrieval.token_budget else 0  # who is given no tokens is shown nothing, whoever asks
     wanted = check(mine, request.search)
     hits = await hits_of(mine, wanted)
     shown = [_shown(hit) for hit in hits.found]

@@ -13,7 +13,7 @@ from memstone.engine import shape
 from memstone.engine.asking import Search, SearchRequest, check, for_others
 from memstone.engine.parts import Parts
 from memstone.engine.recall.past import past_hits
-from memstone.engine.recall.plain import beginning, containing, literal, newest
+from memstone.engine.recall.plain import beginning, containing, labelled, literal, newest
 from memstone.engine.recall.provenance import traced, with_spare
 from memstone.engine.recall.ranking import Hit, faded, looked_at_closely, spread
 from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
@@ -155,8 +155,12 @@ async def _by_channels(parts: Parts, wanted: Search, question: Question, read: i
 
 
 async def _by_less(parts: Parts, wanted: Search, question: Question) -> list[Hit]:
-    """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing."""
-    found = [] if question.vectors or wanted.min_score else await beginning(parts, wanted)
+    """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing.
+
+    First for beginnings of words, then for what keys and metadata hold.
+    """
+    by_words_alone = not (question.vectors or wanted.min_score)
+    found = (await beginning(parts, wanted) or await labelled(parts, wanted)) if by_words_alone else []
     return await newest(parts, wanted) if not found and wanted.strategy == "semantic" else found
 
 

@@ -65,6 +65,8 @@ class Previewing(Remote):
     ) -> dict[str, Any]:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
+        Where ``context.budget`` is 0 nothing fits.
+
         Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
         and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
         """

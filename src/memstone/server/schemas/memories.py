@@ -161,7 +161,6 @@ class MemoryItem(Answer):
     created_at: str
     updated_at: str
     expires_at: str | None = None
-    score: float | None = None
 
 
 class Change(Answer):

@@ -23,7 +23,6 @@ class MemoryPreview(MemoryBesides):
     created_at: str
     updated_at: str
     preview: str
-    score: float | None = means("null where it was not found by its score")
     why: str
 
 

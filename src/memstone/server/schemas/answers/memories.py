@@ -47,6 +47,7 @@ class MemoryBesides(Whose):
     evidence: Evidence = sometimes()
     category: str = sometimes()
     attachments: list[Attachment] = sometimes()
+    score: float = sometimes("of what a search found: how well it answers, from 0 to 1")
     score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
     source: str = sometimes("the id of what was said, where that was found as well and left out")
     superseded_by: list[Overtaking] = sometimes("of what was said: all that holds since then in its place")
