@@ -24,7 +24,7 @@ from tests.postgres.server import Server
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
-pytestmark = pytest.mark.req("N-7", "N-30")
+pytestmark = pytest.mark.req("N-7")
 
 KEY = "sk-live-0123456789-abcdefgh-WXYZ"
 OTHER = "sk-live-9876543210-zyxwvuts-ABCD"
