@@ -66,6 +66,7 @@ def compose(
         io=io,
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
+        home_tenant=settings.tenant,
         store_key=store_key_of(settings, io),
         sealing=adapter("sealing", "aes-gcm")(),
         llm=_llm(settings, io, llm),

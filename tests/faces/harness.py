@@ -136,6 +136,11 @@ class Opens:
             yield database
 
 
+def passed(report: Mapping[str, Any]) -> bool:
+    """Whether an erasure passed every check; of a database that is not all there is to look at."""
+    return all(check["ok"] for check in report["checks"])
+
+
 def texts(answer: Mapping[str, Any]) -> list[str]:
     """The texts of an answer, in its order."""
     return [item["memory"] for item in answer["results"]]

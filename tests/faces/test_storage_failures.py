@@ -13,7 +13,7 @@ import pytest
 
 from memstone import MemstoneError, StorageError
 from memstone.errors import Corrupted, SchemaTooNew, StorageFull
-from tests.faces.harness import ON_DISK, Face, Opens
+from tests.faces.harness import ON_DISK, Face, Opens, passed
 
 pytestmark = [ON_DISK, pytest.mark.req("C-52")]
 
@@ -229,4 +229,4 @@ async def test_nothing_grows_into_the_room_that_is_reserved(
         await face.load(exported)
     assert await face.stats() == before
     assert (await face.delete(known))["id"] == known
-    assert (await face.erase(user_id="alice"))["complete"]
+    assert passed(await face.erase(user_id="alice"))

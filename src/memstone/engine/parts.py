@@ -48,6 +48,9 @@ class Parts:
     io: Io
     policy: Policy
     tenant_id: str
+    home_tenant: str
+    """The tenant that runs the store: its administrators are told where files lie."""
+
     store_key: StoreKey
     sealing: Sealing
     llm: Llm | None = None

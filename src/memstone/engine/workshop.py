@@ -68,6 +68,9 @@ class Workshop:
         self.damage: list[str] = []
         """What the worker's last check of the store found."""
 
+        self.compaction: Spawned | None = None
+        """Waits until it is quiet, to write the file of the store anew."""
+
         self.stopping = False
         self.worker: Spawned | None = None
         self.home: Any = None

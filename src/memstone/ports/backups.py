@@ -79,6 +79,14 @@ class Copy:
         return self.state in ("rewritten", "deleted", "clean") and not self.found
 
 
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What of a store lies where it can neither be read nor written anew, and how its operator finishes an erasure."""
+
+    places: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
 @runtime_checkable
 class Copying(Protocol):
     """What a ledger offers that can copy itself."""
@@ -86,6 +94,11 @@ class Copying(Protocol):
     @property
     def holds_files(self) -> bool:
         """Whether its bytes lie in files that it can read and write anew; else a server sees to them."""
+        ...
+
+    @property
+    def beyond(self) -> Beyond:
+        """What it cannot look at; nothing for a store in files of its own."""
         ...
 
     def is_own(self, path: Path) -> bool:
@@ -130,7 +143,7 @@ class Copying(Protocol):
     async def remove(self, work: Work[T]) -> T:
         """Run a unit that removes rows, as one transaction.
 
-        It removes what refers to them itself: to look for that again, row by row, would cost more than all the rest.
+        It removes what refers to them itself: to look for that again would hold everybody up who writes.
         """
         ...
 

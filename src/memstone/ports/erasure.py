@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -61,8 +61,19 @@ class Words:
 class Erasure(Protocol):
     """Finds, removes and counts what belongs to a subject; keyed by scope columns, ``seq`` and memory id."""
 
-    async def reach(self, subject: Subject) -> Reach:
-        """The versions it concerns, whatever their state."""
+    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> Reach:
+        """The versions it concerns, whatever their state; ``gone`` are memories of it that were removed before."""
+        ...
+
+    async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
+        """The versions of memories, whatever their state, by ``seq``."""
+        ...
+
+    async def drop_memories(self, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
+        """Remove memories that are the subject's alone, with their history; gives rows by table.
+
+        What somebody else sees by now stays.
+        """
         ...
 
     async def words(self, subject: Subject, reach: Reach) -> Words:
@@ -99,6 +110,10 @@ class Erasure(Protocol):
 
     async def rebuild(self) -> None:
         """Make the full text anew, so that nothing in it remembers words that were taken out."""
+        ...
+
+    async def merge_words(self, *, first: bool) -> bool:
+        """Do a part of the same, a short one: begin with the ``first``; gives whether there is more to do."""
         ...
 
     async def left(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:

@@ -15,7 +15,7 @@ from memstone.adapters.ledger.postgres_errors import translating
 from memstone.drive import drive
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.instant import Instant
-from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
+from memstone.ports.backups import Admit, Beyond, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
@@ -24,12 +24,36 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 T = TypeVar("T")
+_HOLDING: Final = (
+    *("account_sessions", "accounts", "calibration", "changes", "continuations", "counters", "entities", "events"),
+    *("idempotency", "jobs", "links", "llm_cache", "memories", "mentions", "receipts", "relations", "settings"),
+    *("signals", "suppressed", "vectors", "words"),
+)
+"""The tables that may hold something of somebody."""
 
 
 class PostgresCopies:
     """See ``memstone.ports.backups.Copying``."""
 
     holds_files: Final = False
+    beyond: Final = Beyond(
+        places=(
+            "base: rows that were deleted stay in the files of their tables until the server writes these anew",
+            "pg_wal: the write-ahead log holds what was written until its segments are removed",
+            "replicas, and archives of the write-ahead log",
+            "copies made with pg_dump or pg_basebackup, and snapshots of the disk",
+            "the server's own log, if it logs statements",
+        ),
+        commands=(
+            f"VACUUM (FULL) {', '.join(f'memstone.{name}' for name in _HOLDING)};",
+            "ALTER SYSTEM SET wal_recycle = off;",
+            "SELECT pg_reload_conf();",
+            "SELECT pg_switch_wal();",
+            "CHECKPOINT;",
+            "ALTER SYSTEM RESET wal_recycle;",
+            "SELECT pg_reload_conf();",
+        ),
+    )
     _io: Io
 
     def is_own(self, path: Path) -> bool:

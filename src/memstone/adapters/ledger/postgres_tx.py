@@ -12,7 +12,7 @@ from memstone.adapters.ledger.postgres_sql import PostgresSql
 from memstone.adapters.ledger.postgres_types import PgVector
 from memstone.adapters.ledger.postgres_vectors import PostgresVectors
 from memstone.adapters.ledger.postgres_where import compiled
-from memstone.adapters.ledger.seam import Params
+from memstone.adapters.ledger.seam import Params, chunks, marks
 from memstone.adapters.ledger.tables.admin import AdminTable
 from memstone.adapters.ledger.tables.bulk import BulkTables, described, docs
 from memstone.adapters.ledger.tables.erasure import ErasureTable
@@ -229,6 +229,15 @@ class _Stored(StoredTexts):
 class _Erasure(ErasureTable):
     async def rebuild(self) -> None:
         """Nothing to do: the full text is part of its row."""
+
+    async def merge_words(self, *, first: bool) -> bool:
+        """The same."""
+        del first
+        return False
+
+    async def _drop_words(self, seqs: Sequence[int]) -> None:
+        for part in chunks(seqs):
+            await self._sql.run(f"DELETE FROM words WHERE seq IN ({marks(len(part))})", tuple(part))
 
 
 class _Vault(VaultTable):

@@ -43,6 +43,7 @@ _DATABASE: Final = "memstone.db"
 _FORMER_DATABASE: Final = f"{FORMER_NAME}.db"
 _STORE: Final = "sqlite"
 _PAGES: Final = 2_048
+_NOTHING: Final = "SELECT 1 WHERE 0"
 _MARGIN: Final = 1_000_000
 """How far the change counter jumps, beyond whatever is written while a copy is being put back."""
 
@@ -163,18 +164,29 @@ def prepared(copy: Connection, prepare: Work[bool], live: Connection) -> None:
         raise
 
 
-def removed(connection: Connection, work: Work[T]) -> T:
+def removed(connection: Connection, work: Work[T], *, live: bool = False) -> T:
     """The result of a unit that removes rows and all that refers to them, in one transaction.
 
     SQLite would look for referring rows by whole tables, for every row that goes. So it looks once, at the end; where
-    something refers to what is not there, maybe since long ago, it is done the slow way.
+    something refers to what is not there, maybe since long ago, it is done the slow way. In a store that others write
+    to, nobody looks: even once through all tables would hold them up, and the unit has seen to it.
     """
+    if live:
+        return _without_looking(connection, work)
     connection.raw.execute("PRAGMA foreign_keys = OFF")
     try:
         return _in_transaction(connection, work, "PRAGMA foreign_key_check")
     except _Referred:
         connection.raw.execute("PRAGMA foreign_keys = ON")
-        return _in_transaction(connection, work, "SELECT 1 WHERE 0")
+        return _in_transaction(connection, work, _NOTHING)
+    finally:
+        connection.raw.execute("PRAGMA foreign_keys = ON")
+
+
+def _without_looking(connection: Connection, work: Work[T]) -> T:
+    connection.raw.execute("PRAGMA foreign_keys = OFF")
+    try:
+        return _in_transaction(connection, work, _NOTHING)
     finally:
         connection.raw.execute("PRAGMA foreign_keys = ON")
 

@@ -13,7 +13,7 @@ from memstone.adapters.ledger.sqlite_errors import translating
 from memstone.adapters.ledger.sqlite_traces import blocks, live_blocks, traces
 from memstone.errors import Corrupted, InvalidInput
 from memstone.model.instant import Instant
-from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
+from memstone.ports.backups import Admit, Beyond, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
@@ -34,6 +34,7 @@ class SqliteCopies:
     """See ``memstone.ports.backups.Copying``."""
 
     holds_files: Final = True
+    beyond: Final = Beyond()
     _io: Io
     _queue: WriteQueue
     _readers: Readers
@@ -166,7 +167,7 @@ class SqliteCopies:
         with translating(self._where), self._queue.turn:
             connection = self._open_writer()
             connection.rollback()  # whatever an interrupted thread left open
-            return removed(connection, work)
+            return removed(connection, work, live=True)
 
     def _wipe(self) -> bool:
         with translating(self._where):

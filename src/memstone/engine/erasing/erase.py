@@ -3,19 +3,26 @@
 First the rows go, in one transaction. Then whatever follows the ledger is made to follow it, the file is written anew,
 and the copies Memstone has made are rewritten. At last everything is looked at again. Each step may be done twice:
 after a crash the same call finishes what was begun.
+
+Several tenants may share a file. What one of them erases holds the others up as briefly as can be: the rows go in one
+short transaction, the full text follows in small steps, and writing the file anew waits until it is quiet.
 """
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from time import monotonic
 from typing import Any, Final
 
 from memstone.core.access.store_key import BackupSigner
-from memstone.engine.erasing.erase_rows import Removed, remove
-from memstone.engine.erasing.erasure_report import FORMAT, VERSION, digest, named, sealed
+from memstone.engine.erasing.compaction import compact, compact_when_quiet
+from memstone.engine.erasing.erase_rows import Begun, Removed, look, remove, remove_batch
+from memstone.engine.erasing.erasure_report import FORMAT, VERSION, digest, is_pending, named, sealed
 from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress, report_progress
@@ -24,12 +31,13 @@ from memstone.errors import ConfigError, Corrupted, MemstoneError, ScopeError
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import NO_SCOPE
-from memstone.ports.backups import Copy, Copying, Look
+from memstone.ports.backups import Beyond, Copy, Copying, Look
 from memstone.ports.erasure import WHOLE_STORE, Erased, Subject
-from memstone.ports.ledger import Tx
-from memstone.trace import log
+from memstone.ports.ledger import Tx, Work
+from memstone.trace import log, log_event
 
 _STEPS: Final = 6
+_MERGE_STEPS: Final = 100_000
 KEY_BYTES: Final = 32
 
 
@@ -45,6 +53,11 @@ class _Erasure:
     progress: Progress | None
     done: int = 0
 
+    @property
+    def by_operator(self) -> bool:
+        """Whether the tenant erases that runs the store; any other one is a guest in it."""
+        return self.parts.tenant_id == self.parts.home_tenant
+
     async def step(self) -> None:
         """Say that a step is done."""
         self.done += 1
@@ -58,19 +71,36 @@ async def erase(
     subject = await _as_stored(parts, _subject(parts, given, memory_id))
     now, number, fresh = parts.now(), new_id(), secrets.token_bytes(KEY_BYTES)
 
-    async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
+    async def noted(tx: Tx) -> tuple[bytes, Erased]:
         key = await tx.vault.key(parts.tenant_id, fresh, now)
         note = erased_note(subject, key, number, parts.now())  # what was asked while this waited for its turn is before
         await tx.vault.note_erasures([note])
-        return key, note, await remove(tx, subject, now)
+        return key, note
+
+    async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
+        return *await noted(tx), await remove(tx, subject, now, begun)
 
     ledger = parts.ledger
+    begun = await _begin(parts, ledger, subject, noted) if isinstance(ledger, Copying) and ledger.holds_files else None
     key, note, removed = await (ledger.remove(rows) if isinstance(ledger, Copying) else ledger.write(rows))
     if parts.dry_run:
         return {"subject": named(subject), **_counts(removed)}
     under_way = _Erasure(parts, subject, note, key, removed, progress)
     await under_way.step()
     return await _finished(under_way)
+
+
+async def _begin(parts: Parts, ledger: Copying, subject: Subject, noted: Work[Any]) -> Begun | None:
+    """Remove most of a large subject in batches, and leave others as much time to write as each of them took."""
+    begun = await parts.ledger.read(lambda tx: look(tx, subject))
+    batches = list(begun.batches())
+    if batches:
+        await parts.ledger.write(noted)  # should it break off, a later restore still knows
+    for ids in batches:
+        began = monotonic()
+        begun.counts.update(await ledger.remove(partial(remove_batch, subject=subject, ids=ids)))
+        await parts.io.sleep(monotonic() - began)
+    return begun if batches else None
 
 
 def _subject(parts: Parts, given: Mapping[str, Any], memory_id: str | None) -> Subject:
@@ -109,9 +139,9 @@ async def _finished(erasure: _Erasure) -> dict[str, Any]:
     await erasure.step()
     checks.append(await _rows(erasure))
     await erasure.step()
-    checks.append(await _files(erasure, look))
+    checks += await _files(erasure, look)
     await erasure.step()
-    return _report(erasure, checks)
+    return _report(erasure, [check for check in checks if check])
 
 
 def _counts(removed: Removed) -> dict[str, Any]:
@@ -120,6 +150,8 @@ def _counts(removed: Removed) -> dict[str, Any]:
 
 
 def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    ledger = erasure.parts.ledger
+    beyond = ledger.beyond if isinstance(ledger, Copying) else Beyond()
     told = {
         "format": FORMAT,
         "version": VERSION,
@@ -129,7 +161,10 @@ def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, An
         "created_at": erasure.note.created_at,
         **_counts(erasure.removed),
         "checks": list(checks),
-        "complete": all(check["ok"] for check in checks),
+        "complete": all(check["ok"] for check in checks) and not beyond.places,
+        "pending": is_pending(checks),
+        "not_looked_at": list(beyond.places),
+        "to_finish": list(beyond.commands),
     }
     return sealed(told, erasure.key)
 
@@ -164,11 +199,25 @@ async def _indexes(erasure: _Erasure) -> dict[str, Any]:
     parts, tenant = erasure.parts, erasure.subject.tenant_id
     try:
         await parts.texts.forget(tenant)
+        await _merge_words(parts)
         left = await _points(erasure)
         await parts.ledger.write(lambda tx: tx.erasure.rename_changes(erasure.subject))
     except MemstoneError as error:
         return _failed("indexes", error)
     return {"check": "indexes", "points_left": left, "ok": not left}
+
+
+async def _merge_words(parts: Parts) -> None:
+    """Let the full text forget what was taken out, in transactions so small that others find their turn in between."""
+    first = True
+    for _ in range(_MERGE_STEPS):
+        if not await parts.ledger.write(partial(_merge_step, first=first)):
+            return
+        first = False
+
+
+async def _merge_step(tx: Tx, *, first: bool) -> bool:
+    return await tx.erasure.merge_words(first=first)
 
 
 async def _points(erasure: _Erasure) -> int:
@@ -183,12 +232,12 @@ async def _points(erasure: _Erasure) -> int:
 
 
 async def _log(erasure: _Erasure) -> dict[str, Any]:
-    """Free pages and the write-ahead log hold nothing."""
-    ledger = erasure.parts.ledger
-    if not isinstance(ledger, Copying) or not ledger.holds_files:
-        return {"check": "log", "ok": True, "note": "the database sees to it"}
+    """The write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
+    parts = erasure.parts
+    if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
+        return {}
     try:
-        emptied = await ledger.wipe()
+        emptied = await (compact(parts) if erasure.by_operator else parts.ledger.empty_log())
     except MemstoneError as error:
         return _failed("log", error)
     hint = {} if emptied else {"hint": "another process reads an old snapshot; erase again when it has ended"}
@@ -204,6 +253,7 @@ async def _copies(erasure: _Erasure) -> dict[str, Any]:
 
     async def work(tx: Tx) -> Look | None:
         found = await remove(tx, subject, erasure.note.created_at)
+        await tx.erasure.rebuild()
         await tx.erasure.rename_changes(subject)
         await tx.vault.note_erasures([erasure.note])
         return Pieces(pieces_of([*found.texts, *erasure.removed.texts])) if found.rows else None
@@ -212,7 +262,8 @@ async def _copies(erasure: _Erasure) -> dict[str, Any]:
     unfinished = [one.path for one in known if not one.whole]
     await _forget(parts, [one for one in copies if one.state == "missing" and one.path in unfinished])
     reached = all(one.settled or one.state == "missing" for one in copies)
-    return {"check": "backups", "copies": [_told(one) for one in copies], "ok": reached}
+    told = [_told(one, with_path=erasure.by_operator) for one in copies]
+    return {"check": "backups", "copies": told, "ok": reached}
 
 
 async def _known_key(parts: Parts) -> bytes | None:
@@ -224,8 +275,12 @@ async def _known_key(parts: Parts) -> bytes | None:
         return None
 
 
-def _told(copy: Copy) -> dict[str, Any]:
-    return {name: value for name, value in asdict(copy).items() if value}
+def _told(copy: Copy, *, with_path: bool) -> dict[str, Any]:
+    """What became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
+    if not copy.settled:
+        log_event("erasure.copy", logging.WARNING, path=copy.path, state=copy.state, reason=copy.reason)
+    hidden = () if with_path else ("path", "reason")
+    return {name: value for name, value in asdict(copy).items() if value and name not in hidden}
 
 
 async def _forget(parts: Parts, copies: Sequence[Copy]) -> None:
@@ -242,13 +297,18 @@ async def _rows(erasure: _Erasure) -> dict[str, Any]:
     return {"check": "rows", "left": left, "ok": not any(left.values())}
 
 
-async def _files(erasure: _Erasure, look: Pieces) -> dict[str, Any]:
+async def _files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
     """The raw bytes of every file are read and compared with pieces of what was erased."""
-    ledger = erasure.parts.ledger
-    if not isinstance(ledger, Copying) or not ledger.holds_files:
-        return {"check": "files", "pieces": 0, "found": {}, "ok": True, "note": "the store has no files of its own"}
+    parts = erasure.parts
+    if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
+        return []
     try:
-        found = await ledger.traces(look)
+        found = await parts.ledger.traces(look)
     except MemstoneError as error:
-        return _failed("files", error)
-    return {"check": "files", "pieces": look.count, "found": found, "ok": not any(found.values())}
+        return [_failed("files", error)]
+    check = {"check": "files", "pieces": look.count, "found": found, "ok": not any(found.values())}
+    if erasure.by_operator:
+        return [check]
+    compact_when_quiet(parts)
+    later = {"pending": True, "hint": "the file is written anew when it is quiet; `verify_erasure` tells when it was"}
+    return [check if check["ok"] else {**check, **later}, {"check": "free space", "ok": False, **later}]

@@ -2,6 +2,8 @@
 
 Nothing is blanked that can go as a row. What others keep stays: of a memory they see too only the links and the history
 of the subject go, with every quote of what is gone. Running it again finds nothing more to do.
+
+Of somebody with many memories most go before, some at a time, so that whoever else writes finds a turn in between.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ from memstone.model.entity import owner_of
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link
 from memstone.model.scope import Scope
-from memstone.ports.erasure import Reach, Subject
+from memstone.ports.erasure import Reach, Subject, Words
 from memstone.ports.ledger import Tx
 from memstone.ports.stored import Key
+
+BATCH: Final = 50
+"""So many memories go in one transaction, in a tenth of a second or two."""
 
 _PAGE: Final = 500
 _QUOTING: Final = ("idempotency", "jobs")
@@ -46,12 +51,48 @@ class Removed:
         return sum(count for table, count in self.counts.items() if table != "llm_cache")
 
 
-async def remove(tx: Tx, subject: Subject, at: Instant) -> Removed:
-    """Remove everything of a subject, in one transaction; no index keeps a word of it."""
+@dataclass(slots=True)
+class Begun:
+    """What there was of a subject before any of it went, and what has gone of that so far."""
+
+    reach: Reach = field(default_factory=Reach)
+    words: Words = field(default_factory=Words)
+    scopes: set[Scope] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def batches(self) -> Iterable[list[str]]:
+        """Yield the memories that may go before the rest; none where there are few."""
+        ids = self.reach.ids if len(self.reach.ids) > BATCH else []
+        for start in range(0, len(ids), BATCH):
+            yield ids[start : start + BATCH]
+
+
+async def look(tx: Tx, subject: Subject) -> Begun:
+    """Return what there is of a subject, to be removed in batches."""
     reach = await tx.erasure.reach(subject)
+    return Begun(reach, await tx.erasure.words(subject, reach), await _scopes(tx, subject, reach))
+
+
+async def remove_batch(tx: Tx, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
+    """Remove some memories of a subject; gives rows by table."""
+    seqs = await tx.erasure.versions(subject.tenant_id, ids)
+    await tx.vectors.touch(subject.tenant_id, seqs)  # while their links still say whose they are
+    return await tx.erasure.drop_memories(subject, ids)
+
+
+async def remove(tx: Tx, subject: Subject, at: Instant, begun: Begun | None = None) -> Removed:
+    """Remove everything of a subject, in one transaction. The full text finds none of it, and is yet to forget it.
+
+    ``begun`` is what was there before some of it was removed in batches.
+    """
+    before = begun or Begun()
+    reach = await tx.erasure.reach(subject, before.reach.ids)
     words = await tx.erasure.words(subject, reach)
-    removed = Removed(kept=len(reach.touched), texts=words.every, seqs=reach.own)
-    scopes = await _scopes(tx, subject, reach)
+    words = Words([*before.words.said, *words.said], [*before.words.every, *words.every])
+    scopes = before.scopes | await _scopes(tx, subject, reach)
+    reach.ids = sorted({*reach.ids, *before.reach.ids} - set(reach.touched))
+    removed = Removed(Counter(before.counts), kept=len(reach.touched), texts=words.every)
+    removed.seqs = sorted({*before.reach.own, *reach.own})
     await tx.vectors.touch(subject.tenant_id, [*reach.own, *reach.shared])  # while their links still say whose they are
     removed.counts["links"] += await _unlink(tx, subject, reach.shared)
     removed.counts.update(await tx.erasure.drop_versions(subject.tenant_id, reach.own))
@@ -62,7 +103,6 @@ async def remove(tx: Tx, subject: Subject, at: Instant) -> Removed:
     removed.rewritten = await _unquote(tx, subject, reach, words.said)
     for scope in scopes:
         await calibrate.forget(tx, scope)
-    await tx.erasure.rebuild()
     return removed
 
 

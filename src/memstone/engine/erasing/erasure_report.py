@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from memstone.engine.erasing.compaction import compacted_since
 from memstone.engine.parts import Parts
 from memstone.errors import InvalidInput
 from memstone.model.former_name import FORMER_NAME, formats_of
@@ -54,14 +55,32 @@ async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
     whole = hmac.compare_digest(str(report["sha256"]), hashlib.sha256(written).hexdigest())
     ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _seal(written, key, str(report["format"])))
     left = await parts.ledger.read(lambda tx: tx.erasure.left(subject, until))
+    passed, beyond = await _is_passed(parts, report), list(report.get("not_looked_at") or ())
     return {
-        "ok": whole and ours and not any(left.values()) and report["complete"] is True,
+        "ok": whole and ours and not any(left.values()) and passed,
         "unchanged": whole,
         "sealed_by_this_store": ours,
-        "complete": report["complete"] is True,
+        "complete": passed and not beyond,
+        "not_looked_at": beyond,
         "left": {table: count for table, count in left.items() if count},
         "subject": named(subject),
     }
+
+
+def is_pending(checks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether checks are not passed, and all that is missing will be done without anybody's doing."""
+    failed = [check for check in checks if not check.get("ok")]
+    return bool(failed) and all(check.get("pending") is True for check in failed)
+
+
+async def _is_passed(parts: Parts, report: Mapping[str, Any]) -> bool:
+    """Whether every check was passed, or what was still to be done has been done since."""
+    checks = report.get("checks")
+    if not isinstance(checks, list) or not all(isinstance(check, Mapping) for check in checks):
+        return report["complete"] is True
+    if is_pending(checks):
+        return await compacted_since(parts, parse_when(report["created_at"], "created_at"))
+    return all(check.get("ok") is True for check in checks)
 
 
 def _read(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:

@@ -228,6 +228,7 @@ async def _reapplied(tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, byte
         subject = await _recognised(tx, one, keys.get(one.tenant_id, b""))
         if subject is not None:
             removed.append(await remove(tx, subject, at))
+            await tx.erasure.rebuild()
             await tx.erasure.rename_changes(subject)
     await tx.vault.note_erasures(erasures)
     return removed

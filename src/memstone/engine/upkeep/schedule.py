@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from memstone.engine.erasing.compaction import compact_if_owed
 from memstone.engine.parts import Parts
 from memstone.engine.tuning import tuned
 from memstone.model.instant import Instant, instant
@@ -57,6 +58,7 @@ class Timetable:
         if now >= self.check_at:
             self.check_at = now + timedelta(hours=CHECK_HOURS)
             await check_store(parts)
+        await compact_if_owed(parts)
         return await tick(parts)
 
 

@@ -32,6 +32,9 @@ class Keeping(Face):
 
         Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
         ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
+        In a database it is never ``complete``: ``not_looked_at`` says what the server keeps, and ``to_finish`` which
+        statements remove it. Where several tenants share a file, one that erases does not hold the others up: the file
+        is written anew when it is quiet, the report is ``pending`` until then, and ``verify_erasure`` tells.
         With ``dry_run`` only the counts are returned, and nothing is erased.
         """
         from memstone.engine.erasing import erase
@@ -42,7 +45,7 @@ class Keeping(Face):
     async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
         """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.
 
-        Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "left", "subject"}``.
+        Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
         """
         from memstone.engine.erasing import erasure_report
 

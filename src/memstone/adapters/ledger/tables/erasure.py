@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from memstone.adapters.ledger.codec import load
 from memstone.adapters.ledger.seam import Row, Sql, chunks, marks
 from memstone.adapters.ledger.tables.entities import EntitiesTable
+from memstone.adapters.ledger.tables.fulltext import FullTextTable
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -44,6 +45,8 @@ _NAMING: Final = {
     "memory_id": ("events", "suppressed"),
 }
 _PARTS: Final = ("vectors", "links")
+_MERGED_PAGES: Final = 64
+"""So much of the full text is merged in one go: some 50 ms."""
 
 
 class ErasureTable:
@@ -52,14 +55,33 @@ class ErasureTable:
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    async def reach(self, subject: Subject) -> Reach:
+    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> Reach:
         seqs = await self._seqs(subject)
         shared = await self._seen_by_others(subject, seqs)
         own = {seq for seq in seqs if seq not in shared}
-        own |= await self._derived(subject.tenant_id, await self._ids(subject.tenant_id, sorted(own)))
+        own |= await self._derived(subject.tenant_id, {*gone, *await self._ids(subject.tenant_id, sorted(own))})
         ids = await self._ids(subject.tenant_id, [*seqs, *own])
         kept = await self._kept(subject.tenant_id, ids, own)
         return Reach(sorted(own), sorted(shared - own), sorted(ids - kept), sorted(ids & kept))
+
+    async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
+        query = "SELECT seq FROM memories WHERE tenant_id = ? AND id IN ({}){}"
+        return [int(row[0]) for row in await self._among(query, tenant_id, ids)]
+
+    async def drop_memories(self, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
+        query = "SELECT seq, id FROM memories WHERE tenant_id = ? AND id IN ({}){}"
+        found = [(int(seq), str(name)) for seq, name in await self._among(query, subject.tenant_id, ids)]
+        shared = await self._seen_by_others(subject, [seq for seq, _ in found])
+        kept = {name for seq, name in found if seq in shared}
+        going = [one for one in ids if one not in kept]
+        counts = await self.drop_versions(subject.tenant_id, [seq for seq, name in found if name not in kept])
+        return {**counts, **await self._drop_events(subject.tenant_id, going)}
+
+    async def _drop_events(self, tenant_id: str, ids: Sequence[str]) -> dict[str, int]:
+        counts = {"events": await self._remove("events", tenant_id, "memory_id", ids)}
+        counts["suppressed"] = await self._remove("suppressed", tenant_id, "memory_id", ids)
+        counts["suppressed"] += await self._remove("suppressed", tenant_id, "turn_id", ids)
+        return counts
 
     async def _derived(self, tenant_id: str, ids: set[str]) -> set[int]:
         """What was put together from memories that go says the same in other words, whoever sees it."""
@@ -179,16 +201,17 @@ class ErasureTable:
             await self._sql.run(query, (tenant_id, *part))
 
     async def _remove_words(self, seqs: Sequence[int]) -> int:
-        return sum(
-            [
-                await self._sql.run(f"DELETE FROM words WHERE seq IN ({marks(len(part))})", tuple(part))
-                for part in chunks(seqs)
-            ]
-        )
+        query = "SELECT seq FROM words WHERE seq IN ({})"
+        there = [row[0] for part in chunks(seqs) for row in await self._sql.rows(query.format(marks(len(part))), part)]
+        await self._drop_words(there)
+        return len(there)
+
+    async def _drop_words(self, seqs: Sequence[int]) -> None:
+        await FullTextTable(self._sql).drop(seqs)
 
     async def drop_history(self, subject: Subject, reach: Reach) -> dict[str, int]:
         tenant = subject.tenant_id
-        counts = {"events": await self._remove("events", tenant, "memory_id", reach.ids)}
+        counts = await self._drop_events(tenant, reach.ids)
         inside, values = _inside(subject.scope, "")
         if not subject.memory_id:
             counts["events"] += await self._sql.run(
@@ -196,12 +219,14 @@ class ErasureTable:
             )
         elif inside:
             counts["events"] += await self._remove("events", tenant, "memory_id", [subject.memory_id], inside, values)
-        counts["suppressed"] = await self._remove("suppressed", tenant, "memory_id", reach.ids)
-        counts["suppressed"] += await self._remove("suppressed", tenant, "turn_id", reach.ids)
         return counts
 
     async def drop_scoped(self, subject: Subject) -> dict[str, int]:
         counts: dict[str, int] = {}
+        if subject.is_a_user:
+            of_user = "account_id IN (SELECT id FROM accounts WHERE tenant_id = ? AND user_id = ?)"
+            given = (subject.tenant_id, subject.tenant_id, subject.scope.user_id)
+            await self._sql.run(f"DELETE FROM account_sessions WHERE tenant_id = ? AND {of_user}", given)
         for table, condition, values in _scoped(subject):
             counts[table] = await self._sql.run(f"DELETE FROM {table} WHERE {condition}", values)
         if counts.get("settings"):  # the row without a name is their version: others must notice
@@ -234,6 +259,18 @@ class ErasureTable:
 
     async def rebuild(self) -> None:
         await self._sql.run("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
+
+    async def merge_words(self, *, first: bool) -> bool:
+        # What was taken out stands in the index until the part that holds it is merged with all others. A negative
+        # number lets all parts take part in that; the index tells by its rows whether anything was done.
+        before = await self._parts()
+        pages = -_MERGED_PAGES if first else _MERGED_PAGES
+        await self._sql.run("INSERT INTO fulltext (fulltext, rank) VALUES ('merge', ?)", (pages,))
+        return first or before != await self._parts()
+
+    async def _parts(self) -> Row | None:
+        """What changes with every step: which parts there are, and how far merging has come."""
+        return await self._sql.one("SELECT block FROM fulltext_data WHERE id = 10")
 
     async def left(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
         reach = await self.reach(subject)

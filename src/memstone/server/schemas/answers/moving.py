@@ -20,9 +20,9 @@ class Subject(Answer):
 
 
 class CopyErased(Answer):
-    """What became of a backup."""
+    """What became of a backup. Where it lies is told to the operator only."""
 
-    path: str
+    path: str = sometimes()
     state: str = means("`rewritten`, `deleted`, `clean`, `missing` or `unreachable`")
     reason: str = sometimes()
     found: int = sometimes("pieces of what was erased that it still holds")
@@ -31,8 +31,9 @@ class CopyErased(Answer):
 class ErasureCheck(Answer):
     """One thing that was looked at afterwards."""
 
-    check: str = means("`indexes`, `log`, `backups`, `rows` or `files`")
+    check: str = means("`indexes`, `log`, `backups`, `rows`, `files` or `free space`")
     ok: bool
+    pending: bool = sometimes("it will be done without anybody's doing")
     points_left: int = sometimes("vectors that are still there")
     copies: list[CopyErased] = sometimes()
     left: dict[str, int] = sometimes("rows that are still there, by table")
@@ -56,7 +57,10 @@ class ErasureReport(Answer):
     rewritten: int = means("how much of others' spoke of it, and does so no longer")
     kept_for_others: int
     checks: list[ErasureCheck]
-    complete: bool
+    complete: bool = means("every check was passed, and there is nothing that was not looked at")
+    pending: bool = means("what is missing will be done without anybody's doing")
+    not_looked_at: list[str] = means("where something may be left that Memstone cannot look at")
+    to_finish: list[str] = means("what the operator of the database runs to remove it there")
     sha256: str
     hmac: str
 
@@ -78,6 +82,7 @@ class ErasureVerified(Answer):
     unchanged: bool
     sealed_by_this_store: bool
     complete: bool
+    not_looked_at: list[str] = means("where something may be left that Memstone cannot look at")
     left: dict[str, int] = means("rows that are there, by table")
     subject: Subject
 
