@@ -73,7 +73,7 @@ class House:
         """Let everything be written that is written behind an answer."""
         await self.app.state.memstone.tasks.finish(LONG)
         await self.app.state.memstone.memory._engine.open()
-        await self.app.state.memstone.memory.metrics()  # what is counted in the process is written down
+        await self.app.state.memstone.memory.metrics(everybody=True)  # what is counted in the process is written down
 
     async def ask(self, call: Call, actor: Actor) -> tuple[Answer, str]:
         """The answer to a request, and what a model was sent for it."""
