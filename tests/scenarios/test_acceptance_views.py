@@ -78,7 +78,9 @@ def layer(memory: Memory, user: str, *layers: str) -> dict[str, str]:
 def test_a_companion_s_layers_are_the_rows_that_lists_show(memory: Memory) -> None:
     for user in USERS:
         pinned = {one["id"]: one["content"] for one in memory.pinned(user_id=user)["results"]}
-        assert pinned == facts(memory, user) == layer(memory, user, "fact")
+        rules = {one["id"]: one["text"] for one in memory.standing_instructions(user_id=user)["instructions"]}
+        assert {**pinned, **rules} == facts(memory, user) == layer(memory, user, "fact")
+        assert pinned.keys().isdisjoint(rules), "standing instructions are a surface of their own"
         episodes = {one["id"]: one["summary"] for one in memory.episodes(user_id=user)["results"]}
         assert episodes == layer(memory, user, "episode")
         who = memory.identity(user_id=user)
