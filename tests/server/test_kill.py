@@ -116,7 +116,7 @@ def assert_kept(place: Path, acknowledged: dict[str, set[int]]) -> None:
 def tried(tmp_path: Path, times: int) -> None:
     place = tmp_path / "k.db"
     with Memory({"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}) as memory:
-        key = memory.create_key("writer")["key"]
+        key = memory.create_key("writer", may_assert_user=True)["key"]
     acknowledged = killed(place, key, times)
     assert sum(map(len, acknowledged.values())) >= 20 * times
     assert_kept(place, acknowledged)
@@ -139,7 +139,7 @@ def test_no_session_is_lost_when_the_service_is_killed_before_it_was_formed(tmp_
     place = tmp_path / "b.db"
     config = {"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
-        key = memory.create_key("writer")["key"]
+        key = memory.create_key("writer", may_assert_user=True)["key"]
     later = {"MEMSTONE_WRITE__MODE": "background", "MEMSTONE_WRITE__DEBOUNCE_SECONDS": "2"}
     later["MEMSTONE_WRITE__LEASE_SECONDS"] = "2"  # what a killed service had begun is free again after that
     acknowledged = killed(place, key, 3, **later)
