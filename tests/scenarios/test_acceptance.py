@@ -149,6 +149,6 @@ def test_every_promise_has_its_tests(promise: str) -> None:
 def test_11_every_pitfall_is_a_test() -> None:
     with (TESTS / "requirements.toml").open("rb") as file:
         table = tomllib.load(file)
-    pitfalls = {name: entry for name, entry in table.items() if name.startswith("R-")}
+    pitfalls = {name: entry for name, entry in table.items() if name.startswith("R-") and "." not in name}
     assert len(pitfalls) == 38
     assert not [name for name, entry in pitfalls.items() if entry.get("planned")]
