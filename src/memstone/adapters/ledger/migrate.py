@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -73,18 +73,19 @@ def migrate(connection: Connection, path: Path | None) -> int:
     _refuse_foreign(connection, before)
     if before == latest():
         return before
-    if before and path is not None:
-        _copy_aside(connection, path)
-    for step in migrations():
-        _apply(connection, step)
+    # One transaction for all steps: nobody else finds, upgrades or copies a store that is half upgraded.
+    with _upgrading(connection):
+        before = version_of(connection)
+        if 0 < before < latest() and path is not None:
+            _copy_aside(path)
+        _apply_steps(connection, latest())
     return before
 
 
 def make_schema(connection: Connection, version: int) -> None:
     """Make an empty store of an older version."""
-    for step in migrations():
-        if step.number <= version:
-            _apply(connection, step)
+    with _upgrading(connection):
+        _apply_steps(connection, version)
 
 
 def _refuse_foreign(connection: Connection, version: int) -> None:
@@ -97,7 +98,7 @@ def _refuse_foreign(connection: Connection, version: int) -> None:
         raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest()}")
 
 
-def _copy_aside(connection: Connection, path: Path) -> None:
+def _copy_aside(path: Path) -> None:
     target = path.with_name(f"{path.name}.before-{latest():04d}")
     if target.exists():
         return
@@ -105,24 +106,38 @@ def _copy_aside(connection: Connection, path: Path) -> None:
     unfinished = path.with_name(f"{target.name}.{os.getpid()}")
     unfinished.unlink(missing_ok=True)
     make_private(unfinished)
-    with closing(sqlite3.connect(unfinished)) as copy:
-        connection.raw.backup(copy)
+    # Through a connection of its own: the one that upgrades holds the right to write, and may not copy.
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
+        source.backup(copy)
     unfinished.replace(target)
 
 
-def _apply(connection: Connection, step: Migration) -> None:
+@contextmanager
+def _upgrading(connection: Connection) -> Iterator[None]:
+    """Hold the right to write from the first step to the last."""
     connection.begin("BEGIN IMMEDIATE")
     try:
-        if version_of(connection) >= step.number:  # another process was faster
-            connection.rollback()
-            return
+        yield
+        connection.raw.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _apply_steps(connection: Connection, version: int) -> None:
+    done = version_of(connection)
+    for step in migrations():
+        if done < step.number <= version:
+            _apply(connection, step)
+
+
+def _apply(connection: Connection, step: Migration) -> None:
+    try:
         for statement in statements(step.script):
             connection.raw.execute(statement)
         connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.raw.execute(f"PRAGMA user_version = {step.number}")
-        connection.raw.execute("COMMIT")
     except (sqlite3.Error, sqlite3.Warning) as error:
-        connection.rollback()
         raise MigrationFailed(f"{step.name}: {error}", hint="the database was left as it was") from error
 
 
