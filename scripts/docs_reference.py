@@ -83,7 +83,7 @@ MEANING: Final = {
     "inject.extras": "what an answer also carries: `memories`, `events`",
     "reranker.provider": "who takes a closer look at what was found: `http`, or `package.module:Class`; none: nobody",
     "reranker.config": "the provider's own options, see below",
-    "profile": "a set of values over which these sections are laid, see [settings](guides/settings.md#profiles)",
+    "preset": "a set of values over which these sections are laid, see [settings](guides/settings.md#presets)",
     "write.mode": "when what was said becomes memory: `inline`, `background`, `session_end` or `manual`",
     "write.debounce_seconds": "silence after which a session has ended",
     "write.digest": "a session also becomes an episode",

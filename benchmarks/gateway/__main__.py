@@ -90,7 +90,7 @@ def _measured(place: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def _config(place: Path, upstream: str, embedder: str) -> dict[str, Any]:
     return {
-        "profile": "gateway",
+        "preset": "gateway",
         "store": {"url": f"sqlite:///{place}/g.db"},
         "embedder": {"provider": embedder},
         "context": {"gate": "heuristic"},

@@ -105,7 +105,7 @@ def _facts(options: argparse.Namespace, days: list[Day]) -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         "lived": f"{sum(day.sessions for day in days):,} sessions in {options.days} days, a pass at the end of each",
         "people": "two users, one of them with two agents",
-        "settings": "profile companion, episodes kept 120 days, turns 90; hash embedder, no language model",
+        "settings": "preset companion, episodes kept 120 days, turns 90; hash embedder, no language model",
         "compared": f"{3 * options.compared_days} sessions in {options.compared_days} days, nothing put aside",
     }
 

@@ -18,7 +18,7 @@ from memstone.testing.clock import FakeClock
 
 TAU: Final = 30.0
 SETTINGS: Final[dict[str, Any]] = {
-    "profile": "companion",
+    "preset": "companion",
     "write": {"mode": "manual"},
     "embedder": {"provider": "hash"},
     "upkeep": {"retain_days": {"episode": 120, "turn": 90}},

@@ -22,7 +22,7 @@ from memstone.environment import from_gateway, named_settings, parsed, refuse_fo
 from memstone.errors import ConfigError, InvalidInput
 from memstone.model.own import OwnRules
 from memstone.model.policy import Curation, Limits, Policy
-from memstone.model.profiles import PROFILES
+from memstone.model.presets import PRESETS
 from memstone.sections import (
     REMOTE_SOURCES,
     CacheSettings,
@@ -70,7 +70,7 @@ class Settings(Section):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
-    profile: Literal["facts", "gateway", "companion", "shared"] = "facts"
+    preset: Literal["facts", "gateway", "companion", "shared"] = "facts"
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     graph: GraphSettings = GraphSettings()
@@ -109,6 +109,8 @@ class Settings(Section):
 
     @classmethod
     def _checked(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
+        if "profile" in given:
+            raise ConfigError("configuration: profile is called preset", hint=f"write preset = {given['profile']!r}")
         try:
             return cls.model_validate(dict(given))
         except (ValidationError, TypeError, ValueError) as error:
@@ -135,7 +137,7 @@ class Settings(Section):
         """Providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
         values = os.environ if env is None else env
         settings = cls.load(values.get("MEMSTONE_CONFIG"), values)
-        account = _account(values, PROFILES[settings.profile].env_embedder)
+        account = _account(values, PRESETS[settings.preset].env_embedder)
         if account is None:
             return settings
         chosen = {
@@ -165,10 +167,10 @@ class Settings(Section):
 
     def as_policy(self) -> Policy:
         """The values the engine works with."""
-        limits, profile = Limits(**self.limits.model_dump()), PROFILES[self.profile]
+        limits, preset = Limits(**self.limits.model_dump()), PRESETS[self.preset]
         curation = Curation(
-            strategies=profile.strategies if self.extract.strategies is None else self.extract.strategies,
-            roles=profile.roles if self.extract.roles is None else self.extract.roles,
+            strategies=preset.strategies if self.extract.strategies is None else self.extract.strategies,
+            roles=preset.roles if self.extract.roles is None else self.extract.roles,
             assistant_first_person=self.extract.assistant_first_person,
             timezone=self.extract.timezone,
             extraction_prompt=self.custom_prompts.fact_extraction,
@@ -179,28 +181,28 @@ class Settings(Section):
             own=self.own_rules(),
             categories=tuple(self.extract.categories.items()),
             attachments=self.extract.attachments,
-            neighbours=profile.neighbours if self.extract.neighbours is None else self.extract.neighbours,
+            neighbours=preset.neighbours if self.extract.neighbours is None else self.extract.neighbours,
         )
         return Policy(
             strategy=self.policy.strategy,
             min_score=self.policy.min_score,
             limits=limits,
             curation=curation,
-            recall=self.recall.over(profile.recall),
-            retrieval=self.context.over(profile.retrieval),
-            formation=self.write.over(profile.formation),
-            upkeep=self.upkeep.over(profile.upkeep),
-            dedupe_scope=profile.dedupe_scope if self.reconcile.within is None else self.reconcile.within,
+            recall=self.recall.over(preset.recall),
+            retrieval=self.context.over(preset.retrieval),
+            formation=self.write.over(preset.formation),
+            upkeep=self.upkeep.over(preset.upkeep),
+            dedupe_scope=preset.dedupe_scope if self.reconcile.within is None else self.reconcile.within,
             enabled=self.policy.enabled,
             learns=self.policy.learns,
             shows=self.policy.shows,
             language=self.policy.language,
             search_tool=self.policy.search_tool,
             skills=self.policy.skills,
-            identity=self.identity.over(profile.identity),
-            inject=self.inject.over(profile.inject),
+            identity=self.identity.over(preset.identity),
+            inject=self.inject.over(preset.inject),
             quotas=self.quota.as_policy(),
-            profile=self.profile,
+            preset=self.preset,
             graph_llm=self.graph.llm,
             bare_lists=self.version == "v1.0",
         )
@@ -314,7 +316,7 @@ def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
-    """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the profile's own."""
+    """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the preset's own."""
     openai, mistral = values.get("OPENAI_API_KEY"), values.get("MISTRAL_API_KEY")
     if mistral and (not openai or embedder.startswith("mistral")):
         account = {"api_key": mistral, "base_url": values.get("MISTRAL_BASE_URL") or "https://api.mistral.ai/v1"}

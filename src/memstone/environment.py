@@ -73,6 +73,8 @@ def refuse_former_variables(env: Mapping[str, str], known: Container[str]) -> No
     if meant:
         name = min(meant)
         raise ConfigError(f"{renamed[name]} is no longer read", hint=f"rename it to {name}")
+    if "MEMSTONE_PROFILE" in env:
+        raise ConfigError("MEMSTONE_PROFILE is no longer read", hint="rename it to MEMSTONE_PRESET")
 
 
 def parsed(value: str) -> Any:

@@ -133,12 +133,12 @@ class RecallSettings(Section):
             raise ValueError("decay_days and half_life_days say the same in two ways: give one")
         return self
 
-    def over(self, profile: Recall) -> Recall:
-        """The values of a profile with what is set here in their place."""
+    def over(self, preset: Recall) -> Recall:
+        """The values of a preset with what is set here in their place."""
         named = {name: getattr(self, name) for name in self.model_fields_set}
         if half_life := named.pop("half_life_days", None):
             named["decay_days"] = time_constant(half_life_days=half_life)
-        return replace(profile, **named)
+        return replace(preset, **named)
 
 
 class GraphSettings(Section):
@@ -148,7 +148,7 @@ class GraphSettings(Section):
 
 
 class ContextSettings(Section):
-    """What a model is shown of the memory; what is not set is as the profile says.
+    """What a model is shown of the memory; what is not set is as the preset says.
 
     ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
     ``llm`` (rules, and a language model where they find nothing). ``scope`` is how far a chat looks: in its
@@ -172,18 +172,18 @@ class ContextSettings(Section):
     turn_min_score: float | None = Field(default=None, ge=0, le=1)
     min_scores: dict[str, float] | None = None
 
-    def over(self, profile: RetrievalPolicy) -> RetrievalPolicy:
-        """The values of a profile with what is set here in their place."""
+    def over(self, preset: RetrievalPolicy) -> RetrievalPolicy:
+        """The values of a preset with what is set here in their place."""
         named = _named(self)
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
         if "min_scores" in named:
-            named["min_scores"] = tuple(sorted({**dict(profile.min_scores), **named["min_scores"]}.items()))
-        return replace(profile, **named)
+            named["min_scores"] = tuple(sorted({**dict(preset.min_scores), **named["min_scores"]}.items()))
+        return replace(preset, **named)
 
 
 class WriteSettings(Section):
-    """When what was said becomes memory; what is not set is as the profile says.
+    """When what was said becomes memory; what is not set is as the preset says.
 
     ``mode``: ``inline``, ``background``, ``session_end`` (after ``debounce_seconds`` of silence) or ``manual``. With
     ``digest`` a session also becomes an episode. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model.
@@ -201,13 +201,13 @@ class WriteSettings(Section):
     shutdown_seconds: float | None = Field(default=None, ge=0)
     idle_seconds: float | None = Field(default=None, ge=0)
 
-    def over(self, profile: Formation) -> Formation:
-        """The values of a profile with what is set here in their place."""
-        return replace(profile, **_named(self))
+    def over(self, preset: Formation) -> Formation:
+        """The values of a preset with what is set here in their place."""
+        return replace(preset, **_named(self))
 
 
 class UpkeepSettings(Section):
-    """How memory is kept small; what is not set is as the profile says.
+    """How memory is kept small; what is not set is as the preset says.
 
     ``retain_days`` names layers and how long they are kept, ``ttl`` kinds and how long they are kept unused. Facts
     whose salience fell under ``salience_floor`` and that nobody used for ``idle_days`` are put aside with ``evict``.
@@ -233,13 +233,13 @@ class UpkeepSettings(Section):
     summarize_tokens: int | None = Field(default=None, ge=0)
     keep_vectors: bool | None = None
 
-    def over(self, profile: Upkeep) -> Upkeep:
-        """The values of a profile with what is set here in their place; 0 days are without end."""
+    def over(self, preset: Upkeep) -> Upkeep:
+        """The values of a preset with what is set here in their place; 0 days are without end."""
         named = _named(self)
         for name in ("retain_days", "ttl"):
             if name in named:
                 named[name] = tuple(sorted((what, days) for what, days in named[name].items() if days > 0))
-        return replace(profile, **named)
+        return replace(preset, **named)
 
 
 def _named(section: Section) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class QuotaSettings(Section):
 
 
 class IdentitySettings(Section):
-    """Who a request to a service is about; what is not set is as the profile says.
+    """Who a request to a service is about; what is not set is as the preset says.
 
     ``sources`` are looked at in order: ``body``, ``header:<name>``, ``api_key``. ``nobody`` says what happens when none
     of them names anybody: ``error``, ``off`` (no memory for that request) or ``owner`` (it is about ``owner``).
@@ -63,13 +63,13 @@ class IdentitySettings(Section):
                 raise ValueError(f"unknown source {one!r}: body, api_key or header:<name>")
         return value
 
-    def over(self, profile: Identity) -> Identity:
-        """The values of a profile with what is set here in their place."""
-        return replace(profile, **_named(self))
+    def over(self, preset: Identity) -> Identity:
+        """The values of a preset with what is set here in their place."""
+        return replace(preset, **_named(self))
 
 
 class InjectSettings(Section):
-    """Where a service puts what a model is shown, and which of its routes do; what is not set is as the profile says.
+    """Where a service puts what a model is shown, and which of its routes do; what is not set is as the preset says.
 
     ``position``: ``split``, ``system_first``, ``system_merge`` or ``prefix_last_user``. ``chat`` is the plain chat
     route, ``agents`` the running of an agent.
@@ -80,9 +80,9 @@ class InjectSettings(Section):
     agents: bool | None = None
     extras: tuple[Literal["memories", "events"], ...] | None = None
 
-    def over(self, profile: Injection) -> Injection:
-        """The values of a profile with what is set here in their place."""
-        return replace(profile, **_named(self))
+    def over(self, preset: Injection) -> Injection:
+        """The values of a preset with what is set here in their place."""
+        return replace(preset, **_named(self))
 
 
 def _named(section: Section) -> dict[str, Any]:

@@ -190,7 +190,7 @@ async def test_no_verb_can_link_beyond_the_bounds(face: Face) -> None:
 @pytest.mark.req("P-19")
 async def test_what_an_agent_learns_is_formed_as_the_worker_forms_it(opens: Opens) -> None:
     """A session of a project and of a user who has an identity, formed because a key of the agent asks for it."""
-    face = opens({"profile": "companion", "write": {"mode": "manual", "novelty_chars": 0}})
+    face = opens({"preset": "companion", "write": {"mode": "manual", "novelty_chars": 0}})
     said = [{"role": "user", "content": "My name is Alice and I work as a nurse in Oslo."}]
     who = {"user_id": "alice", "agent_id": "helper", "run_id": "monday"}
     await face.add(said, **who, project_id="apollo")

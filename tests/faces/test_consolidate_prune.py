@@ -32,7 +32,7 @@ async def test_episodes_and_turns_are_deleted_when_their_layer_is_no_longer_kept
 
 @pytest.mark.req("S-39")
 async def test_without_days_a_layer_is_kept_for_ever(opens: Opens) -> None:
-    face = opens({"upkeep": {"retain_days": {"episode": 0}}, "profile": "companion"})
+    face = opens({"upkeep": {"retain_days": {"episode": 0}}, "preset": "companion"})
     await episode(face, "Talked about boats")
     opens.clock.advance(days=4_000)
     assert (await face.consolidate(everybody=True))["pruned"] == 0

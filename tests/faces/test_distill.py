@@ -18,7 +18,7 @@ from tests.faces.harness import Face, Opens
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
 
-COMPANION: Final = {"profile": "companion", "write": {"mode": "manual"}}
+COMPANION: Final = {"preset": "companion", "write": {"mode": "manual"}}
 WHO: Final = {"user_id": "alice", "agent_id": "bot"}
 NURSE: Final = (
     "Hello there, nice to meet you! My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic."

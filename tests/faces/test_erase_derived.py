@@ -26,7 +26,7 @@ def test_who_saw_a_memory_once_is_forgotten_in_its_history_too() -> None:
 
 
 def test_what_was_made_from_a_memory_goes_with_it() -> None:
-    with Memory({**CONFIG, "profile": "companion"}) as memory:
+    with Memory({**CONFIG, "preset": "companion"}) as memory:
         scope: dict[str, Any] = {"user_id": "zoe", "agent_id": "a", "run_id": "r1"}
         memory.add(SAID, **scope)
         memory.end_session(**scope)

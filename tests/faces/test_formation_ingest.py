@@ -158,7 +158,7 @@ async def test_facts_of_a_session_are_learned_where_nothing_is_distilled(opens: 
 
 @pytest.mark.req("S-63", "D-11")
 async def test_a_conversation_that_comes_again_counts_once_for_what_it_tells(opens: Opens) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
 
     async def ingested(run: str, *texts: str) -> dict[str, int]:
         turns = [{"user": text, "assistant": "I see."} for text in texts]

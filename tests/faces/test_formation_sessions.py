@@ -166,7 +166,7 @@ async def test_what_is_said_while_a_model_thinks_is_not_lost(opens: Opens, disti
 @pytest.mark.req("S-23", "S-19")
 async def test_after_distilling_it_is_found_and_shown_at_once(opens: Opens) -> None:
     shown = {"gate": "always", "false_injection": 0}
-    face = opens({"profile": "companion", **digests(debounce_seconds=3600), "context": shown})
+    face = opens({"preset": "companion", **digests(debounce_seconds=3600), "context": shown})
     await face.add("My sister lives in Bergen, and I visit her there every summer with my two children.", **SESSION)
     before = await face.context("Where does my sister live?", user_id="alice", agent_id="guide")
     assert "sister" not in before.text

@@ -64,7 +64,7 @@ def test_episodes_are_listed(cli: Cli) -> None:
     cli.added("I live in Oslo")
     assert cli("episodes", "--user", "alice").code == 1
     said = "My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic, which I like a lot."
-    settings = {"profile": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}}
+    settings = {"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}}
     with Memory({**settings, "store": {"url": f"sqlite:///{cli.db}"}}) as memory:
         memory.add(said, user_id="alice", run_id="r1")
         memory.end_session(user_id="alice")

@@ -282,7 +282,7 @@ async def test_a_model_that_learns_from_an_import_gains_it_no_trust(opens: Opens
 
 
 async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
     await face.import_from(talk(*said), user_id="alice")
     await face.flush(everybody=True)
@@ -292,7 +292,7 @@ async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> Non
 
 
 async def test_of_ones_own_talk_an_episode_is_made_of_ones_own_words(opens: Opens) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
     await face.import_from(talk(*said, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True)
     await face.flush(everybody=True)
@@ -306,7 +306,7 @@ async def test_names_in_what_waits_are_nobodys_acquaintance(face: Face) -> None:
 
 
 async def test_who_the_user_is_cannot_be_imported_without_their_word(opens: Opens) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     await face.import_from(talk(*[("human", "My name is Mallory and I work as a spy in Paris.")] * 3), user_id="alice")
     await face.import_from(facts("User's name is Mallory."), user_id="alice")
     await face.flush(everybody=True)

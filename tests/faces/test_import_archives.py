@@ -240,7 +240,7 @@ async def test_an_id_that_is_taken_here_or_waits_for_approval_is_not_kept(face: 
 
 @pytest.mark.req("S-58")
 async def test_an_older_companion_moves_in(opens: Opens, tmp_path: Path) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     path = companion(tmp_path / "memory.db")
     answer = await face.import_from(path, user_id="alice", agent_id="osa", trusted=True)
     assert (answer["format"], answer["skipped"]) == ("companion_db", {"deleted there": 1})
@@ -262,7 +262,7 @@ async def test_an_older_companion_moves_in(opens: Opens, tmp_path: Path) -> None
 
 @pytest.mark.req("S-58")
 async def test_without_a_word_for_the_user_nothing_of_it_is_who_they_are(opens: Opens, tmp_path: Path) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     answer = await face.import_from(companion(tmp_path / "memory.db"), user_id="alice")
     assert (answer["identity"], answer["facts"], answer["episodes"], answer["quarantined"]) == (0, 2, 1, 3)
     who = await face.identity(user_id="alice")
@@ -274,7 +274,7 @@ async def test_without_a_word_for_the_user_nothing_of_it_is_who_they_are(opens: 
 async def test_what_the_user_wrote_here_is_not_overwritten_and_what_they_deleted_stays_gone(
     opens: Opens, tmp_path: Path
 ) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     await face.set_narrative("I am a sailor.", user_id="alice")
     await face.add_override("call me al", user_id="alice")
     await face.remove_override(0, user_id="alice")
@@ -287,7 +287,7 @@ async def test_what_the_user_wrote_here_is_not_overwritten_and_what_they_deleted
 
 @pytest.mark.req("S-58")
 async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Opens, tmp_path: Path) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     path = companion(tmp_path / "memory.db")
     with closing(sqlite3.connect(path)) as other:
         other.execute("INSERT INTO conversations VALUES ('c2', 'kim', 'Tea', '2025-02-01 10:00:00')")
@@ -317,7 +317,7 @@ async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Ope
 async def test_an_imported_text_about_the_user_lasts_and_goes_on_with_what_is_learned(
     opens: Opens, tmp_path: Path
 ) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     path = companion(tmp_path / "memory.db")
     with closing(sqlite3.connect(path)) as other:
         other.execute("UPDATE user_profile SET content = 'Builds wooden boats. Lives in Risør.'")

@@ -280,7 +280,7 @@ async def test_filters_of_add_are_held_to_the_same_rules(opens: Opens) -> None:
     for wrong in ({"kind": "factual"}, {"city": {"near": 1}}):
         with pytest.raises(InvalidFilter):
             await face.add("My favourite editor is Emacs.", user_id="alice", filters=wrong)
-    digests = opens({"profile": "companion"})
+    digests = opens({"preset": "companion"})
     for memory, option in ((face, {"infer": False}), (digests, {})):
         with pytest.raises(InvalidInput, match="filters choose"):
             await memory.add("My favourite editor is Emacs.", user_id="alice", filters=OFFICE, **option)

@@ -85,7 +85,7 @@ async def test_agents_are_counted_by_what_they_have_now(opens: Opens) -> None:
 
 @pytest.mark.req("S-66", "S-7")
 async def test_what_is_left_of_the_salience_of_a_fact_is_shown_beside_it(opens: Opens) -> None:
-    face = opens({"profile": "companion"})
+    face = opens({"preset": "companion"})
     await face.remember("I like tea", user_id="alice", agent_id="coach")
     (fresh,) = (await face.pinned(user_id="alice", agent_id="coach"))["results"]
     assert fresh["effective_salience"] == pytest.approx(fresh["salience"])

@@ -22,7 +22,7 @@ async def shown(face: Face, name: str, **scope: Any) -> tuple[Any, str]:
 async def test_the_agent_s_value_holds_then_the_user_s_then_the_tenant_s(opens: Opens) -> None:
     face = opens({"context": {"limit": 50}})
     assert await shown(face, "context.budget") == (800, "default")
-    assert await shown(face, "context.gate") == ("heuristic", "profile")
+    assert await shown(face, "context.gate") == ("heuristic", "preset")
     assert await shown(face, "context.limit") == (50, "configuration")
 
     await face.set_settings({"context.budget": 700, "context.limit": 40})
@@ -62,7 +62,7 @@ async def test_what_is_set_holds_at_once(opens: Opens) -> None:
 
 @pytest.mark.req("O-68", "O-55", "O-67")
 async def test_a_gateway_s_words_change_what_is_found(opens: Opens) -> None:
-    face = opens({"profile": "gateway", "context": STANDING, "write": {"mode": "inline"}})
+    face = opens({"preset": "gateway", "context": STANDING, "write": {"mode": "inline"}})
     await face.remember("The spare key is under the mat")
     opens.clock.advance(days=20)
     await face.remember("The weather was fine today")
@@ -84,7 +84,7 @@ async def test_a_gateway_s_words_change_what_is_found(opens: Opens) -> None:
         "autoSummarize": False,
         "persistAcrossModels": False,
     }
-    assert (answer["sources"]["memoryRetentionDays"], answer["sources"]["memoryMaxTokens"]) == ("tenant", "profile")
+    assert (answer["sources"]["memoryRetentionDays"], answer["sources"]["memoryMaxTokens"]) == ("tenant", "preset")
     assert answer["effective"]["enabled"]
 
 

@@ -71,9 +71,9 @@ def responses(url: str, key: str, text: str) -> str:
 
 @contextmanager
 def _gateway(place: Path, model: str) -> Iterator[tuple[str, Memory]]:
-    """A gateway before a model, as its profile has it: only patience is not for a machine that runs a model as well."""
+    """A gateway before a model, as its preset has it: only patience is not for a machine that runs a model as well."""
     config: dict[str, Any] = {
-        "profile": "gateway",
+        "preset": "gateway",
         "store": {"url": f"sqlite:///{place}/g.db"},
         "gateway": {"upstreams": [{"name": "local", "base_url": f"{model}/v1", "timeout": 300}], "recall_ms": 60_000},
     }

@@ -102,7 +102,7 @@ ACCEPTANCE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "faces/test_consolidate_prune.py": ("test_without_days_a_layer_is_kept_for_ever",),
     },
     "10 links: replaced for one, both ids and a reason, flip-flop, starting set, decisions, figures": {
-        "scenarios/test_shared_profile.py": (
+        "scenarios/test_shared_preset.py": (
             "test_a_replacement_in_the_background_is_for_one_user_and_the_audit_has_both_ids",
             "test_what_was_said_earlier_replaces_nothing_whoever_holds_it",
             "test_a_newcomer_sees_the_starting_set_with_four_memories_and_not_with_five",

@@ -12,7 +12,7 @@ from memstone.core.text.tokens import estimate_tokens
 from memstone.testing.clock import FakeClock
 
 TOTAL: Final = 45
-GATEWAY: Final = {"profile": "gateway", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+GATEWAY: Final = {"preset": "gateway", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def opens() -> Iterator[Callable[[Ending], Memory]]:
     made: list[Memory] = []
 
     def opened(ending: Ending) -> Memory:
-        settings = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}, "profile": "companion"}
+        settings = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}, "preset": "companion"}
         llm = None if ending.answers is None else ScriptedLlm(ending.answers)
         made.append(Memory({**settings, "write": {"mode": "manual", **ending.write}}, clock=FakeClock(), llm=llm))
         return made[-1]

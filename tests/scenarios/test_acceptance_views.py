@@ -17,7 +17,7 @@ from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
 NURSE: Final = "My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic. I love green tea."
-CONFIG: Final = {"profile": "companion", "embedder": {"provider": "hash", "config": {"dim": 16}}}
+CONFIG: Final = {"preset": "companion", "embedder": {"provider": "hash", "config": {"dim": 16}}}
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ MONTH: Final = (
 def month() -> Iterator[Memory]:
     """The memory after it."""
     clock = FakeClock()
-    settings: dict[str, Any] = {"store": {"url": "memory:"}, "profile": "companion", "write": {"mode": "manual"}}
+    settings: dict[str, Any] = {"store": {"url": "memory:"}, "preset": "companion", "write": {"mode": "manual"}}
     with Memory({**settings, "embedder": {"provider": "hash"}}, clock=clock) as memory:
         for number, said in enumerate(MONTH):
             clock.advance(days=7)

@@ -28,7 +28,7 @@ SAID: Final = (
 )
 TEXTS: Final = ("the bicycle is blue", "the bicycle is blue today", "nobody knows the code", "a cat sleeps here")
 CONFIG: Final = {
-    "profile": "companion",
+    "preset": "companion",
     "embedder": {"provider": "hash", "config": {"dim": 16}},
     "write": {"mode": "manual", "novelty_chars": 0},
     "upkeep": {"merge_facts": 0.7, "retain_days": {"episode": 365, "turn": 365}},

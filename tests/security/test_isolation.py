@@ -96,7 +96,7 @@ async def opened(place: Path, preset: str = "facts") -> AsyncIterator[House]:
         one = {"name": "up", "base_url": f"{address}/v1", "api_key": "sk-upstream", "connect_timeout": LONG}
         unlimited = {"failed_logins": {"per_minute": 0}, "rate": {"per_minute": 0}}
         config = {
-            "profile": preset,
+            "preset": preset,
             "write": {"mode": "inline"},  # what is learned later would be taken for what was changed by the next
             "store": {"url": f"sqlite:///{file}", "durable": False},
             "embedder": {"provider": "hash"},

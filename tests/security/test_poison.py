@@ -104,10 +104,10 @@ class Obeying:
 
 
 @contextmanager
-def victim(profile: str, obeys: bool) -> Iterator[tuple[Memory, Obeying]]:  # noqa: FBT001 - a parameter of the tests
+def victim(preset: str, obeys: bool) -> Iterator[tuple[Memory, Obeying]]:  # noqa: FBT001 - a parameter of the tests
     """Alice, who has told who she is, and a model that obeys if there is one."""
     model = Obeying()
-    config = {"profile": profile, "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+    config = {"preset": preset, "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
     clock = FakeClock()
     with Memory(config, clock=clock, llm=ScriptedLlm(model) if obeys else None) as memory:
         memory.add(_SAID, user_id="alice", run_id="first")
@@ -158,10 +158,10 @@ def leaked(text: object) -> list[str]:
 
 @pytest.mark.req("R-23")
 @pytest.mark.parametrize("obeys", [False, True], ids=["rules", "a model that obeys"])
-@pytest.mark.parametrize("profile", ["facts", "companion"])
+@pytest.mark.parametrize("preset", ["facts", "companion"])
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_nothing_of_it_comes_out(channel: str, profile: str, obeys: bool) -> None:  # noqa: FBT001 - a parameter
-    with victim(profile, obeys) as (memory, model):
+def test_nothing_of_it_comes_out(channel: str, preset: str, obeys: bool) -> None:  # noqa: FBT001 - a parameter
+    with victim(preset, obeys) as (memory, model):
         before = facts(memory)
         assert len(before) >= 3, "she is known"
         for number, one in enumerate(poisons(channel)):

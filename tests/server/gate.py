@@ -28,7 +28,7 @@ class Gate:
     memory: Memory
     app: Any
     clients: ExitStack
-    profile: str = "gateway"
+    preset: str = "gateway"
 
     def key(self, **key: Any) -> str:
         """A new key."""
@@ -81,7 +81,7 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
         config: dict[str, Any] = {
             "store": {"url": f"sqlite:///{place}/g.db"},
             "embedder": {"provider": "hash"},
-            "profile": "gateway",
+            "preset": "gateway",
             "write": {"mode": "inline"},
             "context": {"false_injection": 0.0, "min_score": 0.0},
             "gateway": {"upstreams": [one], "recall_ms": 120_000},
@@ -92,7 +92,7 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
         }
         app = create_app(config)
         with Memory(config) as memory, served(app) as url, ExitStack() as clients:
-            yield Gate(url, behind, memory, app, clients, config["profile"])
+            yield Gate(url, behind, memory, app, clients, config["preset"])
 
 
 def ask(client: openai.OpenAI, text: str, **more: Any) -> Any:

@@ -179,10 +179,10 @@ def test_a_list_is_in_the_order_of_creation_whatever_was_changed_since(client: T
 
 
 @pytest.mark.req("O-76")
-@pytest.mark.parametrize("profile", ["gateway", "facts", "shared", "companion"])
+@pytest.mark.parametrize("preset", ["gateway", "facts", "shared", "companion"])
 @pytest.mark.parametrize("trusted", [False, True])
-def test_a_page_that_is_imported_again_is_known_already(profile: str, *, trusted: bool) -> None:
-    with World.of({**CONFIG, "profile": profile}) as world:
+def test_a_page_that_is_imported_again_is_known_already(preset: str, *, trusted: bool) -> None:
+    with World.of({**CONFIG, "preset": preset}) as world:
         client = world.client
         for entry in (CITY, {"key": "tea", "content": "Likes tea", "sessionId": "s1"}, {**CITY, "sessionId": "s2"}):
             assert client.post("/api/memory", json=entry).status_code == 200

@@ -48,8 +48,8 @@ def test_the_settings_are_given_in_normal_form(client: TestClient) -> None:
 
 
 @pytest.mark.req("O-81")
-def test_the_profile_of_a_gateway_has_its_defaults() -> None:
-    with World.of({**CONFIG, "profile": "gateway"}) as world:
+def test_the_preset_of_a_gateway_has_its_defaults() -> None:
+    with World.of({**CONFIG, "preset": "gateway"}) as world:
         found = world.client.get("/api/settings/memory").json()
         assert (found["maxTokens"], found["retentionDays"], found["strategy"]) == (2_000, 30, "hybrid")
 

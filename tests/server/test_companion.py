@@ -26,7 +26,7 @@ CONVERSATION: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[World]:
-    with World.of({**CONFIG, "profile": "companion"}) as made:
+    with World.of({**CONFIG, "preset": "companion"}) as made:
         yield made
 
 

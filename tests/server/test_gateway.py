@@ -15,7 +15,7 @@ from tests.server.upstream import Upstream, served
 
 @pytest.fixture
 def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
-    with gated(tmp_path, profile=getattr(request, "param", "gateway")) as made:
+    with gated(tmp_path, preset=getattr(request, "param", "gateway")) as made:
         yield made
 
 

@@ -14,7 +14,7 @@ from tests.server.gate import Gate, ask, gated, until
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    with gated(tmp_path, profile="companion", write={"mode": "manual"}, context={}) as made:
+    with gated(tmp_path, preset="companion", write={"mode": "manual"}, context={}) as made:
         made.memory.save_agent("nurse", model="m-nurse", system_prompt="You are a nurse.")
         yield made
 

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 
 from memstone.core.showing.inject import Position
 from memstone.errors import StorageBusy
-from memstone.model.profiles import PROFILES
+from memstone.model.presets import PRESETS
 from memstone.server.gateway.counts import SKIPPED, Skip
 from tests.patience import LONG
 from tests.server.gate import Gate, gated, until
@@ -98,7 +98,7 @@ def paused(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def no_user(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     engine = gate.app.state.memstone.memory._engine
-    policy = replace(engine.parts.policy, identity=PROFILES["shared"].identity)
+    policy = replace(engine.parts.policy, identity=PRESETS["shared"].identity)
     engine.parts = replace(engine.parts, policy=policy)
     return chat(gate, {"may_assert_user": True})
 

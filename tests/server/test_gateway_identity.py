@@ -24,7 +24,7 @@ BOB = {"x-openwebui-user-id": "bob"}
 
 @pytest.fixture(params=["gateway", "shared", "facts"])
 def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
-    with gated(tmp_path, profile=request.param) as made:
+    with gated(tmp_path, preset=request.param) as made:
         yield made
 
 
@@ -48,10 +48,10 @@ def test_two_users_on_one_key_never_meet_even_when_a_header_is_dropped(gate: Gat
     ask(client, "I have a dog", extra_headers=BOB)
     until(lambda: len(gate.facts("bob")) == 2)
     said_by_nobody = [one for one in gate.memory.export(everybody=True) if "Eve" in str(one.get("memory"))]
-    if gate.profile != "gateway":
+    if gate.preset != "gateway":
         assert said_by_nobody == []
     assert {one["links"][0]["user_id"] for one in said_by_nobody} <= {own}
-    assert bool(gate.facts(own)) == (gate.profile == "gateway")
+    assert bool(gate.facts(own)) == (gate.preset == "gateway")
 
 
 @pytest.mark.req("X-39", "X-1")

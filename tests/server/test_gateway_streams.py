@@ -166,7 +166,7 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
     with served(upstream.app) as behind:
         config = tmp_path / "memstone.toml"
         config.write_text(
-            f'profile = "gateway"\n[store]\nurl = "sqlite:///{tmp_path}/k.db"\n[embedder]\nprovider = "hash"\n'
+            f'preset = "gateway"\n[store]\nurl = "sqlite:///{tmp_path}/k.db"\n[embedder]\nprovider = "hash"\n'
             f'[write]\nmode = "manual"\n[gateway]\nrecall_ms = 10000\n'
             f'[[gateway.upstreams]]\nname = "up"\nbase_url = "{behind}/v1"\n'
         )

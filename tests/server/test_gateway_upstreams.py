@@ -88,7 +88,7 @@ def gateway(place: Path, *upstreams: dict[str, Any]) -> Iterator[httpx2.Client]:
     config: dict[str, Any] = {
         "store": {"url": f"sqlite:///{place}/g.db"},
         "embedder": {"provider": "hash"},
-        "profile": "gateway",
+        "preset": "gateway",
         "gateway": {"upstreams": list(upstreams), "recall_ms": 120_000},
     }
     with Memory(config) as memory, served(create_app(config)) as url:

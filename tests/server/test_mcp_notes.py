@@ -64,7 +64,7 @@ NOTES: Final = [
 
 
 @pytest.mark.req("O-84")
-@pytest.mark.parametrize("config", [{}, {"profile": "companion"}, {"profile": "gateway"}])
+@pytest.mark.parametrize("config", [{}, {"preset": "companion"}, {"preset": "gateway"}])
 def test_what_teaches_nothing_is_kept_word_for_word(config: dict[str, Any]) -> None:
     async def steps(model: Model) -> None:
         for text in NOTES:

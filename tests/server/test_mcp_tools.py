@@ -295,7 +295,7 @@ def test_scopes_say_whose_memories_are_searched() -> None:
             assert sorted(await over.found(**given, scope="global")) == [first, second, shared]
             assert sorted(await over.found(**given, scope="pinned")) == [first, second]
 
-    with_tools(work, {**PLAIN, "profile": "gateway"})
+    with_tools(work, {**PLAIN, "preset": "gateway"})
 
 
 @pytest.mark.req("O-26", "X-31")
@@ -307,7 +307,7 @@ def test_a_key_that_is_bound_to_a_user_sees_what_is_everybodys_and_nothing_of_ot
         assert sorted(await bound.found(query="tea", scope="global")) == ["tea of *", "tea of alice"]
         assert await bound.found(query="tea", scope="apiKey") == ["tea of alice"]
 
-    with_tools(work, {**PLAIN, "profile": "gateway"})
+    with_tools(work, {**PLAIN, "preset": "gateway"})
 
 
 @pytest.mark.req("S-65", "X-32")

@@ -157,7 +157,7 @@ def test_the_gateway_tells_what_it_showed_and_why_it_showed_nothing(lines: Lines
     with served(upstream.app) as behind:
         gateway = {"upstreams": [{"name": "up", "base_url": f"{behind}/v1"}], "recall_ms": 120_000}
         context = {"false_injection": 0.0, "min_score": 0.0}
-        config = {**CONFIG, "profile": "gateway", "gateway": gateway, "context": context}
+        config = {**CONFIG, "preset": "gateway", "gateway": gateway, "context": context}
         with World.of({**config, "store": {"url": f"sqlite:///{tmp_path}/o.db"}}) as world:
             chat = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}
             alice = world.as_key(user_id="alice")

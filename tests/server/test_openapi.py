@@ -114,9 +114,9 @@ def test_every_answer_is_as_described_and_nothing_breaks(stocked: World) -> None
 
 @pytest.mark.system
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("profile", ["facts", "gateway", "companion", "shared"])
-def test_every_answer_is_as_described_whatever_is_asked(profile: str) -> None:
-    with World.of({**CONFIG, "profile": profile, "server": {"rate": {"per_minute": 0}}}) as world:
+@pytest.mark.parametrize("preset", ["facts", "gateway", "companion", "shared"])
+def test_every_answer_is_as_described_whatever_is_asked(preset: str) -> None:
+    with World.of({**CONFIG, "preset": preset, "server": {"rate": {"per_minute": 0}}}) as world:
         put_stock(world)
         found = wrong(world, 50)
     assert not found, "\n\n".join(found)

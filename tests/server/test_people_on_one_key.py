@@ -73,14 +73,14 @@ class Phone:
 def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
     # What the model is shown is what this is about, not which question calls for what.
     shown = {"gate": "always"} if request.param == "companion" else {}
-    with gated(tmp_path, profile=request.param, context={"min_score": 0.0, **shown}) as made:
+    with gated(tmp_path, preset=request.param, context={"min_score": 0.0, **shown}) as made:
         made.memory.save_agent("helper", model="m")
         yield made
 
 
 def ways(gate: Gate) -> list[str]:
     """In a companion only agents are shown something."""
-    return ["run"] if gate.profile == "companion" else ["chat", "chat_with_header", "responses", "messages"]
+    return ["run"] if gate.preset == "companion" else ["chat", "chat_with_header", "responses", "messages"]
 
 
 def known(gate: Gate, user: str) -> bool:
@@ -103,7 +103,7 @@ def owners(gate: Gate, **key: Any) -> tuple[Phone, Callable[[str], str]]:
 @pytest.mark.parametrize("key", [{}, {"may_assert_user": True}], ids=["plain", "trusted"])
 def test_two_people_with_names_are_two_people(gate: Gate, key: dict[str, Any]) -> None:
     for number, way in enumerate(ways(gate)):
-        if gate.profile == "shared" and key and way in ("chat", "responses"):
+        if gate.preset == "shared" and key and way in ("chat", "responses"):
             continue  # with a trusted key the header alone says who asks there
         phone, stored = owners(gate, **key)
         anna, bert = f"anna{number}", f"bert{number}"
@@ -124,13 +124,13 @@ def test_whoever_names_nobody_has_the_keys_own_memory_or_none(gate: Gate) -> Non
         other, _ = owners(gate)
         own = stored("").rstrip(":")
         getattr(phone, way)(OSLO, "")
-        if gate.profile in OWN_POOL:
+        if gate.preset in OWN_POOL:
             remembered(gate, own)
         else:
             until(lambda: gate.tasks == 0)
             assert not known(gate, own)
         shown = phone.shown(way, ASKED, "")
-        assert ("Oslo" in shown) == (gate.profile in OWN_POOL), way
+        assert ("Oslo" in shown) == (gate.preset in OWN_POOL), way
         assert phone.shown(way, ASKED, f"anna{number}") == "", "a person is not the key"
         assert other.shown(way, ASKED, "") == "", "nor is another key"
         assert other.shown(way, ASKED, f"anna{number}") == ""
@@ -160,7 +160,7 @@ def test_the_first_key_of_a_server_is_the_operators(gate: Gate) -> None:
     assert "Oslo" in phone.shown(way, ASKED, "anna")
     assert phone.shown(way, ASKED, "bert") == ""
     getattr(phone, way)(ROME, "")
-    expected = {"gateway": f"key:{gate.memory.keys()[-1]['id']}", "companion": "owner"}.get(gate.profile)
+    expected = {"gateway": f"key:{gate.memory.keys()[-1]['id']}", "companion": "owner"}.get(gate.preset)
     if expected:
         until(lambda: known(gate, expected))
         assert phone.shown(way, ASKED, "") == "Rome"

@@ -25,7 +25,7 @@ def preset(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def world(preset: str) -> Iterator[World]:
-    with World.of({**CONFIG, "profile": preset}) as made:
+    with World.of({**CONFIG, "preset": preset}) as made:
         yield made
 
 

@@ -25,7 +25,7 @@ FOUND: Final = {
 @pytest.fixture(scope="module", params=["facts", "gateway"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """A service in which tea is known in two sessions of alice, of bob, and of everybody."""
-    with World.of({**CONFIG, "profile": request.param, "context": {"false_injection": 0.0}}) as made:
+    with World.of({**CONFIG, "preset": request.param, "context": {"false_injection": 0.0}}) as made:
         for text, scope in (
             (HERE, {"user_id": "alice", "run_id": "r1"}),
             (THERE, {"user_id": "alice", "run_id": "r2"}),

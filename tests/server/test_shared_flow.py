@@ -1,4 +1,4 @@
-"""The profile for many users, from a chat that recalls to the memory that it forms, with vectors worked out beforehand.
+"""The preset for many users, from a chat that recalls to the memory that it forms, with vectors worked out beforehand.
 
 What happens behind an answer is looked for by whether it is there and how many there are, never by scores.
 """
@@ -23,7 +23,7 @@ FAR: Final = ("User's house number is just on the line.", "User likes the view a
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    with gated(tmp_path, profile="shared", embedder=COMPUTED, context={"min_score": None}) as made:
+    with gated(tmp_path, preset="shared", embedder=COMPUTED, context={"min_score": None}) as made:
         yield made
 
 

@@ -20,7 +20,7 @@ NOT_ABOUT_ONE: Final = frozenset({"/v1/keys", "/v1/accounts", "/v1/accounts/{acc
 @pytest.fixture(scope="module")
 def shared() -> Iterator[World]:
     """A service of the shared preset in which alice and bob are known."""
-    with World.of({**CONFIG, "profile": "shared", "write": {"mode": "inline"}}) as world:
+    with World.of({**CONFIG, "preset": "shared", "write": {"mode": "inline"}}) as world:
         for user, text in (("alice", "I live in Oslo. I like tea."), ("bob", "I live in Rome. I like wine.")):
             world.client.post("/v1/memories", json={"messages": text, "user_id": user, "run_id": "s1"})
             world.client.post("/memory/identity/overrides", json={"text": f"Call me {user}", "user_id": user})

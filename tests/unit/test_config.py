@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         {"MEMSTONE_STORE__URLL": "x"},
         {"MEMSTONE_TENANT__X": "y"},
         {"MEMSTONE_STROE__URL": "x"},
-        {"MEMSTONE_PROFILE": "x"},
+        {"MEMSTONE_PRESET": "x"},
     ],
 )
 def test_a_variable_that_names_no_setting_is_refused_by_its_name(env: dict[str, str]) -> None:

@@ -83,5 +83,5 @@ def test_no_variable_controls_whether_and_how_memory_works(monkeypatch: pytest.M
         found = memory.settings(names="gateway")
         assert found["settings"]["memoryEnabled"] is True
         assert found["settings"]["memoryMaxTokens"] == 800
-        assert set(found["sources"].values()) <= {"default", "profile", "configuration"}
+        assert set(found["sources"].values()) <= {"default", "preset", "configuration"}
         assert memory.add("I live in Oslo", user_id="a")["status"] == "ok"

@@ -9,8 +9,8 @@ OPENAI = {"OPENAI_API_KEY": "key-o"}
 
 
 @pytest.mark.req("P-6")
-def test_the_profile_for_many_users_takes_the_models_it_was_made_with() -> None:
-    chosen = Settings.from_env({**MISTRAL, **OPENAI, "MEMSTONE_PROFILE": "shared"})
+def test_the_preset_for_many_users_takes_the_models_it_was_made_with() -> None:
+    chosen = Settings.from_env({**MISTRAL, **OPENAI, "MEMSTONE_PRESET": "shared"})
     assert chosen.llm is not None
     assert (chosen.embedder.config["model"], chosen.llm.config["model"]) == ("mistral-embed", "mistral-small-latest")
     assert chosen.embedder.config["base_url"] == chosen.llm.config["base_url"] == "https://api.mistral.ai/v1"

@@ -70,7 +70,7 @@ def test_a_gateway_has_five_settings_with_defaults() -> None:
 
 @pytest.mark.req("O-71", "O-68", "D-5", "O-27")
 def test_memory_is_on_only_where_there_is_a_budget() -> None:
-    gateway = Settings.of({"profile": "gateway"}).as_policy()
+    gateway = Settings.of({"preset": "gateway"}).as_policy()
     assert gateway_effective(gateway) == {
         "enabled": True,
         "maxTokens": 2_000,
@@ -132,7 +132,7 @@ def test_without_a_readable_file_there_are_defaults_and_nothing_is_written(
 
     policy = Settings.load(file, env={}).as_policy()
 
-    assert policy == Settings.of({"profile": "companion"}).as_policy()
+    assert policy == Settings.of({"preset": "companion"}).as_policy()
     assert (file.read_bytes() if file.exists() else None) == before
     assert list(tmp_path.iterdir()) == ([file] if written is not None else [])
 
@@ -158,7 +158,7 @@ def test_the_file_of_a_companion_is_a_configuration(tmp_path: Path) -> None:
     settings = Settings.load(file, env={"MEMSTONE_EMBEDDER__CONFIG__API_KEY": "k"})
     policy = settings.as_policy()
 
-    assert (settings.profile, settings.embedder.provider) == ("companion", "openai")
+    assert (settings.preset, settings.embedder.provider) == ("companion", "openai")
     assert settings.embedder.config == {"model": "bge-m3", "api_key": "k"}
     assert (policy.enabled, policy.retrieval.gate, policy.retrieval.token_budget) == (False, "off", 4_000)
     assert (policy.formation.mode, policy.formation.debounce_seconds) == ("manual", 10)

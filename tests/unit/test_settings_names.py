@@ -138,16 +138,16 @@ def test_applying_nothing_changes_nothing() -> None:
 
 
 def test_where_a_value_comes_from_that_nobody_stored() -> None:
-    policy = Settings.of({"profile": "gateway", "context": {"limit": 7}}).as_policy()
+    policy = Settings.of({"preset": "gateway", "context": {"limit": 7}}).as_policy()
     assert base_source(policy, "context.limit") == "configuration"
-    assert base_source(policy, "context.budget") == "profile"
+    assert base_source(policy, "context.budget") == "preset"
     assert base_source(policy, "context.cache_seconds") == "default"
-    assert base_source(policy, "write.mode") == "profile"
-    assert base_source(policy, "extract.strategies") == "profile"
+    assert base_source(policy, "write.mode") == "preset"
+    assert base_source(policy, "extract.strategies") == "preset"
 
 
 def test_a_policy_is_shown_in_every_vocabulary() -> None:
-    policy = Settings.of({"profile": "companion"}).as_policy()
+    policy = Settings.of({"preset": "companion"}).as_policy()
     assert {name: value for name, (_, value) in view(policy, "companion").items()} == {
         "enabled": True,
         "extractionMode": "sessionEnd",

@@ -28,7 +28,7 @@ async def settings(parts: Parts, given: Mapping[str, Any], names: str = "native"
     answer: dict[str, Any] = {
         "settings": {name: value for name, (_, value) in shown.items()},
         "sources": {name: sources.get(stored) or base_source(base, stored) for name, (stored, _) in shown.items()},
-        "profile": base.profile,
+        "preset": base.preset,
     }
     if names == "gateway":
         answer["effective"] = gateway_effective(mine.policy)

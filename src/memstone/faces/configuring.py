@@ -22,11 +22,11 @@ class Configuring(Face):
     ) -> dict[str, Any]:
         """Every setting as it holds for a user, an agent, both, or (when nobody is named) the tenant.
 
-        A value comes from the agent, else the user, else the tenant, else the configuration, the profile or the
+        A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the
         default; ``sources`` says which. ``names`` chooses the vocabulary: ``native`` (``context.budget``), ``gateway``
         (``memoryMaxTokens``), ``companion`` (``memoryBudgetTokens``) or ``agent`` (``disableMemory``).
 
-        Returns ``{"settings": {name: value}, "sources": {name: source}, "profile": ...}``.
+        Returns ``{"settings": {name: value}, "sources": {name: source}, "preset": ...}``.
         """
         from memstone.engine import settings
 

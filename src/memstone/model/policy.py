@@ -1,4 +1,4 @@
-"""Values that differ by profile or by wish; never a code path."""
+"""Values that differ by preset or by wish; never a code path."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class Policy:
     ``enabled`` is the switch for all of it; ``learns`` and ``shows`` are those of its two halves. ``language`` is the
     user's, '' when it is not known. ``search_tool`` lets a model search by itself, ``skills`` is kept for services that
     offer tools beside memory. ``paused`` says who wants no memory now, and until when ('' is until told otherwise).
-    ``profile`` is what these values began as.
+    ``preset`` is what these values began as.
     """
 
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
@@ -249,7 +249,7 @@ class Policy:
     inject: Injection = Injection()
     quotas: Quotas = Quotas()
     paused: tuple[tuple[str, str], ...] = ()
-    profile: str = "facts"
+    preset: str = "facts"
 
     @property
     def instructions(self) -> str:

@@ -34,7 +34,7 @@ def read_companion(written: str | None) -> dict[str, Any]:
 
 def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
     """The ten values, in normal form, as the configuration they stand for."""
-    made: dict[str, Any] = {"profile": "companion"}
+    made: dict[str, Any] = {"preset": "companion"}
     if values["embeddingBackend"] != "local":  # which is what there is without a word
         made["embedder"] = _embedder(values)
     for name, one in COMPANION.items():

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from memstone.core.settings.names import SETTINGS
 from memstone.model.policy import Policy
-from memstone.model.profiles import PROFILES, Profile
+from memstone.model.presets import PRESETS, Preset
 from memstone.model.scope import Scope
 
 TENANT: Final = ""
@@ -99,27 +99,27 @@ def merged(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, A
 
 
 def base_source(policy: Policy, name: str) -> str:
-    """Where a value comes from that nobody has stored: the configuration, the profile, or no choice at all."""
+    """Where a value comes from that nobody has stored: the configuration, the preset, or no choice at all."""
     value = SETTINGS[name].of(policy)
-    profile = _as_policy(PROFILES[policy.profile])
-    if value != SETTINGS[name].of(profile):
+    preset = _as_policy(PRESETS[policy.preset])
+    if value != SETTINGS[name].of(preset):
         return "configuration"
-    return "default" if value == SETTINGS[name].of(Policy()) else "profile"
+    return "default" if value == SETTINGS[name].of(Policy()) else "preset"
 
 
-def _as_policy(profile: Profile) -> Policy:
-    """The values of a profile, where the policy has them."""
+def _as_policy(preset: Preset) -> Policy:
+    """The values of a preset, where the policy has them."""
     plain = Policy()
     return replace(
         plain,
-        retrieval=profile.retrieval,
-        recall=profile.recall,
-        formation=profile.formation,
-        upkeep=profile.upkeep,
-        dedupe_scope=profile.dedupe_scope,
-        identity=profile.identity,
-        inject=profile.inject,
+        retrieval=preset.retrieval,
+        recall=preset.recall,
+        formation=preset.formation,
+        upkeep=preset.upkeep,
+        dedupe_scope=preset.dedupe_scope,
+        identity=preset.identity,
+        inject=preset.inject,
         curation=replace(
-            plain.curation, roles=profile.roles, strategies=profile.strategies, neighbours=profile.neighbours
+            plain.curation, roles=preset.roles, strategies=preset.strategies, neighbours=preset.neighbours
         ),
     )

@@ -225,7 +225,7 @@ class Settled(Answer):
 
     settings: Json
     sources: dict[str, str]
-    profile: str
+    preset: str
 
 
 class SetTo(Given):

@@ -1,6 +1,6 @@
-"""Ready-made ways to behave, as values: what a profile is called, what it looks at and what it shows.
+"""Ready-made ways to behave, as values: what a preset is called, what it looks at and what it shows.
 
-No code asks for a profile; it reads the values.
+No code asks for a preset; it reads the values.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _BUILT_IN: Final = "local:all-minilm-l6-v2-int8"
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Preset:
     """How a memory forms and fades, how it is searched, what a model is shown of it, and how a service uses it.
 
     ``strategies`` are the extractors: none named is a language model where there is one, else rules. ``neighbours`` is
     how many memories near a fact a model is shown that decides about it. ``embedder`` and ``store`` are the defaults of
-    the profile, ``env_embedder`` the model that ``from_env`` chooses.
+    the preset, ``env_embedder`` the model that ``from_env`` chooses.
     """
 
     retrieval: RetrievalPolicy = field(default_factory=RetrievalPolicy)
@@ -40,12 +40,12 @@ class Profile:
     store: str = "sqlite"
 
 
-PROFILES: Final[dict[str, Profile]] = {
-    "facts": Profile(
+PRESETS: Final[dict[str, Preset]] = {
+    "facts": Preset(
         RetrievalPolicy(gate="heuristic"),
         inject=Injection(extras=("events",)),
     ),
-    "gateway": Profile(
+    "gateway": Preset(
         RetrievalPolicy(token_budget=2_000, candidates=100, limit=100, sections=False),
         Recall(visible_days=30, bootstrap_min=0),
         Formation(mode="background"),
@@ -53,7 +53,7 @@ PROFILES: Final[dict[str, Profile]] = {
         strategies=("pattern",),
         identity=Identity(("api_key",), nobody="off"),
     ),
-    "companion": Profile(
+    "companion": Preset(
         # By the built-in model where one lives and what one likes to hear are strangers; whether a question is about
         # the user at all is told by other means.
         RetrievalPolicy(gate="heuristic", min_score=0.1, turn_min_score=0.01, min_scores=((_BUILT_IN, 0.0),)),
@@ -64,7 +64,7 @@ PROFILES: Final[dict[str, Profile]] = {
         identity=Identity(("body",), nobody="owner"),
         inject=Injection(chat=False),
     ),
-    "shared": Profile(
+    "shared": Preset(
         # Ten rows are the limit here, not tokens: the budget is as large as it may be.
         RetrievalPolicy(
             token_budget=16_000,

@@ -1,4 +1,4 @@
-"""The shared profile from beginning to end: several users, links, replacements, a starting set, decisions, figures."""
+"""The shared preset from beginning to end: several users, links, replacements, a starting set, decisions, figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from memstone import Memory
 from memstone.testing.clock import FakeClock
 
-SHARED = {"profile": "shared", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
+SHARED = {"preset": "shared", "store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 OFFICE = "The office is in Lisbon"
 
 
@@ -22,7 +22,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def memory(clock: FakeClock) -> Iterator[Memory]:
-    """A memory of the shared profile. Vectors of words are no vectors of meaning: any likeness is enough.
+    """A memory of the shared preset. Vectors of words are no vectors of meaning: any likeness is enough.
 
     What forms memory in the background does it when it is told to, so that a test knows when it has.
     """

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from memstone.config import Settings
 from memstone.errors import ConfigError
-from memstone.model.profiles import PROFILES
+from memstone.model.presets import PRESETS
+
+FORMER = {"MEMSTONE_PROFILE": "gateway"}
 
 
 @pytest.mark.req("X-5", "X-4")
-def test_a_profile_is_a_set_of_values() -> None:
-    gateway, companion = PROFILES["gateway"].retrieval, PROFILES["companion"].retrieval
-    shared = PROFILES["shared"].retrieval
+def test_a_preset_is_a_set_of_values() -> None:
+    gateway, companion = PRESETS["gateway"].retrieval, PRESETS["companion"].retrieval
+    shared = PRESETS["shared"].retrieval
     assert (gateway.token_budget, gateway.candidates, gateway.gate) == (2000, 100, "always")
     assert (companion.token_budget, companion.gate) == (800, "heuristic")
     assert (shared.strategy, shared.limit) == ("vector", 10)
@@ -19,11 +23,11 @@ def test_a_profile_is_a_set_of_values() -> None:
 
 
 @pytest.mark.req("X-5", "X-17", "S-59")
-def test_settings_stand_over_the_profile() -> None:
+def test_settings_stand_over_the_preset() -> None:
     plain = Settings.of({}).as_policy()
-    assert plain.retrieval == PROFILES["facts"].retrieval
-    assert plain.recall == PROFILES["facts"].recall
-    given = {"profile": "companion", "context": {"budget": 500}, "recall": {"half_life_days": 30 * 0.6931471805599453}}
+    assert plain.retrieval == PRESETS["facts"].retrieval
+    assert plain.recall == PRESETS["facts"].recall
+    given = {"preset": "companion", "context": {"budget": 500}, "recall": {"half_life_days": 30 * 0.6931471805599453}}
     chosen = Settings.of(given).as_policy()
     assert (chosen.retrieval.token_budget, chosen.retrieval.gate) == (500, "heuristic")
     assert chosen.recall.decay_days == pytest.approx(30)
@@ -34,7 +38,7 @@ def test_settings_stand_over_the_profile() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"profile": "pirate"},
+        {"preset": "pirate"},
         {"context": {"budget": 16_001}},
         {"context": {"budget": -1}},
         {"context": {"gate": "sometimes"}},
@@ -45,3 +49,10 @@ def test_settings_stand_over_the_profile() -> None:
 def test_what_cannot_be_is_an_error(given: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         Settings.of(given)
+
+
+@pytest.mark.parametrize("load", [lambda: Settings.of({"profile": "gateway"}), lambda: Settings.load(None, FORMER)])
+def test_the_former_name_of_a_preset_is_refused_with_the_new_one(load: Callable[[], Settings]) -> None:
+    with pytest.raises(ConfigError, match=r"(?i)profile") as caught:
+        load()
+    assert "preset" in caught.value.hint.casefold()

@@ -1,4 +1,4 @@
-"""The profiles, value by value, and what they do."""
+"""The presets, value by value, and what they do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from memstone import Memory
 from memstone.config import Settings
 from memstone.model.policy import Policy
-from memstone.model.profiles import PROFILES
+from memstone.model.presets import PRESETS
 from memstone.testing.clock import FakeClock
 
 ABOVE_08 = 0.8 + 1e-6
@@ -64,35 +64,35 @@ def value(policy: Policy, path: str) -> Any:
 
 @pytest.mark.req("X-2", "X-4", "X-5", "X-8", "X-9", "X-15")
 @pytest.mark.parametrize("path", sorted(TABLE))
-def test_the_values_of_the_profiles(path: str) -> None:
-    policies = [Settings.of({"profile": name}).as_policy() for name in NAMES]
+def test_the_values_of_the_presets(path: str) -> None:
+    policies = [Settings.of({"preset": name}).as_policy() for name in NAMES]
     assert tuple(value(policy, path) for policy in policies) == TABLE[path]
 
 
-def test_the_defaults_of_the_profiles_need_nothing_but_this_machine() -> None:
-    assert {PROFILES[name].embedder for name in NAMES} == {"local"}
-    assert {PROFILES[name].store for name in NAMES} == {"sqlite"}
-    assert PROFILES["shared"].env_embedder == "mistral-embed"
-    assert PROFILES["facts"].env_embedder == "text-embedding-3-small"
+def test_the_defaults_of_the_presets_need_nothing_but_this_machine() -> None:
+    assert {PRESETS[name].embedder for name in NAMES} == {"local"}
+    assert {PRESETS[name].store for name in NAMES} == {"sqlite"}
+    assert PRESETS["shared"].env_embedder == "mistral-embed"
+    assert PRESETS["facts"].env_embedder == "text-embedding-3-small"
 
 
 @pytest.mark.req("X-6")
 def test_a_minimum_belongs_to_the_model_it_was_found_for() -> None:
-    shared = PROFILES["shared"].retrieval
+    shared = PRESETS["shared"].retrieval
     assert shared.minimum("openai:mistral-embed") == ABOVE_08
     assert shared.minimum("local:all-minilm-l6-v2-int8") == 0.3
-    companion = PROFILES["companion"].retrieval
+    companion = PRESETS["companion"].retrieval
     assert (companion.minimum("any:model"), companion.minimum("any:model", turns=True)) == (0.1, 0.01)
     assert companion.minimum("local:all-minilm-l6-v2-int8") == 0
-    given = {"profile": "shared", "context": {"min_scores": {"openai:other": 0.5}}}
+    given = {"preset": "shared", "context": {"min_scores": {"openai:other": 0.5}}}
     configured = Settings.of(given).as_policy().retrieval
     assert configured.minimum("openai:other") == 0.5
     assert configured.minimum("local:all-minilm-l6-v2-int8") == 0.3
 
 
-def test_what_a_profile_says_can_be_configured_otherwise() -> None:
+def test_what_a_preset_says_can_be_configured_otherwise() -> None:
     given = {
-        "profile": "gateway",
+        "preset": "gateway",
         "identity": {"sources": ["header:x-user", "body"], "nobody": "owner", "owner": "me"},
         "inject": {"position": "system_first", "chat": False},
         "extract": {"strategies": ["facts"], "neighbours": 8},
@@ -107,7 +107,7 @@ def test_what_a_profile_says_can_be_configured_otherwise() -> None:
 
 @pytest.mark.req("X-6", "P-9")
 def test_with_the_built_in_model_shared_shows_what_belongs_to_a_question() -> None:
-    config = {"profile": "shared", "store": {"url": "memory:"}, "write": {"mode": "inline"}}
+    config = {"preset": "shared", "store": {"url": "memory:"}, "write": {"mode": "inline"}}
     with Memory(config, clock=FakeClock()) as memory:
         for text in ("My dog is called Rex", "I am allergic to peanuts", "I work as a nurse"):
             memory.add(text, user_id="alice", infer=False)
@@ -117,9 +117,9 @@ def test_with_the_built_in_model_shared_shows_what_belongs_to_a_question() -> No
 
 @pytest.mark.req("X-2")
 @pytest.mark.parametrize("name", NAMES)
-def test_every_profile_remembers_and_says_what_it_costs(name: str) -> None:
+def test_every_preset_remembers_and_says_what_it_costs(name: str) -> None:
     config = {
-        "profile": name,
+        "preset": name,
         "store": {"url": "memory:"},
         "write": {"mode": "inline"},
         "context": {"gate": "always", "false_injection": 0},
