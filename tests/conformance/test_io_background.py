@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -36,6 +41,68 @@ def test_a_ring_from_another_thread_wakes_whoever_waits(mode: str) -> None:
         return await bell.wait(120)
 
     assert run(mode, scenario) is True
+
+
+class _Interruption:
+    """Ctrl-C at one step of the interpreter, of those that a bell takes and the threads' tools that it uses."""
+
+    def __init__(self, step: int) -> None:
+        self.left = step
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+        if os.path.basename(frame.f_code.co_filename) not in {"blocking.py", "threading.py"}:  # noqa: PTH119 - many
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def _rings_and_waits(bell: Bell) -> None:
+    bell.ring()
+    drive(bell.wait(0))
+    drive(bell.wait(0))
+
+
+@pytest.mark.req("R-36")
+def test_a_bell_rings_on_wherever_ctrl_c_came() -> None:
+    step, interrupted, before = 0, True, sys.gettrace()
+    while interrupted:
+        bell, step = BlockingIo().bell(), step + 1
+        interruption = _Interruption(step)
+        sys.settrace(interruption)
+        with suppress(KeyboardInterrupt):
+            _rings_and_waits(bell)
+        sys.settrace(before)
+        interrupted = interruption.left == 0
+        ringer = threading.Thread(target=bell.ring, daemon=True)
+        ringer.start()
+        ringer.join(10)
+        assert not ringer.is_alive(), f"whoever rings waits for ever after an interruption at step {step}"
+        assert drive(bell.wait(120))
+    assert step > 50, "many steps were tried"
+
+
+@both
+def test_all_who_wait_are_woken_by_one_ring(mode: str) -> None:
+    async def scenario(io: Io) -> list[bool]:
+        bell, heard, all_heard = io.bell(), list[bool](), io.bell()
+
+        async def wait() -> None:
+            heard.append(await bell.wait(120))
+            if len(heard) == 2:
+                all_heard.ring()
+
+        for name in ("one", "other"):
+            io.spawn(wait(), name=name)
+        while len(bell._waiting) < 2:  # type: ignore[attr-defined]
+            await io.sleep(0.001)
+        bell.ring()
+        return [await all_heard.wait(120), *heard]
+
+    assert run(mode, scenario) == [True, True, True]
 
 
 class _Worker:

@@ -34,7 +34,7 @@ class Bell(Protocol):
     """Wakes whoever waits for it, in this process."""
 
     def ring(self) -> None:
-        """Wake one who waits, or whoever waits next; may be called from any thread."""
+        """Wake all who wait, or whoever waits next; may be called from any thread, and from within any call."""
         ...
 
     async def wait(self, seconds: float) -> bool:

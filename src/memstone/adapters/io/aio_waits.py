@@ -72,5 +72,5 @@ class LoopBell:
                 await asyncio.wait([woken], timeout=max(0.0, seconds))
         finally:
             self._waiting.discard(woken)
-        was_rung, self._rung = self._rung, False
+        was_rung, self._rung = self._rung or woken.done(), False
         return was_rung

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -254,36 +254,60 @@ class _ThreadLock(AbstractAsyncContextManager[None]):
     """A lock between threads that a forked child does not inherit in its locked state."""
 
     def __init__(self) -> None:
-        self._lock = self._held = threading.Lock()
+        self._lock = self._held = threading.RLock()
         self._process = os.getpid()
 
     async def __aenter__(self) -> None:
         if self._process != os.getpid():  # the thread that may have held it does not exist here
-            self._lock, self._process = threading.Lock(), os.getpid()
+            self._lock, self._process = threading.RLock(), os.getpid()
         lock = self._lock
-        lock.acquire()
+        _acquire(lock)
         self._held = lock
 
     async def __aexit__(self, *_: object) -> None:
         self._held.release()
 
 
+def _acquire(lock: threading.RLock) -> None:
+    """Acquire a lock, or none: Ctrl-C may come when it is acquired and nobody has been told so yet."""
+    try:
+        lock.acquire()
+    except BaseException:
+        with suppress(RuntimeError):  # it was not acquired
+            lock.release()
+        raise
+
+
 class _ThreadBell:
-    """A bell between threads; a forked child has its own."""
+    """A bell between threads; a forked child has its own.
+
+    It may be rung and waited for wherever the interpreter happens to be: within Ctrl-C, and when an object is let go in
+    the middle of another call. So it holds no lock while it works: each who waits has one, and whoever rings opens it.
+    """
 
     def __init__(self) -> None:
-        self._rung, self._process = threading.Event(), os.getpid()
+        self._is_rung, self._waiting, self._process = False, list[threading.Lock](), os.getpid()
 
-    def _here(self) -> threading.Event:
+    def _forget_parent(self) -> None:
         if self._process != os.getpid():  # whoever waited for it does not exist here
-            self._rung, self._process = threading.Event(), os.getpid()
-        return self._rung
+            self._is_rung, self._waiting, self._process = False, [], os.getpid()
 
     def ring(self) -> None:
-        self._here().set()
+        self._forget_parent()
+        self._is_rung = True
+        with suppress(IndexError):  # somebody else has opened the last of them
+            while self._waiting:
+                self._waiting.pop().release()
 
     async def wait(self, seconds: float) -> bool:
-        rung = self._here()
-        was_rung = rung.wait(max(0.0, seconds))
-        rung.clear()
+        self._forget_parent()
+        gate = threading.Lock()
+        gate.acquire()
+        try:
+            self._waiting.append(gate)  # before the look: who rings after it opens the gate
+            was_rung = self._is_rung or gate.acquire(timeout=min(max(0.0, seconds), threading.TIMEOUT_MAX))
+        finally:
+            with suppress(ValueError):  # it was opened
+                self._waiting.remove(gate)
+        self._is_rung = False
         return was_rung
