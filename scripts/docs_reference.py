@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_orig
 from pydantic import BaseModel, SecretStr
 
 from memstone.config import Settings
+from memstone.core.prompts import prompt_text, version_of
 from memstone.errors import MemstoneError
 from memstone.registry import adapter
 
@@ -189,7 +190,9 @@ MEANING: Final = {
     "extract.keep_turns": "keep what was said beside the facts; without, a fact keeps its quote and no turn",
     "extract.categories": "the categories facts are sorted into: a list, or a table with a few words about each",
     "extract.attachments": "pictures and files in messages are kept by name (`reference`), or an error (`refuse`)",
-    "extract.neighbours": "memories near a fact that a model is shown when it decides about it",
+    "extract.neighbours": "memories near a fact that a model is shown; twice as many near a talk",
+    "extract.questions": "1: one question says what new turns do to the memory; 2: facts first, then what becomes of "
+    "each; with prompts of your own there are always two",
     "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
     "reconcile.within": "the ids within which a fact is known once and changes what is known, of those that are given",
     "reconcile.slots": "what people have one or many of, see [own rules](own-rules.md)",
@@ -358,12 +361,38 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+_PROMPTS: Final = {
+    "learn": "What new turns do to the memory (`add`)",
+    "extract_facts": "Facts, where two questions are asked",
+    "extract_facts_agent": "The same, where the memories are an agent's own",
+    "decide": "What becomes of each fact, where two questions are asked",
+    "distill": "The digest of a session",
+    "distill_narrative": "The text about a user",
+    "graph": "Names and relations, with `graph.llm`",
+    "gate": 'Whether memory helps with a message, with `context.gate = "llm"`',
+    "instructions": "`suggest_instructions`",
+}
+
+
+def prompts_text() -> str:
+    """Every prompt as it is sent, the form of the answer behind it."""
+    shown: list[str] = []
+    for name, title in _PROMPTS.items():
+        parts = [prompt_text(version_of(name))]
+        if name not in ("learn", "extract_facts_agent"):
+            parts.append(prompt_text(version_of(f"{name}_format")))
+        text = "\n\n".join(parts)
+        shown.append(f"## {title}\n\n`{version_of(name)}`\n\n````text\n{text}\n````")
+    return "\n\n".join(shown)
+
+
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "settings": settings_table,
     "providers": providers_tables,
     "errors": errors_table,
+    "prompts": prompts_text,
 }
-PAGES: Final = ("configuration.md", "reference/errors.md")
+PAGES: Final = ("configuration.md", "reference/errors.md", "reference/prompts.md")
 
 
 def filled(text: str) -> str:

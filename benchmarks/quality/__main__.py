@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.quality import abstention, embedding, extraction, retrieval, updates
+from benchmarks.quality import abstention, embedding, extraction, replay, retrieval, updates
 from benchmarks.quality import gate as gating
 from benchmarks.quality.cases import FORMATS, lines, load
 from benchmarks.quality.metrics import DRAWS
@@ -77,6 +77,12 @@ def _extraction(options: argparse.Namespace) -> Measured:
     return f"Extraction: {options.data.name}", {"data": options.data.name, "learned by": "rules, no model"}, [table]
 
 
+def _recorded(options: argparse.Namespace) -> Measured:
+    played = replay.play_all(options.data)
+    facts = {"data": f"{len(played)} people with recorded answers", "learned by": "a strong model's recorded answers"}
+    return "Recorded answers", facts, replay.tables(played)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.quality", description=__doc__)
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
@@ -96,6 +102,8 @@ def _parser() -> argparse.ArgumentParser:
     learned = _kind(kinds, "extraction", _extraction, "what the rules learn from conversations")
     learned.add_argument("--data", type=Path, required=True, help="conversations in LoCoMo's format")
     learned.add_argument("--out", type=Path, help="a folder for the facts themselves")
+    played = _kind(kinds, "recorded", _recorded, "what is stored of a strong model's recorded answers")
+    played.add_argument("--data", type=Path, default=replay.RECORDED, help="a folder of recordings")
     return parser
 
 

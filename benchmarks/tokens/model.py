@@ -16,13 +16,13 @@ from typing import Any, Final, Literal
 from benchmarks.tokens.judge import by_text, plain
 from benchmarks.tokens.script import ScriptFact, facts
 
-Shape = Literal["facts", "decisions", "memory"]
-"""What is asked for: Memstone's facts, Memstone's decisions, or the peer's facts."""
+Shape = Literal["operations", "facts", "decisions", "memory"]
+"""What is asked for: Memstone's operations, its facts and its decisions where it asks twice, or the peer's facts."""
 
 _PEER_KNOWN: Final = re.compile(r"^## Existing Memories\n(.*)$", re.MULTILINE)
 _PEER_NEW: Final = re.compile(r"^## New Messages\n(.*?)\n\n## Observation Date$", re.MULTILINE | re.DOTALL)
-_KNOWN: Final = re.compile(r"^Known memories:\n((?:\d+\. .*\n)+)", re.MULTILINE)
-_NUMBERED: Final = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+_KNOWN: Final = re.compile(r"^(?:Known memories|Memories):\n((?:\d+\. .*\n)+)", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", re.MULTILINE)
 _NEW_FACT: Final = re.compile(r"^(\d+)\. (.*?) \((?:similar memories: .*|no similar memory)\)$", re.MULTILINE)
 _TURN: Final = re.compile(r"^\[(\d+)\] [^:]*: (.*)$", re.MULTILINE)
 
@@ -37,7 +37,7 @@ class Answer:
 
 
 class ScriptedModel:
-    """Answers a chat request; ``ValueError`` when it is none of the three it knows."""
+    """Answers a chat request; ``ValueError`` when it is none of those it knows."""
 
     def __init__(self, *, attentive: bool = True) -> None:
         self._attentive = attentive
@@ -49,6 +49,9 @@ class ScriptedModel:
         name = asked.get("response_format", {}).get("json_schema", {}).get("name")
         if name == "decisions":
             return Answer("decisions", _written(decisions=self._decisions(user)))
+        if name == "operations":
+            conversation = user.partition("New turns:\n")[2].rpartition("\n\nDate: ")[0]
+            return Answer("operations", _written(operations=self._operations(user, conversation)), conversation)
         if name == "facts":
             conversation = user.rpartition("Conversation:\n")[2]
             return Answer("facts", _written(facts=self._facts(user, conversation)), conversation)
@@ -66,6 +69,14 @@ class ScriptedModel:
         known = [text for _, text in _NUMBERED.findall(block[1])] if block else []
         turns = _TURN.findall(conversation)
         return [_for_memstone(fact, turns) for fact in self._heard(conversation, known)]
+
+    def _operations(self, user: str, conversation: str) -> list[dict[str, Any]]:
+        """What each fact that is heard does to the memories that are shown: one answer for both."""
+        block = _KNOWN.search(user)
+        memories = [(int(number), text) for number, text in _NUMBERED.findall(block[1])] if block else []
+        turns = _TURN.findall(conversation)
+        heard = self._heard(conversation, [text for _, text in memories])
+        return [_as_operation(one, fact, turns) for fact in heard for one in self._decision(0, fact.text, memories)]
 
     def _peer_facts(self, user: str, conversation: str) -> list[dict[str, Any]]:
         block = _PEER_KNOWN.search(user)
@@ -115,6 +126,14 @@ def _for_memstone(fact: ScriptFact, turns: Sequence[tuple[str, str]]) -> dict[st
         "about": "user",
         "date": None,
     }
+
+
+def _as_operation(decided: dict[str, Any], fact: ScriptFact, turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    op = {"DELETE": "REMOVE"}.get(decided["operation"], decided["operation"])
+    turn = next(int(number) for number, text in turns if fact.quote in text)
+    wording = fact.text if op in ("ADD", "UPDATE") else None
+    shown = {"turns": [turn], "quote": fact.quote, "category": fact.category, "about": "user"}
+    return {"op": op, "memory": decided["target"], "text": wording, **shown}
 
 
 def _decided(fact: int, operation: str, target: int | None, text: str | None, reason: str) -> dict[str, Any]:

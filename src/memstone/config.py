@@ -181,6 +181,7 @@ class Settings(Section):
             own=self.own_rules(),
             categories=tuple(self.extract.categories.items()),
             attachments=self.extract.attachments,
+            questions=self.extract.questions,
             neighbours=preset.neighbours if self.extract.neighbours is None else self.extract.neighbours,
         )
         return Policy(
@@ -193,6 +194,7 @@ class Settings(Section):
             formation=self.write.over(preset.formation),
             upkeep=self.upkeep.over(preset.upkeep),
             dedupe_scope=preset.dedupe_scope if self.reconcile.within is None else self.reconcile.within,
+            known_scope=preset.known_scope if self.reconcile.within is None else self.reconcile.within,
             enabled=self.policy.enabled,
             learns=self.policy.learns,
             shows=self.policy.shows,

@@ -298,6 +298,7 @@ class ExtractSettings(Section):
     categories: dict[str, str] = Field(default_factory=dict)
     attachments: Literal["reference", "refuse"] = "reference"
     neighbours: int | None = Field(default=None, ge=1, le=50)
+    questions: Literal[1, 2] = 1
 
     @field_validator("categories", mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memstone.core.entities.edges import edges
-from memstone.engine.learning.graph_llm import extract_with_llm
+from memstone.engine.learning.graph_llm import graph_of
 from memstone.engine.recall.graph import MOST, boosts, entities, related, relations
 from memstone.errors import LlmUnavailable, MemstoneError
 from memstone.model.entity import Found, RelationRow
@@ -161,8 +161,16 @@ RELATIONS: dict[str, object] = {
 EXPECTED = {("user", "works_at", "quux labs"), ("mirela", "works_at", "quux labs")}
 
 
-def called(name: str, arguments: dict[str, object]) -> Reply:
-    return Reply("", (ToolCall(name, arguments),))
+BOTH: dict[str, object] = {**ENTITIES, **RELATIONS}
+
+
+def called(**tools: dict[str, object]) -> Reply:
+    return Reply("", tuple(ToolCall(name, arguments) for name, arguments in tools.items()))
+
+
+async def graph(world: GraphWorld, text: str = TEXT, speaker: str = "user") -> Found | None:
+    (found,) = await graph_of(world.parts, [text], speaker)
+    return found
 
 
 def triples(found: Found | None) -> set[tuple[str, str, str]]:
@@ -173,10 +181,10 @@ def triples(found: Found | None) -> set[tuple[str, str, str]]:
 @both_modes
 @pytest.mark.req("C-28")
 def test_a_model_calls_two_tools_and_what_the_text_does_not_bear_out_is_dropped(mode: str) -> None:
-    llm = ScriptedLlm([called("extract_entities", ENTITIES), called("extract_relations", RELATIONS)])
+    llm = ScriptedLlm([called(extract_entities=ENTITIES, extract_relations=RELATIONS)])
 
     async def scenario(world: GraphWorld) -> None:
-        found = await extract_with_llm(world.parts, TEXT)
+        found = await graph(world)
         assert triples(found) == EXPECTED
         assert found is not None
         assert {(one.name, str(one.type)) for one in found.entities} == {
@@ -188,16 +196,33 @@ def test_a_model_calls_two_tools_and_what_the_text_does_not_bear_out_is_dropped(
         assert {"quux labs": "organization", "mirela": "person", "user": "person"}.items() <= (
             await world.names()
         ).items()
-        assert await extract_with_llm(world.parts, TEXT) == found  # the answers are remembered
+        assert await graph(world) == found  # the answer is remembered
 
     in_world(mode, scenario, llm=llm)
-    assert [prompt.tools[0]["name"] for prompt in llm.prompts] == ["extract_entities", "extract_relations"]
+    assert [tool["name"] for prompt in llm.prompts for tool in prompt.tools] == [
+        "extract_entities",
+        "extract_relations",
+    ]
+
+
+@pytest.mark.req("C-28")
+def test_one_question_is_enough_for_many_texts_and_each_gets_what_it_names() -> None:
+    llm = ScriptedLlm([BOTH])
+    texts = [TEXT, "Mirela plays the oboe.", "It rained."]
+    found = in_world("blocking", lambda world: graph_of(world.parts, texts), llm=llm)
+    assert len(llm.prompts) == 1
+    assert [triples(one) for one in found] == [EXPECTED, set(), set()]
+    assert [sorted(entity.norm for entity in one.entities) for one in found] == [
+        ["mirela", "quux labs", "user"],
+        ["mirela"],
+        [],
+    ]
 
 
 def test_the_tools_ask_for_the_fields_that_are_kept() -> None:
-    llm = ScriptedLlm([called("extract_entities", ENTITIES), called("extract_relations", RELATIONS)])
-    in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=llm)
-    asked = [prompt.tools[0]["parameters"]["properties"] for prompt in llm.prompts]
+    llm = ScriptedLlm([BOTH])
+    in_world("blocking", graph, llm=llm)
+    asked = [tool["parameters"]["properties"] for tool in llm.prompts[0].tools]
     assert asked[0]["entities"]["items"]["properties"]["type"]["enum"] == (
         "person organization concept location event technology product".split()
     )
@@ -206,39 +231,31 @@ def test_the_tools_ask_for_the_fields_that_are_kept() -> None:
 
 @pytest.mark.req("C-28")
 def test_a_model_that_answers_in_words_instead_of_a_call_is_understood() -> None:
-    llm = ScriptedLlm([f"Here it is: ```json\n{json.dumps(ENTITIES)}\n```", RELATIONS])
-    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=llm)
-    assert triples(found) == EXPECTED
+    llm = ScriptedLlm([f"Here it is: ```json\n{json.dumps(BOTH)}\n```"])
+    assert triples(in_world("blocking", graph, llm=llm)) == EXPECTED
 
 
 @pytest.mark.req("C-28")
 def test_a_plain_function_without_tools_is_asked_for_json() -> None:
-    answers = iter([json.dumps(ENTITIES), json.dumps(RELATIONS)])
-    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=lambda _: next(answers))
-    assert triples(found) == EXPECTED
+    assert triples(in_world("blocking", graph, llm=lambda _: json.dumps(BOTH))) == EXPECTED
 
 
 def test_relations_are_about_the_one_who_speaks() -> None:
-    llm = ScriptedLlm([ENTITIES, RELATIONS, ENTITIES, RELATIONS])
-    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT, "Ida Berg"), llm=llm)
+    llm = ScriptedLlm([BOTH, BOTH])
+    found = in_world("blocking", lambda world: graph(world, TEXT, "Ida Berg"), llm=llm)
     assert ("ida berg", "works_at", "quux labs") in triples(found)
-    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT, ""), llm=llm)
+    found = in_world("blocking", lambda world: graph(world, TEXT, ""), llm=llm)
     assert triples(found) == {("mirela", "works_at", "quux labs")}
 
 
 @both_modes
 @pytest.mark.parametrize(
     "failing",
-    [
-        [LlmUnavailable("down")],
-        ["no json", "still none"],
-        [called("extract_entities", ENTITIES), LlmUnavailable("down")],
-        [ValueError("a bug in somebody's adapter")],
-    ],
+    [[LlmUnavailable("down")], ["no json", "still none"], [ValueError("a bug in somebody's adapter")]],
 )
 def test_a_model_that_fails_leaves_the_graph_out_and_the_memory_is_stored(mode: str, failing: list[Any]) -> None:
     async def scenario(world: GraphWorld) -> None:
-        found = await extract_with_llm(world.parts, TEXT)
+        found = await graph(world)
         assert found is None
         record = await world.add(TEXT, found=found)
         assert await world.parts.ledger.read(lambda tx: tx.memories.at(record.seq)) is not None
@@ -247,12 +264,12 @@ def test_a_model_that_fails_leaves_the_graph_out_and_the_memory_is_stored(mode: 
 
 
 def test_without_a_model_nothing_is_asked() -> None:
-    assert in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT)) is None
+    assert in_world("blocking", graph) is None
 
 
-def test_a_text_that_names_nothing_costs_one_question() -> None:
+def test_a_text_that_names_nothing_has_no_graph() -> None:
     llm = ScriptedLlm([{"entities": []}])
-    assert in_world("blocking", lambda world: extract_with_llm(world.parts, "it rained"), llm=llm) == Found()
+    assert in_world("blocking", lambda world: graph(world, "it rained"), llm=llm) == Found()
     assert len(llm.prompts) == 1
 
 
@@ -260,7 +277,7 @@ def test_what_a_model_says_never_breaks_the_reading_of_it() -> None:
     def answer(prompt: Prompt) -> Any:
         return {"entities": [{"name": 7}, {"type": "x"}, {"name": "Mirela", "type": "alien", "description": 5}]}
 
-    found = in_world("blocking", lambda world: extract_with_llm(world.parts, TEXT), llm=ScriptedLlm(answer))
+    found = in_world("blocking", graph, llm=ScriptedLlm(answer))
     assert found is None or found.relations == ()
 
 
@@ -268,6 +285,6 @@ def test_errors_of_the_store_are_not_hidden() -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.engine.close()
         with pytest.raises(MemstoneError):
-            await extract_with_llm(world.parts, TEXT)
+            await graph(world)
 
-    in_world("blocking", scenario, llm=ScriptedLlm([ENTITIES, RELATIONS]))
+    in_world("blocking", scenario, llm=ScriptedLlm([BOTH]))

@@ -13,8 +13,9 @@ from openai.types.chat import ChatCompletionMessageFunctionToolCall
 from pydantic import BaseModel, ValidationError
 
 from memstone.adapters.llm.openai import OpenAiLlm
-from memstone.core.llm.decisions import Neighbour, decision_prompt
+from memstone.core.llm.decisions import decision_prompt
 from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.operations import Known, Talk
 from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.llm import Llm, Prompt, Reply, ToolCall
@@ -273,8 +274,8 @@ def test_a_reasoning_model_is_asked_with_the_parameters_it_has(mode: str) -> Non
 def test_our_own_questions_pass_the_servers_check_of_schemas_and_their_answers_are_read(mode: str) -> None:
     turns = [Message("user", "I moved to Oslo.")]
     fact = {"text": "User moved to Oslo.", "turn": 1, "quote": "I moved to Oslo", "category": "home"}
-    facts = extraction_prompt(turns, now=datetime(2026, 1, 1, tzinfo=UTC))
-    decisions = decision_prompt(["User moved to Oslo."], [[Neighbour("id", "User lives in Bergen.")]])
+    facts = extraction_prompt(Talk(turns, now=datetime(2026, 1, 1, tzinfo=UTC)))
+    decisions = decision_prompt(["User moved to Oslo."], [[Known("id", "User lives in Bergen.")]])
 
     async def scenario(io: Io) -> list[str]:
         llm = chat(server, io)
@@ -285,7 +286,7 @@ def test_our_own_questions_pass_the_servers_check_of_schemas_and_their_answers_a
         answer = run(mode, scenario)[0]
         names = [one.json["response_format"]["json_schema"]["name"] for one in server.requests]
     assert names == ["facts", "decisions"]
-    assert [one.text for one in parse_extraction(answer, turns).facts] == ["User moved to Oslo."]
+    assert [one.text for one in parse_extraction(answer, Talk(turns)).operations] == ["User moved to Oslo."]
 
 
 @both

@@ -36,22 +36,47 @@ class Model:
         self.asked.append(name)
         self.questions.append(asked["messages"])
         user = asked["messages"][-1]["content"]
-        return completion(json.dumps(self._facts(user) if name == "facts" else self._decisions(user)))
+        answers = {"operations": self._operations, "facts": self._facts, "decisions": self._decisions}
+        return completion(json.dumps(answers[name](user)))
+
+    def _operations(self, user: str) -> dict[str, Any]:
+        """What becomes of each fact, in the one answer that brings both."""
+        shown, _, said = user.partition("New turns:\n")
+        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", shown, re.MULTILINE)
+        return {"operations": [one for fact in self._found(said) for one in self._each_of(fact, memories)]}
+
+    def _each_of(self, fact: dict[str, Any], memories: list[tuple[str, str]]) -> list[dict[str, Any]]:
+        told = {"turns": [fact["turn"]], "quote": fact["quote"], "category": "other", "about": "user"}
+        known = next((int(number) for number, memory in memories if memory == fact["text"]), None)
+        if known is not None:
+            return [{"op": "NONE", "memory": known, "text": None, **told}]
+        chosen = _each(self.decides.get(fact["text"], [])) or [{"operation": "ADD"}]
+        return [{**self._operation(one, fact["text"], memories), **told} for one in chosen]
+
+    def _operation(self, chosen: dict[str, Any], text: str, memories: list[tuple[str, str]]) -> dict[str, Any]:
+        wanted = dict(chosen)
+        op = {"DELETE": "REMOVE"}.get(wanted["operation"], wanted["operation"])
+        meant = wanted.get("target")
+        target = next((int(n) for n, memory in memories if meant and meant in memory), None)
+        given = next((wanted[name] for name in ("text", "data", "new_memory") if name in wanted), text)
+        worded = None if op == "REMOVE" else given
+        return {"op": op, "memory": target, "text": worded, "reason": wanted.get("reason", "because")}
 
     def _facts(self, user: str) -> dict[str, Any]:
-        said = user.rpartition("Conversation:\n")[2]
+        return {"facts": self._found(user.rpartition("Conversation:\n")[2])}
+
+    def _found(self, said: str) -> list[dict[str, Any]]:
         turns = re.findall(r"^\[(\d+)\] (\w+)[^:]*: (.*)$", said, re.MULTILINE)
-        found = [
+        return [
             {"text": fact, "turn": int(turn), "quote": words}
             for turn, _, line in turns
             for words, fact in self.knows.items()
             if words in line
         ]
-        return {"facts": found}
 
     def _decisions(self, user: str) -> dict[str, Any]:
         shown, _, new = user.partition("\n\nNew facts:\n")
-        memories = re.findall(r"^(\d+)\. (.*)$", shown, re.MULTILINE)
+        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", shown, re.MULTILINE)
         facts = re.findall(r"^(\d+)\. (.*?) \((?:similar|no)", new, re.MULTILINE)
         chosen = [(int(n), one) for n, text in facts for one in _each(self.decides.get(text, []))]
         return {"decisions": [self._decision(number, one, memories) for number, one in chosen]}

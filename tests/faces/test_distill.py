@@ -244,7 +244,11 @@ async def test_what_the_assistant_claims_is_neither_fact_nor_identity(opens: Ope
         assert await pinned(face, user_id=user) == {}
         assert (await face.identity(user_id=user))["derived"] == []
     (job,) = (await with_model.jobs(task="distill", user_id="alice"))["results"]
-    assert job["details"]["dropped"]["no evidence"] == 4
+    reasons = {one["text"]: one["reason"] for one in job["details"]["dropped"]}
+    assert reasons == {
+        "User's name is Robert.": "the assistant says it, and the user does not",
+        "User owns a castle in France.": "it shares nothing with the conversation",
+    }
 
 
 async def test_an_episode_is_trusted_as_little_as_who_spoke_in_it(opens: Opens) -> None:
@@ -271,17 +275,31 @@ async def test_a_model_that_only_invents_is_answered_with_what_was_said(opens: O
     assert "nurse" in one["summary"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "outcome"),
-    [({"entities": []}, "empty:no_episode"), (digest(""), "empty:empty_summary")],
-)
-async def test_an_empty_answer_ends_a_session(opens: Opens, answer: dict[str, Any], outcome: str) -> None:
-    face = opens(COMPANION, llm=ScriptedLlm([answer]))
+async def test_an_answer_without_a_summary_ends_a_session(opens: Opens) -> None:
+    face = opens(COMPANION, llm=ScriptedLlm([digest("")]))
     told = await held(face, opens, "r1", NURSE)
 
-    assert told["distillation"] == outcome
+    assert told["distillation"] == "empty:empty_summary"
     assert await episodes(face) == []
     assert await pinned(face) == {}
+
+
+@pytest.mark.req("S-19", "S-22")
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [([{"entities": []}], "no_episode"), (["I would rather chat."] * 2, "bad_model_output")],
+)
+async def test_what_no_model_can_digest_the_rules_do_and_the_log_says_so(
+    opens: Opens, answers: list[Any], code: str
+) -> None:
+    face = opens(COMPANION, llm=ScriptedLlm(answers))
+    told = await held(face, opens, "r1", NURSE)
+
+    assert told["distillation"] == "distilled"
+    (one,) = await episodes(face)
+    assert "nurse" in one["summary"]
+    (job,) = (await face.jobs(task="distill", user_id="alice"))["results"]
+    assert job["details"]["degraded"] == [{"step": "digest", "code": code}]
 
 
 async def test_what_a_person_deleted_comes_back_only_when_it_is_said_again(opens: Opens) -> None:
@@ -360,14 +378,14 @@ async def test_what_was_said_is_not_kept_when_it_should_not_be(opens: Opens) -> 
 async def test_conflicts_of_all_facts_are_one_question(opens: Opens) -> None:
     def answer(prompt: Any) -> Any:
         if prompt.schema["title"] == "facts":
-            asked = prompt.messages[-1]["content"]
+            asked = prompt.messages[-1]["content"].partition("Conversation:")[2]
             told = ["User lives in Bergen.", "User drinks tea."] if "Bergen" in asked else ["User lives in Oslo."]
             quotes = {"Bergen": "I live in Bergen", "tea": "I drink tea", "Oslo": "I live in Oslo"}
             return {"facts": [{"text": one, "turn": 1, "quote": quotes[one.rstrip(".").split()[-1]]} for one in told]}
         return {"decisions": []}
 
     llm = ScriptedLlm(answer)
-    face = opens(llm=llm)
+    face = opens({"extract": {"questions": 2}}, llm=llm)
     await face.add("I live in Oslo.", user_id="alice")
     before = len(llm.prompts)
     opens.clock.advance(minutes=1)
@@ -376,6 +394,7 @@ async def test_conflicts_of_all_facts_are_one_question(opens: Opens) -> None:
     extraction, decision = llm.prompts[before:]
     assert extraction.schema is not None
     assert extraction.schema["title"] == "facts"
+    assert "1. (2026-01-01) User lives in Oslo." in extraction.messages[-1]["content"]
     told = json.dumps([message["content"] for message in decision.messages])
     assert "User lives in Bergen." in told
     assert "User lives in Oslo." in told

@@ -112,16 +112,27 @@ async def test_the_same_again_changes_nothing_and_is_said_so(real: Face, opens: 
     assert len(await real.history(before["id"])) == 1
 
 
-@pytest.mark.req("R-31")
-async def test_what_is_known_is_not_moved_to_the_run_that_repeats_it(face: Face, opens: Opens) -> None:
-    await told(face, "I love tea.", opens)
-    before = (await face.get_all(user_id="alice"))["results"]
+@pytest.mark.req("R-31", "X-40")
+async def test_what_is_repeated_in_another_run_is_one_memory_that_both_runs_find(face: Face, opens: Opens) -> None:
+    await told(face, "I love tea.", opens, run_id="one")
+    (before,) = (await face.get_all(user_id="alice"))["results"]
 
-    for run in ("one", "two"):
-        await told(face, "I love tea.", opens, run_id=run)
+    assert await told(face, "I love tea.", opens, run_id="two") == [("NONE", "User loves tea.")]
 
-    after = [item for item in (await face.get_all(user_id="alice"))["results"] if item["run_id"] is None]
-    assert after == before
+    for where in ({}, {"run_id": "one"}, {"run_id": "two"}):
+        (after,) = (await face.get_all(user_id="alice", **where))["results"]
+        assert {**after, "run_id": None} == {**before, "run_id": None}, "nothing is written but the link"
+    assert (await face.get_all(user_id="alice", run_id="three"))["results"] == []
+
+
+@pytest.mark.req("X-40")
+async def test_what_is_changed_in_another_run_shows_its_new_version_in_both(real: Face, opens: Opens) -> None:
+    await told(real, "I live in New York City.", opens, run_id="one")
+    ((event, text),) = await told(real, "I moved to San Francisco.", opens, run_id="two")
+
+    assert event == "UPDATE"
+    for where in ({}, {"run_id": "one"}, {"run_id": "two"}):
+        assert [one["memory"] for one in (await real.get_all(user_id="alice", **where))["results"]] == [text]
 
 
 # --- what changes -----------------------------------------------------------------------------------------------------

@@ -105,9 +105,11 @@ async def test_the_same_holds_when_a_model_finds_it(opens: Opens, server: WireSe
 
     await face.add(says("You told me that you play chess. I love Norway."), user_id="alice", infer=True)
 
-    (item,) = (await face.get_all(user_id="alice"))["results"]
-    assert (item["memory"], item["role"]) == ("User plays chess.", "assistant")
+    found = {one["memory"]: one for one in (await face.get_all(user_id="alice"))["results"]}
+    item = found.pop("User plays chess.")
+    assert (item["role"], item.get("doubt")) == ("assistant", None)
     assert item["metadata"].keys() == _STAMP
+    assert {one["doubt"] for one in found.values()} <= {"it was said of somebody else"}
 
 
 @pytest.mark.req("O-37")

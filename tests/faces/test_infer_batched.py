@@ -68,14 +68,13 @@ async def learned(face: Face, said: list[str]) -> list[str]:
 
 
 @pytest.mark.req("D-20")
-async def test_all_turns_and_facts_of_a_call_are_embedded_at_once(face: Face, vectors: Counting) -> None:
+async def test_the_turns_of_a_call_are_embedded_at_once_and_so_are_its_facts(face: Face, vectors: Counting) -> None:
     await face.add("Hello.", user_id="alice", infer=True)  # the dimension is asked for once, with the first text
     vectors.batches.clear()
 
     assert await learned(face, _SAID) == ["ADD"] * len(_CITIES)
 
-    (batch,) = vectors.batches
-    assert batch == [*_SAID, *(f"User visited {city}." for city in _CITIES)]
+    assert vectors.batches == [_SAID, [f"User visited {city}." for city in _CITIES]]
 
 
 @pytest.mark.req("D-20")
@@ -94,8 +93,8 @@ async def test_the_new_texts_of_all_revisions_are_embedded_at_once(
 
     assert await learned(face, [f"I went again to {city}." for city in _CITIES[:5]]) == ["UPDATE"] * 5
 
-    found, revised = vectors.batches
-    assert len(found) == 10, "what was said and what was found in it"
+    said, revised = vectors.batches
+    assert len(said) == 5
     assert revised == [f"User visited {city} twice again." for city in _CITIES[:5]]
 
 
@@ -129,7 +128,7 @@ class Waiting:
 
 
 @pytest.mark.req("D-20")
-async def test_the_neighbours_of_all_facts_are_searched_side_by_side_and_not_too_many_at_once(
+async def test_the_neighbours_of_all_turns_are_searched_side_by_side_and_not_too_many_at_once(
     opens: Opens, server: WireServer, vectors: Counting
 ) -> None:
     if opens.kind == "memory":

@@ -34,7 +34,7 @@ class Picky:
 
     def __call__(self, request: WireRequest) -> WireReply:
         """Fails for the conversation that holds the poison, and for its repair."""
-        said = request.json["messages"][1]["content"].rpartition("Conversation:\n")[2]
+        said = request.json["messages"][1]["content"].rpartition("New turns:\n")[2]
         if self.poison is None or _POISON not in said:
             return self.model(request)
         self.tried += 1
@@ -126,7 +126,7 @@ async def test_a_function_that_throws_for_one_conversation_holds_up_no_other(ope
 
     def answer(messages: list[dict[str, str]]) -> str:
         said = messages[1]["content"]
-        if down or _POISON in said.rpartition("Conversation:\n")[2]:
+        if down or _POISON in said.rpartition("New turns:\n")[2]:
             raise RuntimeError("it might have been the network")
         return '{"facts": [{"text": "User loves tea.", "turn": 1, "quote": "love tea"}]}'
 

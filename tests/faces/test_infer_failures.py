@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any, Final
@@ -45,9 +46,15 @@ class Model:
             return self.fails_with
         if name == "decisions":
             return completion(self.decision) if isinstance(self.decision, str) else self.decision
-        said = request.json["messages"][-1]["content"].rpartition("Conversation:\n")[2]
+        user = request.json["messages"][-1]["content"]
+        shown, _, said = user.rpartition("Conversation:\n" if name == "facts" else "New turns:\n")
         known = [_TEA, _OSLO, {"text": "User hates tea.", "turn": 1, "quote": "hate tea"}]
-        return completion(facts(*(fact for fact in known if str(fact["quote"]) in said)))
+        found = [fact for fact in known if str(fact["quote"]) in said]
+        loved = re.search(r"^(\d+)\. \S+ User loves tea\.", shown, re.MULTILINE)
+        if name == "operations" and loved:
+            change = {"op": "UPDATE", "memory": int(loved[1])}
+            found = [{**one, **change} if one["quote"] == "hate tea" else one for one in found]
+        return completion(facts(*found))
 
 
 @pytest.fixture
@@ -64,6 +71,12 @@ def server(model: Model) -> Iterator[WireServer]:
 def configured(url: str, **options: Any) -> dict[str, Any]:
     config = {"base_url": f"{url}/v1", "api_key": KEY, "model": "m", "retries": 0, **options}
     return {"llm": {"provider": "openai", "config": config}}
+
+
+@pytest.fixture
+def twice(opens: Opens, server: WireServer) -> Face:
+    """A memory that asks for facts first, and then what becomes of them."""
+    return opens({**configured(server.url), "extract": {"questions": 2}})
 
 
 @pytest.fixture
@@ -296,22 +309,22 @@ _BAD_DECISIONS: Final = {
 
 @pytest.mark.req("X-25", "C-58.15")
 @pytest.mark.parametrize("failure", _BAD_DECISIONS)
-async def test_without_a_decision_of_the_model_structure_decides_and_the_answer_says_so(
-    face: Face, model: Model, opens: Opens, failure: str
+async def test_without_a_decision_of_the_model_facts_are_added_and_the_answer_says_so(
+    twice: Face, model: Model, opens: Opens, failure: str
 ) -> None:
-    await face.add("I love tea.", user_id="alice", infer=True)
+    await twice.add("I love tea.", user_id="alice", infer=True)
     model.decision = _BAD_DECISIONS[failure]
     opens.clock.advance(minutes=1)
 
-    answer = await face.add("I hate tea.", user_id="alice", infer=True)
+    answer = await twice.add("I hate tea.", user_id="alice", infer=True)
 
     assert (answer["status"], model.asked[-1]) == ("ok", "decisions")
     (why,) = answer["degraded"]
     assert why["step"] == "decision"
     assert why["code"]
-    assert [result["event"] for result in answer["results"]] == ["UPDATE"]
-    assert await face.listed() == ["User hates tea."]
-    assert (await face.stats())["pending"] == 0
+    assert [result["event"] for result in answer["results"]] == ["ADD"], "rules do not stand in for the model"
+    assert sorted(await twice.listed()) == ["User hates tea.", "User loves tea."]
+    assert (await twice.stats())["pending"] == 0
 
 
 @pytest.mark.req("R-8", "C-23")
@@ -327,15 +340,39 @@ async def test_without_a_decision_of_the_model_structure_decides_and_the_answer_
     ],
 )
 async def test_numbers_and_operations_that_do_not_exist_are_ignored(
-    face: Face, model: Model, opens: Opens, decision: dict[str, Any]
+    twice: Face, model: Model, opens: Opens, decision: dict[str, Any]
+) -> None:
+    await twice.add("I love tea.", user_id="alice", infer=True)
+    model.decision = json.dumps({"decisions": [decision]})
+    opens.clock.advance(minutes=1)
+
+    answer = await twice.add("I hate tea.", user_id="alice", infer=True)
+
+    assert (answer["status"], model.asked[-1]) == ("ok", "decisions")
+    assert sorted(await twice.listed()) == ["User hates tea.", "User loves tea."]
+
+
+@pytest.mark.req("R-8", "C-23")
+@pytest.mark.parametrize(
+    ("operation", "kept"),
+    [
+        ({"op": "UPDATE", "memory": 77, "text": "User hates tea."}, ["User hates tea.", "User loves tea."]),
+        ({"op": "REMOVE", "memory": "0b0e7b5c-2f39-4a3f-9a31-d2a6f5b6a111", "text": None}, ["User loves tea."]),
+        ({"op": "EXPLODE", "memory": 1, "text": "User hates tea."}, ["User loves tea."]),
+        ({"op": "FORGET", "memory": -1, "text": None}, ["User loves tea."]),
+        ({}, ["User loves tea."]),
+    ],
+)
+async def test_an_operation_on_nothing_that_was_shown_changes_nothing_and_is_reported(
+    face: Face, server: WireServer, opens: Opens, operation: dict[str, Any], kept: list[str]
 ) -> None:
     await face.add("I love tea.", user_id="alice", infer=True)
-    model.decision = json.dumps({"decisions": [decision]})
+    told = {"turns": [1], "quote": "hate tea", **operation}
+    server.script(completion(json.dumps({"operations": [told]})))
     opens.clock.advance(minutes=1)
 
     answer = await face.add("I hate tea.", user_id="alice", infer=True)
 
-    assert (answer["status"], model.asked[-1]) == ("ok", "decisions")
-    assert await face.listed() == ["User hates tea."]
-    (live,) = (await face.get_all(user_id="alice"))["results"]
-    assert [one["event"] for one in await face.history(live["id"])] == ["ADD", "UPDATE"]
+    assert answer["status"] == "ok"
+    assert sorted(await face.listed()) == kept
+    assert ("dropped" in answer) is (len(kept) == 1)

@@ -61,7 +61,7 @@ async def test_while_nothing_is_near_one_question_is_enough_for_any_number_of_fa
     found = await told(face, ["I live in Oslo.", "I have two cats and I love tea."])
 
     assert found == [("ADD", "User lives in Oslo."), ("ADD", "User has two cats."), ("ADD", "User loves tea.")]
-    assert model.asked == ["facts"]
+    assert model.asked == ["operations"]
     (request,) = server.requests
     assert (request.method, request.path) == ("POST", "/v1/chat/completions")
     assert (request.json["temperature"], request.json["model"]) == (0, "m")
@@ -76,7 +76,7 @@ async def been_everywhere(face: Face, model: Model) -> None:
 
 
 @pytest.mark.req("N-33", "C-22")
-async def test_ten_facts_near_ten_memories_cost_two_questions(face: Face, model: Model) -> None:
+async def test_ten_facts_near_ten_memories_cost_one_question(face: Face, model: Model) -> None:
     await been_everywhere(face, model)
     model.knows = {f"again to {city}": f"User visited {city} twice." for city in _CITIES}
     model.decides = {fact: {"operation": "UPDATE", "target": fact[:-7]} for fact in model.knows.values()}
@@ -85,11 +85,27 @@ async def test_ten_facts_near_ten_memories_cost_two_questions(face: Face, model:
 
     assert [event for event, _ in found] == ["UPDATE"] * 10
     assert sorted(await face.listed()) == sorted(f"User visited {city} twice." for city in _CITIES)
+    assert model.asked == ["operations"]
+
+
+@pytest.mark.req("C-22", "N-33")
+async def test_two_questions_are_asked_where_the_policy_wants_them(
+    opens: Opens, server: WireServer, model: Model
+) -> None:
+    face = opens(configured(server, extract={"questions": 2}))
+    await been_everywhere(face, model)
+    model.knows = {f"again to {city}": f"User visited {city} twice." for city in _CITIES}
+    model.decides = {fact: {"operation": "UPDATE", "target": fact[:-7]} for fact in model.knows.values()}
+
+    found = await told(face, [f"I went again to {city}." for city in _CITIES])
+
+    assert [event for event, _ in found] == ["UPDATE"] * 10
     assert model.asked == ["facts", "decisions"]
 
 
 @pytest.mark.req("C-22")
-async def test_a_fact_is_shown_with_its_five_nearest_memories(face: Face, model: Model) -> None:
+async def test_a_fact_is_shown_with_its_five_nearest_memories(opens: Opens, server: WireServer, model: Model) -> None:
+    face = opens(configured(server, extract={"questions": 2}))
     await been_everywhere(face, model)
     model.knows = {"visited Berlin": "User visited Berlin."}
 
@@ -97,7 +113,22 @@ async def test_a_fact_is_shown_with_its_five_nearest_memories(face: Face, model:
 
     shown = model.questions[-1][-1]["content"].partition("New facts:")[0]
     assert model.asked[-1] == "decisions"
-    assert len(re.findall(r"^\d+\. User visited ", shown, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\d+\. \(2026-01-01\) User visited ", shown, re.MULTILINE)) == 5
+
+
+@pytest.mark.req("C-22", "X-40")
+async def test_the_memories_near_a_talk_are_shown_by_number_and_day_whatever_the_run(
+    face: Face, model: Model, opens: Opens
+) -> None:
+    model.knows = {"in Oslo": "User lives in Oslo.", "in Bergen": "User lives in Bergen."}
+    model.decides = {"User lives in Bergen.": {"operation": "UPDATE", "target": "Oslo"}}
+    await told(face, "I live in Oslo.", run_id="monday")
+    opens.clock.advance(days=1)
+
+    assert await told(face, "I live in Bergen.", run_id="tuesday") == [("UPDATE", "User lives in Bergen.")]
+
+    assert model.questions[-1][-1]["content"].startswith("Memories:\n1. (2026-01-01) User lives in Oslo.\n\n")
+    assert await face.listed() == ["User lives in Bergen."]
 
 
 @pytest.mark.req("C-58.14", "C-27")
@@ -106,7 +137,7 @@ async def test_the_same_fact_again_needs_no_decision(face: Face, model: Model) -
     await told(face, "I love tea.")
 
     assert await told(face, "Did I mention that I love tea?") == [("NONE", "User loves tea.")]
-    assert model.asked == ["facts", "facts"]
+    assert model.asked == ["operations", "operations"]
     assert (await face.stats())["events"] == 1
 
 
@@ -127,7 +158,7 @@ async def test_the_same_question_is_answered_from_what_was_answered_before(
     await told(face, "I love tea.")
 
     assert await told(face, "I love tea.", user_id="bob") == [("ADD", "User loves tea.")]
-    assert model.asked == ["facts"], "another user, the same words at the same time: the same question"
+    assert model.asked == ["operations"], "another user, the same words at the same time: the same question"
 
 
 async def test_a_conversation_that_is_sent_again_costs_no_call(face: Face, model: Model, opens: Opens) -> None:
@@ -174,6 +205,7 @@ async def test_a_prompt_of_ones_own_replaces_the_instructions_for_that_call(face
     assert theirs["content"].startswith("Only look for drinks.")
     assert "long-term memory" in ours["content"]
     assert "long-term memory" not in theirs["content"]
+    assert model.asked[:2] == ["operations", "facts"], "whoever brings a prompt for facts is asked for facts"
     assert '"facts"' in theirs["content"], "the form of the answer is always asked for"
 
 
@@ -201,10 +233,10 @@ async def test_what_was_said_before_in_the_scope_is_shown_for_understanding(face
     assert await told(face, "She moved to Rome.") == [("ADD", "User's sister Ingrid moved to Rome.")]
 
     shown = model.questions[-1][-1]["content"]
-    before, _, now = shown.partition("\nConversation:\n")
-    assert "My sister Ingrid is a doctor." in before
+    before, _, now = shown.partition("\nNew turns:\n")
+    assert "[1] user: My sister Ingrid is a doctor." in before
     assert "Somebody else" not in shown
-    assert now == "[1] user: She moved to Rome."
+    assert now.startswith("[2] user: She moved to Rome.\n\nDate: ")
 
 
 @pytest.mark.req("X-9", "C-18")
@@ -220,7 +252,9 @@ async def test_the_conversation_is_lines_of_role_and_content_without_system_and_
     sent = str(model.questions)
     assert "secret instructions" not in sent
     assert "tool output" not in sent
-    assert model.questions[0][-1]["content"].endswith("[1] user (ann): I love tea.\n[2] assistant: Noted.")
+    assert (
+        "New turns:\n[1] user (ann): I love tea.\n[2] assistant: Noted.\n\nDate:" in model.questions[0][-1]["content"]
+    )
 
 
 async def test_secrets_do_not_leave_for_the_model(face: Face, server: WireServer) -> None:
@@ -321,12 +355,12 @@ async def test_one_answer_may_add_update_delete_and_leave_alone(face: Face, mode
 
     found = await told(face, ["I live in Rome.", "I love tea a lot.", "I stopped chess.", "I play golf."])
 
-    assert [event for event, _ in found] == ["UPDATE", "NONE", "DELETE", "ADD"]
+    assert [event for event, _ in found] == ["UPDATE", "NONE", "ADD", "DELETE"], "what ends comes last"
     assert sorted(await face.listed()) == ["User lives in Rome.", "User loves tea.", "User plays golf."]
 
 
 @pytest.mark.req("C-58.16")
-async def test_a_merged_text_is_taken_only_if_both_sentences_bear_it_out(
+async def test_a_new_wording_that_goes_beyond_its_sources_leaves_the_memory_alone(
     face: Face, model: Model, opens: Opens
 ) -> None:
     model.knows = _BERGEN
@@ -335,11 +369,12 @@ async def test_a_merged_text_is_taken_only_if_both_sentences_bear_it_out(
     model.decides = {"User lives in Bergen.": {"operation": "UPDATE", "target": "Oslo", "text": invented}}
     opens.clock.advance(days=1)
 
-    ((event, text),) = await told(face, "I live in Bergen.")
+    assert await told(face, "I live in Bergen.") == [("ADD", invented)]
 
-    assert event == "UPDATE"
-    assert "Bergen" in text
-    assert "castle" not in text
+    results = (await face.get_all(user_id="alice"))["results"]
+    doubts = {one["memory"]: one.get("doubt") for one in results}
+    assert doubts["User lives in Oslo by the sea."] is None
+    assert doubts[invented] is not None, "it is stored, and marked"
 
 
 @pytest.mark.req("P-21", "D-13")
@@ -362,21 +397,17 @@ async def test_a_decision_about_a_version_that_has_changed_meanwhile_does_not_co
     model.knows = {"love tea": "User loves tea.", "hate tea": "User hates tea."}
     await told(face, "I love tea.")
     (tea,) = (await face.get_all(user_id="alice"))["results"]
-    model.decides = {"User hates tea.": {"operation": "DELETE", "target": "tea"}}
+    model.decides = {"User hates tea.": {"operation": "UPDATE", "target": "tea"}}
     opens.clock.advance(days=1)
 
     def change_it_meanwhile(request: WireRequest) -> WireReply:
         answer = model(request)
-        if model.asked[-1] == "decisions":
-            with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
-                other.update(tea["id"], "User loves tea with milk.")
+        with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
+            other.update(tea["id"], "User loves tea with milk.")
         return answer
 
     server.handler = change_it_meanwhile
 
-    ((event, _),) = await told(face, "I hate tea.")
-
-    assert model.asked[-1] == "decisions"
-    assert event == "UPDATE", "structure has decided: the opposite of what is known"
-    assert [one["event"] for one in await face.history(tea["id"])] == ["ADD", "UPDATE", "UPDATE"]
-    assert await face.listed() == ["User hates tea."]
+    assert await told(face, "I hate tea.") == [("ADD", "User hates tea.")], "nothing is lost"
+    assert [one["event"] for one in await face.history(tea["id"])] == ["ADD", "UPDATE"]
+    assert sorted(await face.listed()) == ["User hates tea.", "User loves tea with milk."]

@@ -130,6 +130,7 @@ async def test_what_the_assistant_repeats_of_a_speaker_is_the_same_fact(real: Fa
 async def test_facts_that_a_model_finds_belong_to_the_speaker_of_their_turn(opens: Opens) -> None:
     model = Model()
     model.knows = {"I live in Oslo": "Maya lives in Oslo.", "I moved to Bergen": "User moved to Bergen."}
+    model.decides = {"User moved to Bergen.": {"operation": "UPDATE", "target": "Oslo"}}
     with WireServer(model) as server:
         config = {"base_url": f"{server.url}/v1", "api_key": KEY, "model": "m", "retries": 0}
         face = opens({**LOCAL, "llm": {"provider": "openai", "config": config}})

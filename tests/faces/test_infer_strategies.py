@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.core.curate import Candidate
+from memstone.engine.learning.by_model import Asked
 from memstone.engine.learning.extract import extract
 from memstone.engine.storing.turns import turns_of
 from memstone.errors import ConfigError
@@ -52,7 +53,7 @@ async def test_without_a_setting_the_model_is_asked_where_there_is_one_and_rules
     asked = opens(configured(server.url))
     await asked.add("I live in Oslo.", user_id="alice", infer=True)
     assert await sources(asked) == {"User lives in Oslo.": "facts"}
-    assert model.asked == ["facts"]
+    assert model.asked == ["operations"]
 
     alone = opens()
     await alone.add("I love tea.", user_id="bob", infer=True)
@@ -111,7 +112,7 @@ async def test_every_extractor_gives_the_same_kind_of_candidate(opens: Opens, se
     said = [Message("user", "I live in Oslo and I love tea."), Message("user", _NORWEGIAN)]
     turns = turns_of(scope, said, parts.now(), dated=False)
 
-    found = await extract(parts, scope, turns, {})
+    found = await extract(parts, Asked(scope, scope, turns, {}))
 
     assert {fact.draft.source for fact in found.facts} == {"pattern", "facts"}
     assert {type(fact.candidate) for fact in found.facts} == {Candidate}

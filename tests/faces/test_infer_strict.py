@@ -123,15 +123,16 @@ async def test_a_model_of_ones_own_that_throws_is_an_llm_error(opens: Opens) -> 
 @pytest.mark.req("X-25", "C-54")
 @pytest.mark.parametrize("failures", [[WireReply(500)], [completion("I think it is an update.")] * 2])
 async def test_a_decision_that_fails_is_one_too(
-    face: Face, server: WireServer, model: Model, opens: Opens, failures: list[WireReply]
+    server: WireServer, model: Model, opens: Opens, failures: list[WireReply]
 ) -> None:
-    await face.add("I love tea.", user_id="alice", infer=True, strict=True)
+    twice = opens(configured(server.url, extract={"questions": 2}))
+    await twice.add("I love tea.", user_id="alice", infer=True, strict=True)
     opens.clock.advance(days=1)
     hates = [{"text": "User hates tea.", "turn": 1, "quote": "I hate tea"}]
     server.script(completion(json.dumps({"facts": hates})), *failures)
 
-    await refused(face, "I hate tea.")
+    await refused(twice, "I hate tea.")
 
     model.decides = {"User hates tea.": {"operation": "UPDATE", "target": "tea"}}
-    answer = await face.add("I hate tea.", user_id="alice", infer=True, strict=True)
+    answer = await twice.add("I hate tea.", user_id="alice", infer=True, strict=True)
     assert [one["event"] for one in answer["results"]] == ["UPDATE"]

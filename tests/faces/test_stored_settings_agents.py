@@ -203,7 +203,7 @@ async def test_a_model_chooses_from_one_s_own_categories(opens: Opens) -> None:
     assert await face.listed(filters={"memory.category": "places"}) == ["User lives in Oslo."]
     assert "places (where people are)" in llm.prompts[0].messages[0]["content"]
     schema: Any = llm.prompts[0].schema
-    assert schema["properties"]["facts"]["items"]["properties"]["category"]["enum"] == ["places", "other"]
+    assert schema["properties"]["operations"]["items"]["properties"]["category"]["enum"] == ["places", "other"]
 
 
 @pytest.mark.req("N-51")

@@ -103,7 +103,8 @@ def proposed(exchanges: list[Exchange]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for exchange in exchanges:
         try:
-            found += json.loads(exchange.text)["facts"]
+            read = json.loads(exchange.text)
+            found += read.get("operations") or read["facts"]
         except (LookupError, TypeError, ValueError):
             continue
     return found

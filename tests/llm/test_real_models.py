@@ -70,8 +70,9 @@ async def test_json_is_asked_for_by_schema_and_the_server_agrees(opens: Opens, q
 
     exchanges = qwen.since(before)
     assert {(one.response_format, one.status) for one in exchanges} == {("json_schema", 200)}
-    wanted = exchanges[0].asked["response_format"]["json_schema"]["schema"]["properties"]["facts"]["items"]["required"]
-    assert all(sorted(fact) == sorted(wanted) for fact in json.loads(exchanges[0].text)["facts"])
+    form = exchanges[0].asked["response_format"]["json_schema"]["schema"]["properties"]["operations"]
+    told = json.loads(exchanges[0].text)["operations"]
+    assert all(sorted(one) == sorted(form["items"]["required"]) for one in told)
 
 
 async def test_the_same_conversation_again_costs_no_question(opens: Opens, qwen: RealModel) -> None:
@@ -89,7 +90,9 @@ async def test_the_same_conversation_again_costs_no_question(opens: Opens, qwen:
     assert await face.export(everybody=True) == known
 
 
-async def test_a_change_costs_two_questions_at_most_whatever_the_model_decides(opens: Opens, qwen: RealModel) -> None:
+async def test_a_change_costs_one_question_and_perhaps_a_repair_whatever_the_model_decides(
+    opens: Opens, qwen: RealModel
+) -> None:
     face = opens(qwen.settings())
     await face.add(PEANUTS, user_id="alice", infer=True)
     before = len(qwen.exchanges)

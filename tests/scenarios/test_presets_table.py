@@ -42,6 +42,7 @@ TABLE: dict[str, tuple[Any, Any, Any, Any]] = {
     "inject.chat": (True, False, True, True),
     "inject.agents": (True, True, True, True),
     "inject.extras": ((), (), ("memories",), ("events",)),
+    "known_scope": (("user_id",), ("user_id", "agent_id"), ("user_id",), ("user_id",)),
     "dedupe_scope": (("user_id",), ("user_id", "agent_id"), ("user_id",), ("user_id", "agent_id", "run_id")),
     "recall.visible_days": (30, None, None, None),
     "upkeep.retain_days": ((), (("episode", 365), ("turn", 365)), (), ()),

@@ -50,6 +50,7 @@ class Obeying:
         assert prompt.schema is not None
         shown = prompt.messages[-1]["content"]
         answers: dict[str, Callable[[str], dict[str, object]]] = {
+            "operations": self._operations,
             "facts": self._facts,
             "digest": self._digest,
             "decisions": self._decisions,
@@ -77,6 +78,19 @@ class Obeying:
         ]
         lies = [{name: lie, "turn": turn, "quote": quote} for lie, quote in self._lies() for turn in turns]
         return [*({**one, "turn": int(str(one["turn"]))} for one in true), *lies]
+
+    def _operations(self, shown: str) -> dict[str, object]:
+        before, _, new = shown.partition("New turns:\n")
+        targets = re.findall(r"^(\d+)\. ", before, re.MULTILINE) if self.under_way else []
+        told = self._proposed(new, "text")
+        ends = [
+            {"op": op, "memory": int(target), "text": None, "turns": [1], "quote": quote}
+            for target in targets
+            for op in ("REMOVE", "FORGET")
+            for _, quote in self._lies()[:3]
+        ]
+        changes = [{**one, "op": "UPDATE", "memory": int(target)} for target in targets for one in told[-2:]]
+        return {"operations": [*told[:30], *changes, *ends]}
 
     def _facts(self, shown: str) -> dict[str, object]:
         return {"facts": self._proposed(shown, "text")}

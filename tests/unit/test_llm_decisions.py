@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.llm.decisions import Decisions, LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.decisions import Decisions, LlmDecision, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.operations import Known
 from memstone.core.llm.parse import UnreadableAnswer
 
 FACTS = ["User lives in Oslo.", "User has a dog.", "User no longer skis."]
-BERGEN = Neighbour("0b5c6a1e-bergen", "User lives in\nBergen.")
-CAT = Neighbour("7f00-cat", "User has a cat.")
-SKI = Neighbour("99aa-ski", "User skis every winter.")
+BERGEN = Known("0b5c6a1e-bergen", "User lives in\nBergen.", "2025-12-24")
+CAT = Known("7f00-cat", "User has a cat.")
+SKI = Known("99aa-ski", "User skis every winter.")
 
 
 def read(*items: Any, facts: int = 3, memories: int = 3) -> Decisions:
@@ -29,7 +30,7 @@ def test_all_facts_and_memories_are_asked_about_at_once_and_by_number() -> None:
     question = decision_prompt(FACTS, [[BERGEN, CAT], [CAT], []])
     system, asked = (message["content"] for message in question.messages)
     assert asked == (
-        "Stored memories:\n1. User lives in Bergen.\n2. User has a cat.\n\n"
+        "Stored memories:\n1. (2025-12-24) User lives in Bergen.\n2. User has a cat.\n\n"
         "New facts:\n1. User lives in Oslo. (similar memories: 1, 2)\n2. User has a dog. (similar memories: 2)\n"
         "3. User no longer skis. (no similar memory)"
     )
@@ -135,9 +136,8 @@ def test_an_invented_number_does_not_spoil_what_needs_none() -> None:
         (decide(9, "ADD"), "unknown fact 9"),
         (decide("x", "ADD"), "unknown fact 'x'"),
         ("ADD", "it is not an object"),
-        (decide(1, "UPDATE", 1, "N/A"), "unusable: placeholder"),
-        (decide(1, "UPDATE", 1, "x" * 501), "unusable: too long"),
-        (decide(1, "UPDATE", 1, "Where does the user live?"), "unusable: question"),
+        (decide(1, "UPDATE", 1, "x" * 1_001), "unusable: it has 1001 characters"),
+        (decide(1, "UPDATE", 1, "x"), "unusable: it has 1 characters"),
         (decide(1, "y" * 500), "unknown operation 'yyy"),
     ],
 )

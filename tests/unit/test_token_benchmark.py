@@ -12,8 +12,9 @@ from benchmarks.tokens.embedding import WORDS, embedder
 from benchmarks.tokens.judge import Verdict, judge
 from benchmarks.tokens.meter import Call, Meter
 from benchmarks.tokens.model import ScriptedModel
-from memstone.core.llm.decisions import Neighbour, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.decisions import Operation, decision_prompt, parse_decisions
 from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
 from memstone.core.llm.question import Question
 from memstone.model.instant import moment
 from memstone.model.message import Message
@@ -87,17 +88,33 @@ def asked(question: Question) -> dict[str, Any]:
     return {"model": "m", "messages": list(question.messages), "response_format": form}
 
 
-def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, list[Message]]:
+def talk_of(at: int, known: tuple[str, ...] = ()) -> Talk:
     turns = [Message(said.role, said.content) for said in script.CONVERSATIONS[at].messages]
-    return extraction_prompt(turns, now=moment("2026-01-05T10:00:00Z"), known=known), turns
+    near = [Known(text, text, "2026-01-01") for text in known]
+    return Talk(turns, (), near, moment("2026-01-05T10:00:00Z"))
+
+
+def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, Talk]:
+    talk = talk_of(at, known)
+    return extraction_prompt(talk), talk
 
 
 @pytest.mark.parametrize("at", range(len(script.CONVERSATIONS)))
 def test_memstone_believes_every_fact_of_the_model(at: int) -> None:
-    question, turns = facts_question(at)
-    read = parse_extraction(ScriptedModel().answer(asked(question)).text, turns)
-    assert [fact.text for fact in read.facts] == [fact.text for fact in script.CONVERSATIONS[at].facts]
+    question, talk = facts_question(at)
+    wanted = [fact.text for fact in script.CONVERSATIONS[at].facts]
+    read = parse_extraction(ScriptedModel().answer(asked(question)).text, talk)
+    assert [fact.text for fact in read.operations] == wanted
+    both = parse_operations(ScriptedModel().answer(asked(learn_question(talk))).text, talk)
+    assert [one.text for one in both.operations] == wanted
     assert not read.dropped
+    assert not any(one.doubt for one in both.operations)
+
+
+def test_one_answer_says_what_becomes_of_what_is_shown() -> None:
+    talk = talk_of(7, ("User lives in Berlin.", "User plays the cello."))
+    read = parse_operations(ScriptedModel().answer(asked(learn_question(talk))).text, talk)
+    assert [(str(one.op), one.memory, one.text) for one in read.operations] == [("UPDATE", 1, "User lives in Leipzig.")]
 
 
 def test_only_the_attentive_model_leaves_out_what_it_is_shown() -> None:
@@ -115,7 +132,7 @@ def test_only_the_attentive_model_leaves_out_what_it_is_shown() -> None:
 
 
 def test_the_model_decides_about_repeats_changes_and_news() -> None:
-    near = [Neighbour(text, text) for text in ("User lives in Berlin.", "User eats everything.", "User has a dog.")]
+    near = [Known(text, text) for text in ("User lives in Berlin.", "User eats everything.", "User has a dog.")]
     new = ["User's home is Berlin.", "User is a vegetarian.", "User plays the cello.", "User has a beagle named Milo."]
     question = decision_prompt(new, [near] * len(new))
     read = parse_decisions(ScriptedModel().answer(asked(question)).text, len(new), len(question.targets))

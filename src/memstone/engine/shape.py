@@ -39,7 +39,7 @@ def item(found: Found) -> dict[str, Any]:
         shown["actor"] = record.data.get("speaker", record.source_role)
     if record.layer == Layer.TURN:
         shown["order"] = record.seq
-    for name in ("evidence", "category", "attachments"):
+    for name in ("evidence", "category", "attachments", "doubt"):
         if name in record.data:
             shown[name] = record.data[name]
     return shown
@@ -73,6 +73,8 @@ def change(outcome: Outcome) -> dict[str, Any]:
         shown["reason"] = outcome.reason
     if outcome.draft.data and "evidence" in outcome.draft.data:
         shown["evidence"] = outcome.draft.data["evidence"]
+    if outcome.draft.data and outcome.draft.data.get("doubt") and outcome.event == "ADD":
+        shown["doubt"] = outcome.draft.data["doubt"]
     if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
         shown["status"] = str(outcome.draft.status)
     if outcome.error:

@@ -90,6 +90,11 @@ class Record:
     origin_id: str | None = None
     tokens: int = 0
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it was stored although the conversation does not bear it out; ``data["doubt"]`` says why."""
+        return bool(self.data.get("doubt"))
+
 
 SHARED = "shared"
 MIRROR = "mirror"

@@ -32,7 +32,9 @@ class Curation:
     the patterns and slots that a configuration adds to the shipped ones. ``categories`` are names with a description
     each, of which every fact gets one; none means the built-in ones. ``attachments`` says what becomes of pictures and
     files in messages: ``reference`` keeps them by name, ``refuse`` raises. A model that decides about a fact is shown
-    ``neighbours`` memories near it.
+    ``neighbours`` memories near it, and twice as many where one question is asked for all of a conversation.
+    ``questions``: 1 asks what the new turns do to the memory, 2 asks for facts first and then what becomes of each; a
+    prompt of one's own always asks twice.
     """
 
     strategies: tuple[str, ...] = ()
@@ -48,6 +50,7 @@ class Curation:
     categories: tuple[tuple[str, str], ...] = ()
     attachments: str = "reference"
     neighbours: int = 5
+    questions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +227,13 @@ class Policy:
     ``enabled`` is the switch for all of it; ``learns`` and ``shows`` are those of its two halves. ``language`` is the
     user's, '' when it is not known. ``search_tool`` lets a model search by itself, ``skills`` is kept for services that
     offer tools beside memory. ``paused`` says who wants no memory now, and until when ('' is until told otherwise).
-    ``preset`` is what these values began as.
+    ``preset`` is what these values began as. ``dedupe_scope`` are the ids within which a text that is stored as it is
+    is kept once, ``known_scope`` those within which what is learned is compared with what is known: all that a user
+    says, in whichever conversation. Where none of them is given, all that are given count.
     """
 
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
+    known_scope: tuple[str, ...] = ("user_id",)
     strategy: str = "hybrid"
     limit: int = 100
     min_score: float | None = None

@@ -20,6 +20,7 @@ _BUILT_IN: Final = "local:all-minilm-l6-v2-int8"
 class Preset:
     """How a memory forms and fades, how it is searched, what a model is shown of it, and how a service uses it.
 
+    What is stored as it is, is known once within ``dedupe_scope``; what is learned, within ``known_scope``.
     ``strategies`` are the extractors: none named is a language model where there is one, else rules. ``neighbours`` is
     how many memories near a fact a model is shown that decides about it. ``embedder`` and ``store`` are the defaults of
     the preset, ``env_embedder`` the model that ``from_env`` chooses.
@@ -30,6 +31,7 @@ class Preset:
     formation: Formation = field(default_factory=Formation)
     upkeep: Upkeep = field(default_factory=Upkeep)
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
+    known_scope: tuple[str, ...] = ("user_id",)
     roles: tuple[str, ...] = ("user", "assistant")
     strategies: tuple[str, ...] = ()
     neighbours: int = 5
@@ -61,6 +63,7 @@ PRESETS: Final[dict[str, Preset]] = {
         Formation(mode="session_end", digest=True),
         Upkeep(evict=True, merge_facts=0.9, retain_days=(("episode", 365), ("turn", 365))),
         dedupe_scope=("user_id", "agent_id"),
+        known_scope=("user_id", "agent_id"),
         identity=Identity(("body",), nobody="owner"),
         inject=Injection(chat=False),
     ),

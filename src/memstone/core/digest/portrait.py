@@ -69,11 +69,16 @@ def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
     Beside such a text nothing else says it. Sentences at the end go where there is no room for both.
     """
     said = frozenset(_NAME.findall(text))
-    missing = [_sentence(line.text) for line in lines if line.category == "identity" and _names(line) - said]
+    missing = [_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, said)]
     told = [*missing, *(part for part in _PARTS.split(text) if part)]
     while len(told) > len(missing) and estimate_tokens(" ".join(told)) > tokens:
         told.pop()
     return " ".join(told) if missing else text
+
+
+def _is_unnamed(line: Line, said: frozenset[str]) -> bool:
+    names = _names(line)
+    return bool(names) and names.isdisjoint(said)
 
 
 def _names(line: Line) -> frozenset[str]:

@@ -6,18 +6,17 @@ is dropped and logged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from memstone.core.llm.operations import Known, memory_line, one_line, ordinal
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
 from memstone.core.llm.question import EXISTING, NEW_FACTS, Question, object_schema, system_message
-from memstone.core.llm.screen import MAX_CHARS, clean, unusable
+from memstone.core.llm.screen import MAX_CHARS, MIN_CHARS, clean
 
 MAX_REASON_CHARS: Final = 200
-_MAX_NUMBER: Final = 999_999
 _SHOWN_CHARS: Final = 60
 
 _LISTS: Final = ("decisions", "operations", "memory", "results", "actions")
@@ -63,14 +62,6 @@ _OPERATIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A stored memory near a new fact."""
-
-    id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class LlmDecision:
     """What happens to a fact (its number), with which memory (its number), in which words; '' are the fact's own."""
 
@@ -100,7 +91,7 @@ class Decisions:
 
 
 def decision_prompt(
-    facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[Neighbour]], custom_prompt: str = ""
+    facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[Known]], custom_prompt: str = ""
 ) -> Question:
     """The question for all facts together; a memory that is near several facts is shown once.
 
@@ -112,9 +103,9 @@ def decision_prompt(
     for neighbour in (one for near in neighbours_per_fact for one in near):
         if neighbour.id not in numbers:
             numbers[neighbour.id] = len(numbers) + 1
-            shown.append(f"{numbers[neighbour.id]}. {clean(neighbour.text)}")
+            shown.append(memory_line(numbers[neighbour.id], neighbour))
     told = [
-        f"{number}. {clean(fact)} {_near(near, numbers)}"
+        f"{number}. {one_line(fact)} {_near(near, numbers)}"
         for number, (fact, near) in enumerate(zip(facts, neighbours_per_fact, strict=True), 1)
     ]
     memories, facts_shown = "\n".join(shown or ["(none)"]), "\n".join(told)
@@ -125,7 +116,7 @@ def decision_prompt(
     return Question(messages, dict(_SCHEMA), version, targets=tuple(numbers))
 
 
-def _near(near: Sequence[Neighbour], numbers: Mapping[str, int]) -> str:
+def _near(near: Sequence[Known], numbers: Mapping[str, int]) -> str:
     listed = ", ".join(str(numbers[neighbour.id]) for neighbour in near)
     return f"(similar memories: {listed})" if listed else "(no similar memory)"
 
@@ -169,7 +160,7 @@ def _decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) 
     operation = _OPERATIONS.get(named.strip().lower()) if isinstance(named, str) else None
     if operation is None:
         raise _UnusableError(f"unknown operation {_shown(named)}")
-    fact = _ordinal(item["fact"]) if item.get("fact") is not None else fallback
+    fact = ordinal(item["fact"]) if item.get("fact") is not None else fallback
     if fact is None or not 1 <= fact <= n_facts:
         raise _UnusableError(f"unknown fact {_shown(item.get('fact'))}")
     target = _target(item, operation, n_neighbours)
@@ -183,7 +174,7 @@ def _decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) 
 def _target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) -> int | None:
     """The memory that is meant; only a change needs one, and only a change fails without."""
     named = _first(item, _TARGET_NAMES)
-    number = _ordinal(named)
+    number = ordinal(named)
     known = number if number is not None and 1 <= number <= n_neighbours else None
     if known is None and operation in (Operation.UPDATE, Operation.DELETE):
         raise _UnusableError(f"{operation} of unknown memory {_shown(named)}")
@@ -194,12 +185,11 @@ def _text(item: Mapping[str, Any], operation: Operation) -> str:
     """The wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
     given = _first(item, _TEXT_NAMES) if operation in (Operation.ADD, Operation.UPDATE) else None
     text = clean(given) if isinstance(given, str) else ""
-    wrong = unusable(text, agent_side=True) if text else ""
-    if wrong and operation is Operation.ADD:
+    if not text or MIN_CHARS <= len(text) <= MAX_CHARS:
+        return text
+    if operation is Operation.ADD:
         return ""
-    if wrong:
-        raise _UnusableError(f"its text is unusable: {wrong} ({len(text)} characters, at most {MAX_CHARS})")
-    return text
+    raise _UnusableError(f"its text is unusable: it has {len(text)} characters, at most {MAX_CHARS}")
 
 
 def _keep_last_per_target(read: Decisions) -> None:
@@ -220,16 +210,6 @@ def _changes(decision: LlmDecision) -> bool:
 
 def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((item[name] for name in names if item.get(name) is not None), None)
-
-
-def _ordinal(value: Any) -> int | None:
-    """A number as models write it: 2, "2", "F2", "[2]", 2.0; a text with anything else in it is no number of ours."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        found = re.fullmatch(r"\W*(?:fact|memory|m|f)?\W*(\d{1,6})\W*", value, re.IGNORECASE)
-        return int(found[1]) if found else None
-    return int(value) if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER and value % 1 == 0 else None
 
 
 def _shown(value: Any) -> str:

@@ -1,46 +1,53 @@
 """A session's digest by a language model: how it is asked for one, and what of its answer is believed.
 
-One question brings everything: the episode, facts to keep, and what says who the user is. A fact stays only when words
-of the user show it, and no name or number comes in that nobody said.
+One question brings everything: the episode, what becomes of the facts that are known, and what says who the user is.
+Texts are kept as they were written; whether the user's words bear a fact out is noted beside it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
-from memstone.core.digest.invented import invented_names, unknown_numbers
 from memstone.core.digest.model import EPISODE_SALIENCE, Digest, clamped, cut
-from memstone.core.digest.similar import MIN_CHARS
 from memstone.core.digest.window import shown_turns
-from memstone.core.llm.facts import CATEGORIES
+from memstone.core.llm.evidence import is_comparable
+from memstone.core.llm.operations import (
+    CATEGORIES,
+    Dropped,
+    Known,
+    Operation,
+    Talk,
+    block,
+    memory_line,
+    read_operations,
+)
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
 from memstone.core.llm.question import Question, object_schema, system_message
-from memstone.core.llm.screen import clean, first_person, is_stock_name, other_script, unusable
-from memstone.core.privacy.poison import is_quoted
+from memstone.core.llm.screen import clean
 from memstone.core.rules.orders import is_order
-from memstone.core.rules.plain import plain, sentences
-from memstone.core.rules.rewrite import third
-from memstone.core.talk.evidence import Conversation, Source
+from memstone.core.rules.plain import sentences
 from memstone.core.text.normalize import normal_text
 from memstone.model.message import Message
 
 MOST_FACTS: Final = 12
 MOST_IDENTITY: Final = 8
 MOST_LISTED: Final = 24
-SENTENCES: Final = 3
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NO_EPISODE: Final = "no_episode"
 EMPTY_SUMMARY: Final = "empty_summary"
+INVENTED: Final = "invented"
+CLAIM: Final = "the assistant says it, and the user does not"
 
-_TEXTS: Final = ("content", "text", "fact", "memory", "statement")
 _CANDIDATES: Final = ("pinned_candidates", "candidates", "pinned", "facts")
 _IDENTITY: Final = ("identity_facts", "identity")
 _STRINGS: Final = {"type": "array", "items": {"type": "string"}}
 _SHOWN: Final = {
+    "op": {"type": "string", "enum": ["ADD", "UPDATE", "REMOVE", "FORGET"]},
+    "memory": {"type": ["integer", "null"]},
     "content": {"type": "string"},
     "turn": {"type": "integer"},
     "quote": {"type": "string"},
@@ -78,16 +85,12 @@ _WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".sp
 
 @dataclass(frozen=True, slots=True)
 class DigestFact:
-    """A fact a model would keep, with its evidence: turn number ``turn`` (from 1), from ``start`` to ``end``."""
+    """What a model would do to the memory, how much it matters, and what it is about."""
 
-    text: str
-    turn: int
-    start: int
-    end: int
+    operation: Operation
     salience: float | None = None
     tags: tuple[str, ...] = ()
-    quoted: bool = False
-    """The user quotes or hands over the words: others say it."""
+    is_identity: bool = False
 
 
 @dataclass(slots=True)
@@ -97,14 +100,13 @@ class LlmDigest:
     digest: Digest | None
     reason: str = ""
     facts: list[DigestFact] = field(default_factory=list)
-    identity: list[DigestFact] = field(default_factory=list)
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped: list[Dropped] = field(default_factory=list)
     how: How = "bare"
 
     @property
     def size(self) -> int:
         """How much there is in it."""
-        return int(self.digest is not None) + len(self.facts) + len(self.identity)
+        return int(self.digest is not None) + len(self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ def digest_prompt(
     now: datetime,
     timezone: str = "UTC",
     before: Before | None = None,
+    known: Sequence[Known] = (),
     most_turns: int = 60,
     turn_chars: int = 2_000,
     instructions: str = "",
@@ -132,150 +135,101 @@ def digest_prompt(
     shown = [
         f"Conversation date: {now:%Y-%m-%d} ({_WEEKDAYS[now.weekday()]}), time zone {timezone}.",
         f"Known about the user:\n{_one_line(before.narrative)}" if before.narrative else "",
-        _block("Earlier conversations", [f"- {day}: {_one_line(text)[:160]}" for day, text in before.episodes]),
-        _block("Conversation", shown_turns(turns, most_turns, turn_chars)),
+        block("Known memories", [memory_line(number, one) for number, one in enumerate(known, 1)]),
+        block("Earlier conversations", [f"- {day}: {_one_line(text)[:160]}" for day, text in before.episodes]),
+        block("Conversation", shown_turns(turns, most_turns, turn_chars)),
     ]
     user = "\n\n".join(part for part in shown if part)
-    return Question([{"role": "system", "content": system}, {"role": "user", "content": user}], dict(_SCHEMA), version)
-
-
-def _block(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"{title}:", *lines]) if lines else ""
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Question(messages, dict(_SCHEMA), version, tuple(one.id for one in known))
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The session while an answer is held against it."""
-
-    turns: Sequence[Message]
-    conversation: Conversation
-    said: Source
-    names: list[str]
-    dropped: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def of(cls, turns: Sequence[Message]) -> _Reading:
-        spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
-        names = [turn.name for turn in spoken if turn.name]
-        # Only the user's words show a fact; the assistant's stand in the way of no name in a summary.
-        own = [turn if turn.role == "user" else Message("system", "") for turn in turns]
-        said = Source("\n".join([*names, *(turn.text for turn in spoken)]))
-        return cls(turns, Conversation(own), said, [*names, "user", "assistant"])
-
-
-def parse_digest(answer: str, turns: Sequence[Message]) -> LlmDigest:
-    """What the session shows of an answer; ``UnreadableAnswer`` when it is no digest at all."""
+def parse_digest(
+    answer: str,
+    turns: Sequence[Message],
+    known: Sequence[Known] = (),
+    now: datetime = EPOCH,
+    withheld: Sequence[str] = (),
+) -> LlmDigest:
+    """What is left of an answer; ``UnreadableAnswer`` when it is no digest at all."""
     parsed = parse_json(answer)
     if not isinstance(parsed.value, Mapping):
         raise UnreadableAnswer('the answer is not a digest: expected {"episode": {...}, ...}')
     value = parsed.value
-    reading = _Reading.of(turns)
     found = LlmDigest(None, how=parsed.how)
-    found.digest, found.reason = _episode(reading, value)
-    found.facts = _facts(reading, _named(value, _CANDIDATES), MOST_FACTS)
-    found.identity = _facts(reading, _named(value, _IDENTITY), MOST_IDENTITY)
-    found.dropped = dict(reading.dropped)
+    found.digest, found.reason = _episode(value, turns)
+    told = [*_named(value, _CANDIDATES)[:MOST_FACTS]]
+    who = [*_named(value, _IDENTITY)[:MOST_IDENTITY]]
+    read = read_operations([*who, *told], Talk(turns, (), known, now, withheld=withheld))
+    own = [one for one in read.operations if turns[one.turn - 1].role == "user"]  # the user's words make a fact
+    found.dropped = [*read.dropped, *(Dropped(one.text, CLAIM) for one in read.operations if one not in own)]
+    found.facts = [_fact(one, [*who, *told][one.item], is_identity=one.item < len(who)) for one in own]
     return found
 
 
-def _episode(reading: _Reading, value: Mapping[str, Any]) -> tuple[Digest | None, str]:
+def _fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
+    fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
+    tags = _tags(fields)
+    salience = fields.get("salience")
+    weight = -1.0 if salience is None else clamped(salience, -1.0)
+    return DigestFact(replace(one, category=category_of(tags)), None if weight < 0 else weight, tags, is_identity)
+
+
+def _episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[Digest | None, str]:
     told = value.get("episode", value if "summary" in value else None)
     if isinstance(told, str):
         told = {"summary": told}
     if not isinstance(told, Mapping):
         return None, NO_EPISODE
-    summary = _summary(reading, told.get("summary"))
+    summary = _summary(told.get("summary"))
     if not summary:
         return None, EMPTY_SUMMARY
+    said = "\n".join([*(turn.name for turn in turns if turn.name), *(turn.text for turn in turns)])
+    if not is_comparable(summary, said):
+        return None, INVENTED
     entities = told.get("entities") if value.get("entities") is None else value["entities"]
     digest = Digest(
         summary=cut(summary),
-        topics=_listed(reading, told.get("topics")),
-        entities=_listed(reading, entities),
-        decisions=_listed(reading, told.get("decisions")),
-        action_items=_listed(reading, told.get("action_items")),
+        topics=_listed(told.get("topics")),
+        entities=_listed(entities),
+        decisions=_listed(told.get("decisions")),
+        action_items=_listed(told.get("action_items")),
         salience=clamped(told.get("salience"), EPISODE_SALIENCE),
     )
     return digest, ""
 
 
-def _summary(reading: _Reading, value: Any) -> str:
-    """One to three sentences, without the chat around them and without what nobody said."""
+def _summary(value: Any) -> str:
+    """The summary as it was written, without the chat around it; a sentence that gives orders is left out."""
     text = clean(value) if isinstance(value, str) else ""
     while (bare := _CHATTY.sub("", text, count=1).strip()) != text:
         text = bare
-    kept = [one for one in sentences(text) if _stands(reading, one)]
-    return " ".join(kept[:SENTENCES])
+    return without_orders(text)
 
 
-def _stands(reading: _Reading, text: str) -> bool:
-    said = reading.said
-    if is_order(text):
-        reading.dropped["instruction"] += 1
-        return False
-    invented = bool(invented_names(text, said.text, reading.names) or unknown_numbers(text, said))
-    invented = invented or is_stock_name(text, said.text)
-    if invented:
-        reading.dropped["invented"] += 1
-    return not invented
+def without_orders(text: str) -> str:
+    """A text without the sentences that tell whoever reads it what to do; any other stays as it is."""
+    for one in sentences(text):
+        if is_order(one):
+            text = text.replace(one, " ")
+    return " ".join(text.split())
 
 
-def _listed(reading: _Reading, value: Any) -> tuple[str, ...]:
-    """A list, also when it was written as one text; what names somebody nobody named is left out."""
+def _listed(value: Any) -> tuple[str, ...]:
+    """A list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     texts = [clean(one) for one in items if isinstance(one, str)]
-    kept = {normal_text(one): one for one in reversed(texts) if one and _stands(reading, f"- {one}")}
+    kept = {normal_text(one): one for one in reversed(texts) if one and not is_order(f"- {one}")}
     return tuple(cut(one, 500) for one in reversed(kept.values()))[:MOST_LISTED]
 
 
 def _named(value: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
     found: Any = next((value[name] for name in names if value.get(name)), [])
     return found if isinstance(found, list) else [found]
-
-
-def _facts(reading: _Reading, items: Sequence[Any], most: int) -> list[DigestFact]:
-    found: dict[str, DigestFact] = {}
-    for item in items:
-        fact = _fact(reading, item)
-        if isinstance(fact, str):
-            reading.dropped[fact] += 1
-        elif len(found) < most:
-            found.setdefault(normal_text(fact.text), fact)
-        else:
-            reading.dropped["too many"] += 1
-    return list(found.values())
-
-
-def _fact(reading: _Reading, item: Any) -> DigestFact | str:
-    """A fact with its evidence, or why it is dropped."""
-    fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {"content": item}
-    text = clean(next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), ""))
-    reason = "too short" if len(text) <= MIN_CHARS else unusable(text, agent_side=False)
-    if reason:
-        return reason
-    spoken = [turn.text for turn in reading.turns if turn.role == "user"]
-    if other_script(text, spoken):
-        return "other language"
-    quote, turn = fields.get("quote"), fields.get("turn")
-    number = turn if isinstance(turn, int) and not isinstance(turn, bool) else None
-    found = reading.conversation.evidence(text, quote if isinstance(quote, str) else "", number)
-    if found is None or is_stock_name(text, "\n".join(spoken)):
-        return "no evidence"
-    if found.asked:
-        return "question"
-    if unknown_numbers(text, reading.said):
-        return "invented"
-    if first_person(text):
-        text = third(plain(text).rstrip(" .!"), reading.turns[found.turn - 1].name or "User")
-    salience = fields.get("salience")
-    weight = None if salience is None else clamped(salience, -1.0)
-    quoted = is_quoted(reading.turns[found.turn - 1].text, found.start, found.end)
-    told = None if weight == -1.0 else weight
-    return DigestFact(text, found.turn, found.start, found.end, told, _tags(fields), quoted)
 
 
 def _tags(fields: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.entities.finding import MAX_FOUND, norm
@@ -16,7 +17,7 @@ from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
 from memstone.core.llm.question import Question, object_schema, system_message
 from memstone.core.llm.screen import clean
 from memstone.core.text.normalize import normal_text
-from memstone.model.entity import USER, Entity, EntityType, Relation
+from memstone.model.entity import USER, Entity, EntityType, Found, Relation
 
 MAX_DESCRIPTION_CHARS: Final = 200
 INPUT_CHARS: Final = 16_384
@@ -49,77 +50,65 @@ RELATION_TOOL: Final = _tool(
 
 
 @dataclass(frozen=True, slots=True)
-class EntityAnswer:
-    """The entities of an answer that the text names."""
+class GraphAnswer:
+    """The entities of an answer that the statements name, and the relations between them."""
 
     entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...] = ()
     how: How = "bare"
 
     @property
     def size(self) -> int:
         """How much there is in it."""
-        return len(self.entities)
+        return len(self.entities) + len(self.relations)
+
+    def of(self, text: str) -> Found:
+        """The part of it that one statement names: relations whose ends both stand in it."""
+        said = normal_text(text)
+        named = tuple(one for one in self.entities if _stands_in(one.norm, said))
+        known = {one.norm for one in named} | {USER}
+        edges = (one for one in self.relations if {one.source, one.target} <= known)
+        return Found(named, tuple(replace(one, evidence=text[:MAX_DESCRIPTION_CHARS]) for one in edges))
 
 
-@dataclass(frozen=True, slots=True)
-class RelationAnswer:
-    """The relations of an answer between entities that are known."""
-
-    relations: tuple[Relation, ...]
-    how: How = "bare"
-
-    @property
-    def size(self) -> int:
-        """How much there is in it."""
-        return len(self.relations)
-
-
-def entities_question(text: str) -> Question:
-    """The question for the entities of a text."""
-    system, version = system_message("extract_entities", "")
-    return Question(_messages(system, f"Text:\n{text[:INPUT_CHARS]}"), dict(ENTITY_TOOL["parameters"]), version)
+def graph_question(texts: Sequence[str]) -> Question:
+    """The question for what statements name and how that is related: one for all of them."""
+    system, version = system_message("graph", "")
+    lines = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"Statements:\n{lines[:INPUT_CHARS]}"},
+    ]
+    properties = {**ENTITY_TOOL["parameters"]["properties"], **RELATION_TOOL["parameters"]["properties"]}
+    return Question(messages, {"title": "graph", **object_schema(properties)}, version)
 
 
-def relations_question(text: str, entities: Sequence[Entity]) -> Question:
-    """The question for the relations between entities of a text."""
-    system, version = system_message("extract_relations", "")
-    listed = "\n".join(["Entities:", *(f"- {one.name} ({one.type})" for one in entities), f"- {USER} (person)"])
-    shown = f"{listed}\n\nText:\n{text[:INPUT_CHARS]}"
-    return Question(_messages(system, shown), dict(RELATION_TOOL["parameters"]), version)
-
-
-def _messages(system: str, user: str) -> list[dict[str, str]]:
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
-
-
-def parse_entities(answer: str, text: str) -> EntityAnswer:
-    """The entities in an answer, each once; ``UnreadableAnswer`` when it is no list of entities."""
+def parse_graph(answer: str, texts: Sequence[str]) -> GraphAnswer:
+    """The graph in an answer, each thing once; ``UnreadableAnswer`` when it names no entities."""
     parsed = parse_json(answer)
-    said = normal_text(text)
+    said = normal_text("\n".join(texts))
     found: dict[str, Entity] = {}
     for item in _items(parsed.value, "entities"):
         entity = _entity(item)
         if entity is not None and _stands_in(entity.norm, said) and len(found) < MAX_FOUND:
             found.setdefault(entity.norm, entity)
-    return EntityAnswer(tuple(found.values()), parsed.how)
+    listed = parsed.value if isinstance(parsed.value, dict) and "relations" in parsed.value else {"relations": []}
+    return GraphAnswer(tuple(found.values()), _relations(listed, found.keys() | {USER}), parsed.how)
 
 
-def parse_relations(answer: str, entities: Sequence[Entity], text: str) -> RelationAnswer:
-    """The relations in an answer, each once; ``UnreadableAnswer`` when it is no list of relations."""
-    parsed = parse_json(answer)
-    known = {one.norm for one in entities} | {USER}
+def _relations(listed: Mapping[str, Any], known: AbstractSet[str]) -> tuple[Relation, ...]:
     found: dict[tuple[str, str, str], Relation] = {}
-    for item in _items(parsed.value, "relations"):
+    for item in _items(listed, "relations"):
         edge = tuple(_end(item.get(name)) for name in ("source", "target"))
         verb = re.sub(r"[\s-]+", "_", clean(str(item.get("relation", ""))).casefold())
-        if _VERB.fullmatch(verb) and edge[0] != edge[1] and known.issuperset(edge) and len(found) < MAX_FOUND:
-            found.setdefault((edge[0], verb, edge[1]), Relation(edge[0], verb, edge[1], text[:MAX_DESCRIPTION_CHARS]))
-    return RelationAnswer(tuple(found.values()), parsed.how)
+        if _VERB.fullmatch(verb) and edge[0] != edge[1] and known >= set(edge) and len(found) < MAX_FOUND:
+            found.setdefault((edge[0], verb, edge[1]), Relation(edge[0], verb, edge[1]))
+    return tuple(found.values())
 
 
 def _items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
-    listed = value.get(field) if isinstance(value, dict) else value
-    if listed is None and isinstance(value, dict) and not value:
+    listed = value.get(field) if isinstance(value, Mapping) else value
+    if listed is None and isinstance(value, Mapping) and not value:
         listed = []
     if not isinstance(listed, list):
         raise UnreadableAnswer(f'the answer is not a list: expected {{"{field}": [...]}}')

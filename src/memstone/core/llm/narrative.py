@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.digest.invented import invented_names, unknown_numbers
 from memstone.core.digest.portrait import fits
+from memstone.core.llm.digest import without_orders
+from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
 from memstone.core.llm.question import Question, object_schema, system_message
-from memstone.core.llm.screen import clean, is_stock_name
-from memstone.core.rules.orders import is_order
-from memstone.core.rules.plain import sentences
-from memstone.core.talk.evidence import Source
+from memstone.core.llm.screen import clean
 
 _NAMES: Final = ("narrative", "text", "content", "summary")
-_SUBJECTS: Final = ("user", "User", "They", "Their")
+_ENDS: Final = re.compile(r"(?<=[.!?\u2026])(?<!\d\.)\s+|(?<=[\u3002\uff01\uff1f\u0964])\s*")
+"""Where a sentence ends in any language; "2. M\u00e4rz" is no end."""
+
 _SCHEMA: Final = {"title": "narrative", **object_schema({"narrative": {"type": "string"}})}
 
 
 @dataclass(frozen=True, slots=True)
 class Narrative:
-    """What is left of an answer: the sentences that the facts carry."""
+    """A text as it was written, '' where the facts do not bear it out; what did not fit is cut off its end."""
 
     text: str
     dropped: int = 0
@@ -43,21 +44,20 @@ def narrative_prompt(facts: Sequence[str], *, instructions: str = "") -> Questio
 
 
 def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative:
-    """The sentences of an answer that say nothing but the facts, as far as they fit."""
+    """The text of an answer, if the facts bear it out, as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
     if isinstance(value, Mapping):
         value = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
     if not isinstance(value, str):
         raise UnreadableAnswer('the answer is not a text: expected {"narrative": "..."}')
-    said = Source("\n".join(facts))
-    told = sentences(clean(value))
-    kept = [one for one in told if not _invents(one, said)]
-    while kept and not fits(" ".join(kept), tokens):
+    text = without_orders(clean(value))
+    if not Conversation((), known=facts).bears_out(text):
+        return Narrative("", 1, parsed.how)
+    kept = [part for part in _ENDS.split(text) if part]
+    dropped = 0
+    while kept and not fits(text, tokens):
+        dropped += 1
         kept.pop()
-    return Narrative(" ".join(kept), len(told) - len(kept), parsed.how)
-
-
-def _invents(sentence: str, said: Source) -> bool:
-    names = invented_names(sentence, said.text, _SUBJECTS)
-    return is_order(sentence) or bool(names or unknown_numbers(sentence, said) or is_stock_name(sentence, said.text))
+        text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
+    return Narrative(text, dropped, parsed.how)

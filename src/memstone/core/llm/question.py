@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.prompts import prompt_text
+from memstone.core.prompts import prompt_text, version_of
 from memstone.core.showing.neutralize import neutralize
 
 MAX_QUOTED_ANSWER: Final = 4_000
@@ -51,8 +51,8 @@ def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] |
     own = _PLACEHOLDER.sub(
         lambda found: neutralize(values[found[1]]) if found[1] in values else found[0], custom.strip()
     )
-    parts = [own or prompt_text(f"{name}.v1"), *more, prompt_text(f"{name}_format.v1")]
-    return "\n\n".join(part for part in parts if part), "custom" if own else f"{name}.v1"
+    parts = [own or prompt_text(version_of(name)), *more, prompt_text(version_of(f"{name}_format"))]
+    return "\n\n".join(part for part in parts if part), "custom" if own else version_of(name)
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Final
+
+_VERSIONS: Final = {"extract_facts": 2, "decide": 2, "distill": 2}
+"""The wordings that are not the first."""
+
+
+def version_of(name: str) -> str:
+    """Return the wording of a prompt that is in use, such as ``extract_facts.v2``."""
+    return f"{name}.v{_VERSIONS.get(name.removesuffix('_format'), 1)}"
 
 
 @cache
 def prompt_text(name: str) -> str:
-    """The text of a prompt file, for example ``extract_facts.v1``; read once."""
+    """The text of a prompt file, for example ``learn.v1``; read once."""
     return files(__name__).joinpath(f"{name}.md").read_text("utf-8").strip()

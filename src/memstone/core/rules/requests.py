@@ -42,6 +42,10 @@ _ADVICE: Final = re.compile(
 
 _ASKED: Final = r"^(?:(?:please|pls|kindly|hey|ok|okay|so|and|now|also|just|actually|then)[, ]+|(?:can|could|would|will) you |you (?:can|may|could|should|must|have to|need to) |(?:i|we) (?:want|need|would like) you to |feel free to |i (?:would )?ask you to )*"
 _FORGETS: Final = r"(?:forget|unlearn|do not (?:remember|memori[sz]e)|stop remembering|no longer remember|disregard)"
+_MAY_FORGET: Final = re.compile(
+    r"\b(?:forget|unlearn|disregard|memori[sz]e|remember(?:ing)?|delete|erase|remove|drop|wipe|clear|scrub)\b",
+    re.IGNORECASE,
+)
 _DELETES: Final = r"(?:delete|erase|remove|drop|wipe|clear|scrub)"
 _MEMORY: Final = r"(?: (?:from|in|out of) (?:your|the) (?:memory|memories|notes|records?|database|head|mind)| from what you (?:know|remember)(?: about me)?)"
 _FORGET: Final = (
@@ -251,3 +255,8 @@ _THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay))+$",
 def _as_fact(what: str, who: str) -> str:
     what = what.strip().rstrip(".!")
     return third(what, who) if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE) else about(what, who)
+
+
+def may_forget(text: str) -> bool:
+    """Tell whether a message has a word by which somebody asks to forget something; most have none."""
+    return _MAY_FORGET.search(text) is not None

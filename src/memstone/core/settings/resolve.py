@@ -117,6 +117,7 @@ def _as_policy(preset: Preset) -> Policy:
         formation=preset.formation,
         upkeep=preset.upkeep,
         dedupe_scope=preset.dedupe_scope,
+        known_scope=preset.known_scope,
         identity=preset.identity,
         inject=preset.inject,
         curation=replace(

@@ -180,8 +180,9 @@ def _dedupes(parts: Parts, record: Record, scope: Scope) -> Iterator[str]:
         for when in (None, record.occurred_at):
             for repeated in range(_REPEATED):
                 yield turn_dedupe(scope, speaker, record.text, when, repeated)
-    for said_by in (speaker, ""):
-        yield dedupe_value(scope, parts.policy.dedupe_scope, speaker=said_by, key=None, text=record.text)
+    for fields in (parts.policy.dedupe_scope, parts.policy.known_scope):
+        for said_by in (speaker, ""):
+            yield dedupe_value(scope, fields, speaker=said_by, key=None, text=record.text)
 
 
 def _span(row: StoredRow) -> tuple[int, int]:

@@ -14,11 +14,12 @@ from memstone.core.curate import EFFECT
 from memstone.core.digest.extractive import Stated, extractive
 from memstone.core.digest.model import Digest, merged
 from memstone.core.digest.portrait import is_identity_grade
-from memstone.core.llm.digest import EMPTY_SUMMARY, LlmDigest, digest_prompt, parse_digest
+from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, digest_prompt, parse_digest
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.distilled_facts import Known, known_facts, prepared, proposed
 from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_turn, own_words, session_of, store_episode
 from memstone.engine.learning.ask import ask
+from memstone.engine.learning.by_model import Asked, embed_turns, forgotten_by_rule, known_of, near_memories
 from memstone.engine.learning.extract import PATTERN, extract
 from memstone.engine.learning.metered import Metered, metered
 from memstone.engine.learning.relate import Fact
@@ -26,9 +27,9 @@ from memstone.engine.learning.session_log import decided
 from memstone.engine.learning.settle import Plan, settle
 from memstone.engine.parts import Parts
 from memstone.engine.storing.store import ensure_space
-from memstone.engine.storing.turns import Turn
+from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import Outcome
-from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
+from memstone.errors import BadModelOutput, LlmBudgetSpent, MemstoneError, StorageError
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, moment
 from memstone.model.memory import Kind, Layer, Record
@@ -62,7 +63,9 @@ class _Found:
     facts: list[Fact] = field(default_factory=list)
     identity: list[Fact] = field(default_factory=list)
     reason: str = ""
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped: list[dict[str, str]] = field(default_factory=list)
+    instead: str = ""
+    """Why rules have made the digest, where a model was asked for it."""
 
 
 async def distill(
@@ -106,7 +109,7 @@ async def _distilled(
     found = await (_by_rules(parts, session) if parts.llm is None else _by_model(parts, session, occurred_at))
     if found.digest is None:
         return Distilled(f"empty:{found.reason}")
-    facts_scope = kept_scope(scope, parts.policy.dedupe_scope)
+    facts_scope = kept_scope(scope, parts.policy.known_scope)
     known = await parts.ledger.read(lambda tx: known_facts(parts, tx, facts_scope, found.facts, now))
     facts = [_as_its_turn(fact) for fact in found.facts if id(fact) not in known.repeated]
     digest = _whole(session, found.digest)
@@ -143,35 +146,57 @@ def _whole(session: Session, digest: Digest) -> Digest:
 
 
 async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Found:
-    """One question, whatever comes of it."""
+    """One question, whatever comes of it; an answer that tells nothing of the session leaves the digest to rules."""
     wanted, messages = parts.policy.formation, session.messages
+    scope = kept_scope(session.scope, parts.policy.known_scope)
+    asked = Asked(scope, scope, session.turns, {})
+    now = moment(occurred_at).astimezone(parts.zone)
+    known = [known_of(one) for one in await _near(parts, asked, session)]
+    hidden = [turn.text for turn in session.turns if as_heard(turn) is not turn.message]
     question = digest_prompt(
         messages,
-        now=moment(occurred_at).astimezone(parts.zone),
+        now=now,
         timezone=parts.policy.curation.timezone,
         before=session.before,
+        known=known,
         most_turns=wanted.turns,
         turn_chars=wanted.turn_chars,
         instructions=parts.policy.instructions,
     )
-    answer: LlmDigest = (await ask(parts, question, lambda text: parse_digest(text, messages))).value
-    scope = kept_scope(session.scope, parts.policy.dedupe_scope)
-    facts = [proposed(parts, scope, session.turns[one.turn - 1], one) for one in answer.facts]
-    identity = [proposed(parts, scope, session.turns[one.turn - 1], one, identity=True) for one in answer.identity]
-    same = {fact.draft.dedupe: fact for fact in [*identity, *facts]}
-    said = [same[fact.draft.dedupe] for fact in identity]
-    digest = answer.digest
-    if digest is None and answer.dropped.get("invented"):  # it said something, and nothing of it was true
-        digest = extractive(messages, [Stated(one.turn - 1, one.start, one.end) for one in answer.facts])
-    return _Found(digest, list(same.values()), said, answer.reason, answer.dropped)
+    try:
+        answer = (await ask(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
+    except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
+        return replace(await _by_rules(parts, session), instead=error.code)
+    facts = [proposed(parts, asked, one, question.targets) for one in answer.facts]
+    facts += forgotten_by_rule(parts, asked, session.fresh, facts)
+    identity = [fact for fact, one in zip(facts, answer.facts, strict=False) if one.is_identity and fact.adds]
+    dropped = [one.as_dict() for one in answer.dropped]
+    if answer.digest is None and answer.reason in (NO_EPISODE, INVENTED):
+        stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
+        return _Found(extractive(messages, stated), facts, identity, answer.reason, dropped, answer.reason)
+    return _Found(answer.digest, facts, identity, answer.reason, dropped)
+
+
+async def _near(parts: Parts, asked: Asked, session: Session) -> list[Record]:
+    """What is known near the last things that the user said in a session."""
+    told = [turn for turn in session.turns if turn.message.role == "user"][-_ASKED_WITH:]
+    try:
+        signature = await embed_turns(parts, told)
+    except MemstoneError:  # words have to do
+        signature = ""
+    return await near_memories(parts, asked, told, signature)
+
+
+_ASKED_WITH: Final = 20
+"""With so many turns of a session memories are looked for."""
 
 
 async def _by_rules(parts: Parts, session: Session) -> _Found:
     """The most telling sentences, and the facts that rules find in what the user said."""
     curation = replace(parts.policy.curation, strategies=(PATTERN,), roles=("user",))
     ruled = replace(parts, policy=replace(parts.policy, curation=curation))
-    scope = kept_scope(session.scope, parts.policy.dedupe_scope)
-    facts = (await extract(ruled, scope, session.fresh, {})).facts
+    scope = kept_scope(session.scope, parts.policy.known_scope)
+    facts = (await extract(ruled, Asked(scope, scope, session.fresh, {}))).facts
     place = {id(turn): at for at, turn in enumerate(session.turns)}
     stated = [
         Stated(place[id(fact.turn)], one.start, one.end, one.category, one.salience)
@@ -230,7 +255,8 @@ class _Work:
             "retracted": sum(outcome.event == EventType.DELETE for outcome in outcomes),
             "repeated": len(self.known.repeated),
             "identity": kept,
-            "dropped": dict(self.found.dropped),
+            "dropped": list(self.found.dropped),
+            **({"degraded": [{"step": "digest", "code": self.found.instead}]} if self.found.instead else {}),
             **decided([*outcomes, *self._repeated()]),
         }
 

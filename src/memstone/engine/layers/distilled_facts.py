@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from memstone.core.changes.listed import what_stays
 from memstone.core.changes.merge import merged_text, refines
 from memstone.core.changes.reconcile import Action, decide
-from memstone.core.changes.statement import polarity_of, subject_of, understand
+from memstone.core.changes.statement import understand
 from memstone.core.checks.visible import visible
-from memstone.core.curate import EFFECT, Candidate, fact_key
+from memstone.core.curate import EFFECT
 from memstone.core.digest.portrait import IDENTITY_GRADE
 from memstone.core.digest.similar import MIN_CHARS, says_the_same
-from memstone.core.llm.digest import DigestFact, category_of
-from memstone.core.rules.named import speaker_name
-from memstone.core.temporal.dates import ground
-from memstone.engine.learning.drafting import drafted
+from memstone.core.llm.digest import DigestFact
+from memstone.core.llm.operations import KINDS
+from memstone.engine.learning.by_model import Asked, fact_of
 from memstone.engine.learning.relate import Fact, neighbours, relate
 from memstone.engine.learning.settle import Plan
 from memstone.engine.parts import Parts
@@ -26,43 +25,28 @@ from memstone.engine.storing.store import Space, Vectors
 from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import current_space
 from memstone.errors import MemstoneError
-from memstone.model.instant import Instant, moment
-from memstone.model.memory import Kind, Layer, Status
+from memstone.model.instant import Instant
+from memstone.model.memory import Kind, Layer
 from memstone.model.scope import Scope
 from memstone.model.vector import Vector
 from memstone.ports.ledger import Tx
 
 _NOTHING_LATER: Final = 2**62
-_KINDS: Final = {"decision": Kind.EPISODIC, "plan": Kind.EPISODIC, "event": Kind.EPISODIC, "date": Kind.EPISODIC} | {
-    "instruction": Kind.PROCEDURAL
-}
 IDENTITY_SALIENCE: Final = 0.9
 
 
-def proposed(parts: Parts, scope: Scope, turn: Turn, said: DigestFact, *, identity: bool = False) -> Fact:
-    """What a model would keep, as a fact of the turn that shows it; its origin and trust are those of the turn."""
-    category = category_of(said.tags)
-    if identity and category not in IDENTITY_GRADE:
-        category = "identity"
-    text = ground(said.text, moment(turn.occurred_at), parts.zone)
-    polarity = polarity_of(text.lower())
-    default = IDENTITY_SALIENCE if identity else parts.policy.formation.fact_salience
-    candidate = Candidate(
-        text=text,
-        kind=_KINDS.get(category, Kind.FACTUAL),
-        category=category,
-        polarity=polarity,
-        modality="stated",
-        key=fact_key(category, text, polarity),
-        start=said.start,
-        end=said.end,
-        salience=default if said.salience is None else said.salience,
-        subject=subject_of(text.lower()),
-    )
-    draft = drafted(parts, scope, turn, candidate, text, category, {"tags": list(said.tags)} if said.tags else {})
-    draft.source, draft.status = "digest", Status.QUARANTINED if said.quoted else Status.ACTIVE
-    who = speaker_name(turn.message.name) if turn.message.name else ""
-    return Fact(candidate, turn, draft, own=parts.policy.curation.own.slots, who=who)
+def proposed(parts: Parts, asked: Asked, said: DigestFact, targets: Sequence[str]) -> Fact:
+    """What a model would do, as a fact of the turn that shows it; its origin and trust are those of the turn."""
+    one = said.operation
+    if said.is_identity and one.category not in IDENTITY_GRADE:
+        one = replace(one, category="identity")
+    fact = fact_of(parts, asked, asked.turns, replace(one, kind=KINDS.get(one.category, Kind.FACTUAL.value)), targets)
+    default = IDENTITY_SALIENCE if said.is_identity else parts.policy.formation.fact_salience
+    fact.draft.salience = default if said.salience is None else said.salience
+    fact.draft.source = "digest"
+    if said.tags:
+        fact.draft.metadata = {"tags": list(said.tags), **(fact.draft.metadata or {})}
+    return fact
 
 
 @dataclass(slots=True)
@@ -73,14 +57,14 @@ class Known:
 
 
 async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact], now: Instant) -> Known:
-    """Hold facts against the most salient ones of their scope; what is too short is known to be none."""
+    """Hold facts that rules found against the most salient ones of their scope; what is too short is none."""
     policy = parts.policy.formation
     where = visible(scope, now, layers=(Layer.FACT,))
     rows = await tx.memories.salient(where, limit=policy.overlap_among) if facts else []
     known = Known()
     for fact in facts:
         text = fact.draft.text
-        if fact.candidate.forget or fact.candidate.category == EFFECT:
+        if fact.judged or fact.candidate.forget or fact.candidate.category == EFFECT:
             continue
         if len(text) <= MIN_CHARS:
             known.repeated[id(fact)] = ""
@@ -102,13 +86,16 @@ async def prepared(
     """
     space = await _space(parts)
     if space is None:
-        return _plan(scope, turns, facts, await relate(parts, scope, facts, ""), None), ()
-    new = [turn.draft for turn in turns if not turn.id]
-    drafts = [*new, *(fact.draft for fact in facts)]
+        return _plan(
+            scope, turns, facts, await relate(parts, scope, [one for one in facts if not one.judged], ""), None
+        ), ()
+    new = [turn.draft for turn in turns if not turn.id and turn.draft.vector is None]
+    drafts = [*new, *(fact.draft for fact in facts if fact.adds or not fact.judged)]
     *vectors, own = await _embedded(parts, [*(draft.text for draft in drafts), summary])
     for draft, vector in zip(drafts, vectors, strict=True):
         draft.vector = vector
-    plan = _plan(scope, turns, facts, await relate(parts, scope, facts, space.signature), space)
+    ruled = [fact for fact in facts if not fact.judged]
+    plan = _plan(scope, turns, facts, await relate(parts, scope, ruled, space.signature), space)
     texts = await parts.ledger.read(partial(_revised, scope=scope, facts=facts, space=space, now=parts.now()))
     made = zip(texts, await _embedded(parts, texts), strict=True)
     plan.revised = {text: vector for text, vector in made if vector is not None}
@@ -135,6 +122,9 @@ async def _revised(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space,
     """The texts that these facts would make of what is known, as far as that can be told before."""
     texts: dict[str, None] = {}
     for fact in facts:
+        if fact.judged:
+            texts |= {one.text: None for one in fact.proposals if one.text}
+            continue
         near = await neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
         said = understand(fact.draft.text, fact.own, fact.who)
         decided = decide(said, [one.known for one in near])

@@ -16,14 +16,16 @@ from typing import Any, Final, TypeAlias
 from memstone.core.changes.statement import understand
 from memstone.core.checks.filters import write_filters
 from memstone.engine.learning.ask import as_llm_error
+from memstone.engine.learning.by_model import Asked, in_two
 from memstone.engine.learning.extract import Extracted, extract
-from memstone.engine.learning.graph_llm import extract_with_llm
+from memstone.engine.learning.graph_llm import graph_of
 from memstone.engine.learning.propose import propose
 from memstone.engine.learning.reading import read_changes
 from memstone.engine.learning.recognition import recognise
 from memstone.engine.learning.relate import Fact, relate
 from memstone.engine.learning.settle import NeedsVectors, Plan, known_in, settle
 from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import Draft
 from memstone.engine.storing.hearing import said_before
 from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
@@ -78,6 +80,12 @@ class Learned:
     left_out: int = 0
     """How much of it is as it was left before: deleted by a person, or changed since it was said first."""
 
+    dropped: list[dict[str, str]] = field(default_factory=list)
+    """What a model wrote and is not stored, and why."""
+
+    review: list[dict[str, Any]] = field(default_factory=list)
+    """Memories that a model would end all at once; they are left as they are until somebody looks at it."""
+
 
 Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
 """What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
@@ -105,20 +113,23 @@ async def converse(
         return await _put_off(parts, said, error, keep=keep)
     if strict and waiting:
         return Learned([], waiting[0].error)
-    ready = [fact for fact in found.facts if space is None or fact.draft.vector is not None]
+    ready = [fact for fact in found.facts if space is None or _needs_no_vector(fact)]
     with parts.watch.step("learn.relate"):
-        cursor = await relate(parts, known_in(parts, said.scope), ready, space.signature if space else "")
-        undecided = await _proposals(parts, known_in(parts, said.scope), ready, space)
-        await read_changes(parts, known_in(parts, said.scope), ready, space.signature if space else "")
+        open_ones = [fact for fact in ready if not fact.judged or _is_undecided(parts, said, fact)]
+        cursor = await relate(parts, known_in(parts, said.scope), open_ones, space.signature if space else "")
+        undecided = await _proposals(parts, known_in(parts, said.scope), ready, open_ones, space)
+        ruled = [fact for fact in ready if not fact.judged]
+        await read_changes(parts, known_in(parts, said.scope), ruled, space.signature if space else "")
     if parts.policy.graph_llm:
-        for fact in ready:
-            fact.draft.named = await extract_with_llm(parts, fact.draft.text)
+        await _name_all(parts, [fact.draft for fact in ready if fact.adds])
     if undecided is not None and strict:
         return Learned([], as_llm_error(undecided))
     missing = found.error or (waiting[0].error if waiting else None)
     signal = signal_of(said, said.turns, parts.now(), error=missing) if missing is not None and keep else None
     plan = Plan(said.scope, said.turns, ready, cursor, space, keep_turns=said.keep_turns, project=said.project)
     learned = Learned([], found.error if keep else missing, partial=found.error is not None)
+    learned.dropped = [one.as_dict() for one in found.dropped]
+    learned.review = await _for_review(parts, found.review)
     learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
     learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
     unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing)
@@ -134,6 +145,11 @@ async def converse(
     return learned
 
 
+def _needs_no_vector(fact: Fact) -> bool:
+    """Whether a fact can be settled: it has its vector, or only ends or repeats what is known."""
+    return fact.draft.vector is not None or (fact.judged and not fact.adds)
+
+
 def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
     """What was asked to be forgotten without effect."""
     ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
@@ -144,7 +160,9 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
     log_event("memory.extraction.start", owner=_owner(said))
     with parts.watch.step("learn.extract"):
-        found = await extract(parts, said.scope, said.turns, said.metadata, said.prompt)
+        within = known_in(parts, said.scope)
+        asked = Asked(said.scope, within, said.turns, said.metadata, said.prompt, said.compared_with)
+        found = await extract(parts, asked)
     for fact in found.facts:
         fact.draft.expires_at, fact.compared_with = said.expires_at, said.compared_with
     if found.error is not None and found.facts:
@@ -164,12 +182,35 @@ async def recognised(tx: Tx, *, said: Conversation) -> None:
     said.turns = [turn for turn in said.turns if not turn.deleted]
 
 
-async def _proposals(parts: Parts, scope: Scope, facts: list[Fact], space: Space | None) -> MemstoneError | None:
-    """Let a model decide what structure leaves open; without its answer structure decides alone, and here is why."""
+async def _name_all(parts: Parts, drafts: Sequence[Draft]) -> None:
+    """Note whom and what facts speak of, with one question for all of them."""
+    for draft, named in zip(drafts, await graph_of(parts, [draft.text for draft in drafts]), strict=True):
+        draft.named = named
+
+
+def _is_undecided(parts: Parts, said: Conversation, fact: Fact) -> bool:
+    """Whether a model has found a fact and is still to be asked what becomes of it."""
+    return fact.judged and fact.adds and not fact.proposals and in_two(parts, said.prompt)
+
+
+async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a model would end, by the ids that callers know."""
+
+    async def work(tx: Tx) -> list[dict[str, Any]]:
+        rows = [(one, await tx.memories.at(one["seq"])) for one in asked]
+        return [{"id": row.id, **{name: one[name] for name in ("memory", "operation")}} for one, row in rows if row]
+
+    return await parts.ledger.read(work) if asked else []
+
+
+async def _proposals(
+    parts: Parts, scope: Scope, ready: list[Fact], facts: list[Fact], space: Space | None
+) -> MemstoneError | None:
+    """Let a model decide about these facts; without its answer they are decided without it, and here is why."""
     if parts.llm is None or not facts:
         return None
     try:
-        return await propose(parts, scope, facts, space.signature if space else "")
+        return await propose(parts, scope, ready, facts, space.signature if space else "")
     except MemstoneError as error:
         return error
 
@@ -179,12 +220,16 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
 
     A turn without a vector is kept: it is found by its words, and a reindex gives it one.
     """
-    turns = [turn for turn in turns if not turn.place]
+    is_any = any(turn.draft.vector is not None for turn in turns)
+    turns = [turn for turn in turns if not turn.place and turn.draft.vector is None]
+    facts = [fact for fact in facts if fact.adds or not fact.judged]
     drafts = [*(turn.draft for turn in turns), *(fact.draft for fact in facts)]
-    if not parts.embedding.on or not drafts:
+    if not parts.embedding.on or not (drafts or is_any):
         return None, []
     space = await current_space(parts)
     waiting: list[Outcome] = []
+    if not drafts:
+        return space, waiting
     vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
     for draft, vector in zip(drafts, vectors, strict=True):
         if isinstance(vector, MemstoneError):

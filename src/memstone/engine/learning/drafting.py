@@ -20,7 +20,7 @@ def drafted(
     return Draft(
         scope=scope,
         text=text,
-        dedupe=dedupe_value(scope, parts.policy.dedupe_scope, speaker="", key=None, text=text),
+        dedupe=dedupe_value(scope, parts.policy.known_scope, speaker="", key=None, text=text),
         kind=candidate.kind,
         origin=origin,
         trust=TRUST[origin],

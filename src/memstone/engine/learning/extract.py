@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from memstone.core.changes.statement import subject_of
-from memstone.core.checks.visible import within
-from memstone.core.curate import EFFECT, Candidate, Rules, answer, candidates, fact_key, whole_message
-from memstone.core.llm.facts import LlmFact, Side, extraction_prompt, parse_extraction
-from memstone.core.privacy.poison import disarmed
+from memstone.core.curate import EFFECT, Candidate, Rules, answer, candidates, whole_message
+from memstone.core.llm.operations import Dropped
 from memstone.core.rules.assistant import restated
 from memstone.core.rules.named import speaker_name, without_prefix
 from memstone.core.rules.speakers import speakers_from
-from memstone.core.settings.categories import asked_for, sorted_into
+from memstone.core.settings.categories import sorted_into
 from memstone.core.temporal.dates import ground
 from memstone.engine.learning.answering import asked_before
-from memstone.engine.learning.ask import ask
+from memstone.engine.learning.by_model import SOURCE, Asked, by_model, stamp
 from memstone.engine.learning.drafting import drafted
 from memstone.engine.learning.reading import reader_of
 from memstone.engine.learning.relate import Fact
@@ -28,15 +25,11 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
 from memstone.model.instant import moment
-from memstone.model.memory import Layer, Origin, Record, Status
-from memstone.model.message import Message
-from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.trace import log_event
 
 PATTERN: Final = "pattern"
-FACTS: Final = "facts"
-_RECENT: Final = 10
+FACTS: Final = SOURCE
 
 
 @dataclass(slots=True)
@@ -48,16 +41,22 @@ class Extracted:
     without: LlmBudgetSpent | None = None
     """Why rules alone have looked, where a model was wanted."""
 
+    dropped: list[Dropped] = field(default_factory=list)
+    """What a model wrote and is not stored, and why."""
 
-async def extract(
-    parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], prompt: str = ""
-) -> Extracted:
+    review: list[dict[str, Any]] = field(default_factory=list)
+    """Memories that a model would end, all at once: somebody has to look at that first."""
+
+
+async def extract(parts: Parts, asked: Asked) -> Extracted:
     """The facts that turns state, by every extractor that is wanted."""
+    scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = parts.policy.curation.strategies or ((FACTS,) if parts.llm is not None else (PATTERN,))
     found = Extracted([])
     if FACTS in wanted:
         try:
-            found = await _by_model(parts, scope, turns, metadata, prompt)
+            told = await by_model(parts, asked)
+            found = Extracted(told.facts, told.error, dropped=told.dropped, review=told.review)
         except StorageError:
             raise
         except LlmBudgetSpent as error:
@@ -151,92 +150,16 @@ def _of_assistant(parts: Parts, turn: Turn, speaker: str) -> list[Candidate]:
     return found
 
 
-async def _by_model(
-    parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], prompt: str
-) -> Extracted:
-    wanted = parts.policy.curation
-    said = [as_heard(turn) if turn.message.role in wanted.roles else Message("system", "") for turn in turns]
-    if not any(message.text for message in said):
-        return Extracted([])
-    zone = _zone(wanted.timezone)
-    recent = await _recent(parts, scope, turns[0].place)
-    side: Side = "agent" if scope.agent_id and not scope.user_id else "user"
-    own = [name for name, _ in wanted.categories]
-    question = extraction_prompt(
-        said,
-        now=moment(turns[-1].occurred_at).astimezone(zone),
-        timezone=wanted.timezone,
-        recent=recent,
-        instructions="\n".join(filter(None, (parts.policy.instructions, asked_for(wanted.categories)))),
-        custom_prompt=prompt or wanted.extraction_prompt,
-        side=side,
-        categories=own,
-    )
-    answer = await ask(
-        parts, question, lambda text: parse_extraction(text, said, side=side, before=recent, categories=own)
-    )
-    users = list(_users(turns))
-    found = [
-        _proposed(parts, scope, turns[fact.turn - 1], fact, metadata, users[fact.turn - 1])
-        for fact in answer.value.facts
-    ]
-    return Extracted(found, answer.cut)
-
-
-async def _recent(parts: Parts, scope: Scope, until: int) -> list[Message]:
-    """What was said in this scope before (before a row, if one is given), so that "it" and "she" can be understood."""
-    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN))))
-    if until:
-        where = And((where, Condition("seq", Op.LT, until)))
-    rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=_RECENT))
-    return [_retold(found.record) for found in reversed(rows)]
-
-
-def _retold(record: Record) -> Message:
-    said = Message(str(record.data.get("role", "user")), record.text, _name(record.data))
-    return disarmed(said, own=record.origin == Origin.USER)
-
-
-def _name(data: dict[str, Any]) -> str:
-    speaker = str(data.get("speaker", ""))
-    return "" if speaker == data.get("role") else speaker
-
-
-def _proposed(parts: Parts, scope: Scope, turn: Turn, fact: LlmFact, metadata: dict[str, Any], who: str) -> Fact:
-    candidate = Candidate(
-        text=fact.text,
-        kind=fact.kind,
-        category=fact.category,
-        polarity=fact.polarity,
-        modality="stated",
-        key=fact_key(fact.category, fact.text, fact.polarity),
-        start=fact.start,
-        end=fact.end,
-        subject=subject_of(fact.text.lower()),
-    )
-    proposed = _fact(parts, scope, turn, candidate, metadata, FACTS, who)
-    proposed.draft.status = Status.QUARANTINED if fact.doubtful else Status.ACTIVE
-    return proposed
-
-
 def _fact(
     parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], source: str, who: str
 ) -> Fact:
-    origin = Origin(turn.message.role)
     text = ground(candidate.text, moment(turn.occurred_at), _zone(parts.policy.curation.timezone))
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
-    stamped = {**_stamp(parts, candidate, origin), **metadata}
+    stamped = {**stamp(parts, candidate, turn), **metadata}
     draft = drafted(parts, scope, turn, candidate, text, category, stamped)
     draft.source = source
     own = parts.policy.curation.own.slots
     return Fact(candidate, turn, draft, adds=candidate.category != EFFECT, own=own, who=who)
-
-
-def _stamp(parts: Parts, candidate: Candidate, origin: Origin) -> dict[str, Any]:
-    """What a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
-    if origin is not Origin.ASSISTANT:
-        return {}
-    return {"category": candidate.category, "extractedAt": parts.now(), "source": "llm_response"}
 
 
 @lru_cache(maxsize=64)

@@ -6,20 +6,13 @@ The graph is an extra: whatever goes wrong here leaves the memory itself untouch
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import WARNING
 from typing import Any
 
 from memstone.core.entities.finding import norm
-from memstone.core.llm.graph import (
-    ENTITY_TOOL,
-    RELATION_TOOL,
-    entities_question,
-    parse_entities,
-    parse_relations,
-    relations_question,
-)
+from memstone.core.llm.graph import ENTITY_TOOL, RELATION_TOOL, graph_question, parse_graph
 from memstone.engine.learning.ask import ask
 from memstone.engine.parts import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
@@ -28,32 +21,23 @@ from memstone.ports.llm import Llm, Prompt, Reply
 from memstone.trace import log_event
 
 
-async def extract_with_llm(parts: Parts, text: str, speaker: str = USER) -> Found | None:
-    """What a text names according to the configured model; None when there is no model or it fails.
+async def graph_of(parts: Parts, texts: Sequence[str], speaker: str = USER) -> list[Found | None]:
+    """What each of these texts names according to the configured model; None when there is no model or it fails.
 
-    Two questions, first for the entities, then for the relations between them. Call it before the transaction, and
-    take ``found_in`` instead of None or write no graph at all: the memory is stored either way.
+    One question for all of them. Call it before the transaction: the memories are stored either way.
     """
-    if parts.llm is None:
-        return None
+    if parts.llm is None or not texts:
+        return [None] * len(texts)
+    asked = replace(parts, llm=_WithTools(parts.llm, (ENTITY_TOOL, RELATION_TOOL)))
     try:
-        return await _extracted(parts, parts.llm, text, speaker)
+        answer = (await ask(asked, graph_question(texts), lambda text: parse_graph(text, texts))).value
     except StorageError:
         raise
     except MemstoneError as error:
         log_event("memory.graph.skipped", WARNING, code=error.code)
-        return None
-
-
-async def _extracted(parts: Parts, llm: Llm, text: str, speaker: str) -> Found:
-    asked = replace(parts, llm=_WithTool(llm, ENTITY_TOOL))
-    named = (await ask(asked, entities_question(text), lambda answer: parse_entities(answer, text))).value.entities
-    if not named:
-        return NOTHING
-    asked = replace(parts, llm=_WithTool(llm, RELATION_TOOL))
-    question = relations_question(text, named)
-    edges = (await ask(asked, question, lambda answer: parse_relations(answer, named, text))).value.relations
-    return _found(named, edges, speaker)
+        return [None] * len(texts)
+    found = [answer.of(text) for text in texts]
+    return [NOTHING if not one.entities else _found(one.entities, one.relations, speaker) for one in found]
 
 
 def _found(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> Found:
@@ -73,14 +57,14 @@ def _found(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> F
 
 
 @dataclass(frozen=True, slots=True)
-class _WithTool:
-    """A model that is asked to call a tool; the arguments of the call are its answer.
+class _WithTools:
+    """A model that is asked to call tools; the arguments of its calls are its answer.
 
     One that cannot be given tools is asked for the same as JSON.
     """
 
     llm: Llm
-    tool: Mapping[str, Any]
+    tools: tuple[Mapping[str, Any], ...]
 
     @property
     def model(self) -> str:
@@ -91,11 +75,13 @@ class _WithTool:
         return self.llm.destination
 
     async def generate(self, prompt: Prompt) -> Reply:
+        tools = tuple(dict(tool) for tool in self.tools)
         try:
-            reply = await self.llm.generate(
-                replace(prompt, response_format="text", schema=None, tools=(dict(self.tool),))
-            )
+            reply = await self.llm.generate(replace(prompt, response_format="text", schema=None, tools=tools))
         except Unsupported:
             return await self.llm.generate(prompt)
-        called = next((call.arguments for call in reply.tool_calls if call.name == self.tool["name"]), None)
-        return reply if called is None else replace(reply, text=json.dumps(called, ensure_ascii=False))
+        names = {tool["name"] for tool in self.tools}
+        called = [call.arguments for call in reply.tool_calls if call.name in names]
+        if not called:
+            return reply
+        return replace(reply, text=json.dumps({name: one[name] for one in called for name in one}, ensure_ascii=False))

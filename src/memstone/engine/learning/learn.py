@@ -118,6 +118,7 @@ def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
         answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
-    if learned.degraded:
-        answer["degraded"] = learned.degraded
+    for name in ("degraded", "dropped", "review"):
+        if told := getattr(learned, name):
+            answer[name] = told
     return answer

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from logging import DEBUG
 from typing import Final
 
 from memstone.core.changes.reconcile import Action
 from memstone.core.curate import fact_key
-from memstone.core.llm.decisions import LlmDecision, Neighbour, Operation, decision_prompt, parse_decisions
-from memstone.core.talk.evidence import Source, supported
+from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.evidence import Conversation
+from memstone.core.llm.operations import Known
 from memstone.engine.learning.ask import ask
-from memstone.engine.learning.relate import Fact, Related, related
+from memstone.engine.learning.relate import Fact, Proposal, Related, related
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import dedupe_value
 from memstone.errors import LLMError, MemstoneError
+from memstone.model.instant import moment
+from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.trace import log_event
 
@@ -30,28 +33,18 @@ _ACTIONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """One thing the model proposes for a fact: an action on one version of a memory."""
-
-    action: Action
-    target: int | None
-    text: str
-    reason: str
-
-
-async def propose(parts: Parts, scope: Scope, facts: list[Fact], signature: str) -> LLMError | None:
-    """Ask about the facts that are near something and not settled by structure; notes the answers on the facts.
+async def propose(parts: Parts, scope: Scope, facts: list[Fact], among: list[Fact], signature: str) -> LLMError | None:
+    """Ask about those ``among`` the facts that are near something; notes the answers on them.
 
     What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
-    off: what is complete in it counts, structure decides the rest.
+    off: what is complete in it counts.
     """
-    near = await related(parts, scope, facts, signature)
-    asked = [(fact, around) for fact, around in zip(facts, near, strict=True) if _is_open(fact, around)]
+    near = await related(parts, scope, among, signature)
+    asked = [(fact, around) for fact, around in zip(among, near, strict=True) if _is_open(fact, around)]
     if not asked:
         return None
     shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
-    neighbours = [[Neighbour(str(one.seq), one.text) for one in around] for around in shown]
+    neighbours = [[Known(str(one.seq), one.text, one.day) for one in around] for around in shown]
     question = decision_prompt(
         [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
     )
@@ -59,10 +52,11 @@ async def propose(parts: Parts, scope: Scope, facts: list[Fact], signature: str)
     for line in answer.value.log:
         log_event("memory.decision.dropped", DEBUG, what=line)
     texts = {one.seq: one.text for around in shown for one in around}
+    told = [fact.draft.text for fact, _ in asked]
     added: list[tuple[Fact, str]] = []
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()
-        added += _note(facts, fact, [_proposal(one, question.targets, texts, fact) for one in decisions])
+        added += _note(facts, fact, [_proposal(one, question.targets, texts, fact, told) for one in decisions])
     await _reword(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
     return answer.cut
 
@@ -110,14 +104,18 @@ async def _reword(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
         draft, said = fact.draft, fact.candidate
         draft.text, draft.vector = text, vector
         draft.key = fact_key(said.category, text, said.polarity)
-        draft.dedupe = dedupe_value(draft.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
+        draft.dedupe = dedupe_value(draft.scope, parts.policy.known_scope, speaker="", key=None, text=text)
 
 
-def _proposal(chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact) -> Proposal:
-    """What a decision does; its text only if the fact and the memory, or what was said, bear it out."""
+def _proposal(
+    chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact, told: Sequence[str]
+) -> Proposal:
+    """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
-    known = texts.get(target, "") if target is not None else ""
-    said = fact.message if chosen.operation is Operation.ADD else ""
-    source = Source(f"{known}\n{fact.draft.text}\n{said}")
-    text = chosen.text if chosen.text and supported(chosen.text, source, ["user"]) else ""
-    return Proposal(_ACTIONS[chosen.operation], target, text, chosen.reason or "the model's decision")
+    reason = chosen.reason or "the model's decision"
+    known = [texts[target]] if target is not None and target in texts else []
+    said = Conversation([Message("user", fact.message)], known=[*known, *told], now=moment(fact.turn.occurred_at))
+    borne_out = not chosen.text or said.bears_out(chosen.text)
+    if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
+        return Proposal(Action.ADD, None, "", reason)
+    return Proposal(_ACTIONS[chosen.operation], target, chosen.text if borne_out else "", reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -36,6 +36,8 @@ from memstone.engine.storing.write import Outcome
 from memstone.model.event import EventType
 from memstone.model.memory import Record, Status
 
+LATER: Final = "what is known was said later"
+
 MOST_RETRACTED: Final = 3
 """One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
 
@@ -63,6 +65,44 @@ def decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
         return proposed
     changes = (Action.REVISE, Action.RETRACT)
     return [main, *(one for one in proposed if one.action in changes and one.target != main.target)]
+
+
+def judged(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
+    """What a model decided, to which memory; ``found`` are those it spoke of, as far as they are still what it saw.
+
+    A new wording for what has changed meanwhile is an addition, and what was to end is left as it is.
+    """
+    decided: list[tuple[Decision, Record | None]] = []
+    for one in fact.proposals:
+        target = found.get(one.target) if one.target is not None else None
+        if one.target is None or target is not None:
+            decided.append((Decision(one.action, None, one.reason, text=one.text), target))
+        elif one.action is Action.REVISE:
+            decided.append((Decision(Action.ADD, None, "what it changes has changed meanwhile"), None))
+    if not fact.adds:
+        return decided
+    is_kept = any(decision.action is not Action.RETRACT for decision, _ in decided)
+    return decided if is_kept else [(Decision(Action.ADD, None, "the model's decision"), None), *decided]
+
+
+def bounded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
+    """What a model decided, unless it is doubtful, less trusted or older than what it would change.
+
+    What is doubtful stands beside what it would replace; what is older is stored as it was then.
+    """
+    if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
+        return decision
+    instead = Decision(Action.ADD if fact.adds else Action.IGNORE, None, "")
+    if fact.draft.status != Status.ACTIVE:
+        return replace(instead, reason="it waits until somebody approves it")
+    if fact.doubtful:
+        return replace(instead, reason="it is doubtful, and replaces nothing")
+    reason = _outweighed(fact, target, before)
+    if not reason:
+        return decision
+    if reason == LATER and fact.adds and fact.draft.trust >= target.trust:
+        return replace(decision, action=Action.ADD, reason=reason)
+    return Decision(Action.IGNORE, None, reason)
 
 
 def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
@@ -182,5 +222,5 @@ def _outweighed(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
     since = target.valid_from if resent or "evidence" not in target.data else target.occurred_at
     is_new = any(one.record is not None and one.record.seq == target.seq for one in before)
     if fact.draft.occurred_at < since or (resent and fact.draft.occurred_at == since and not is_new):
-        return "what is known was said later"
+        return LATER
     return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""

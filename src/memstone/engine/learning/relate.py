@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from memstone.core.changes.judge import FITTED_TO
+from memstone.core.changes.pairing import Action
 from memstone.core.changes.reader import Read
 from memstone.core.changes.reconcile import Known
 from memstone.core.changes.statement import Statement, understand
@@ -28,11 +29,8 @@ from memstone.model.query import And, Condition, Op, TextQuery, VectorQuery, Whe
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
-if TYPE_CHECKING:
-    from memstone.engine.learning.propose import Proposal
-
 _NEAREST: Final = 8
-_SIDE_BY_SIDE: Final = 8
+SIDE_BY_SIDE: Final = 8
 """So many searches run at once: an index outside this process is waited for once, and not once a fact."""
 
 _LAST: Final = 3
@@ -40,6 +38,16 @@ _LAST: Final = 3
 
 _NOTHING_LATER: Final = 2**62
 _LAYERS: Final = (str(Layer.FACT),)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One thing a model does with a fact: an action on one version of a memory."""
+
+    action: Action
+    target: int | None
+    text: str
+    reason: str
 
 
 @dataclass(slots=True)
@@ -73,8 +81,19 @@ class Fact:
     compared_with: Where | None = None
     """Which of the memories that are known it is held against; None is all."""
 
+    judged: bool = False
+    """A model decides about it: rules have no say but for time, trust and exact repetition."""
+
+    also: list[Turn] = field(default_factory=list)
+    """Other turns of the conversation that show it: what was proposed, where this one accepts it."""
+
     kept_as: str | None = None
     """The memory that says it since it was settled, and so what took the place of those that it ended."""
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the conversation does not bear it out."""
+        return bool((self.draft.data or {}).get("doubt"))
 
     @property
     def message(self) -> str:
@@ -119,8 +138,8 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
 
     cursor, worded = await parts.ledger.read(by_words)
-    for at in range(0, len(facts), _SIDE_BY_SIDE):
-        wave = facts[at : at + _SIDE_BY_SIDE]
+    for at in range(0, len(facts), SIDE_BY_SIDE):
+        wave = facts[at : at + SIDE_BY_SIDE]
         found = await parts.io.gather(*(_nearest(parts, scope, fact, signature, among) for fact in wave))
         for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
             fact.near = list(dict.fromkeys([*meant, *shared, *fact.last]))
@@ -151,6 +170,11 @@ class Related:
     seq: int
     text: str
     cosine: float
+    day: str = ""
+
+
+def _related(record: Record, cosine: float) -> Related:
+    return Related(record.seq, record.text, cosine, record.occurred_at[:10])
 
 
 async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> list[list[Related]]:
@@ -159,9 +183,7 @@ async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
 
     async def work(tx: Tx) -> list[list[Related]]:
         found = [await neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
-        return [
-            [Related(one.found.record.seq, one.found.record.text, one.known.cosine) for one in near] for near in found
-        ]
+        return [[_related(one.found.record, one.known.cosine) for one in near] for near in found]
 
     return await parts.ledger.read(work)
 

@@ -29,7 +29,7 @@ async def is_settled(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
         return False
     if await _were_held(tx, fact, scope, cursor) or await _came_of_it(tx, fact, cursor):
         return True
-    return bool(fact.turn.id) and not fact.turn.retold and await _was_known(tx, fact, scope, cursor)
+    return bool(fact.turn.id) and not fact.judged and not fact.turn.retold and await _was_known(tx, fact, scope, cursor)
 
 
 async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:

@@ -12,10 +12,12 @@ from memstone.core.changes.pairing import Action, Decision
 from memstone.core.changes.people import in_full
 from memstone.core.changes.renew import is_undated, renewed
 from memstone.core.changes.statement import understand
+from memstone.core.checks.visible import visible, within
 from memstone.core.temporal.dates import ground
+from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.learning.recognition import recognise
-from memstone.engine.learning.reconcile import decided, guarded, has_changed
+from memstone.engine.learning.reconcile import LATER, bounded, decided, guarded, has_changed, judged
 from memstone.engine.learning.relate import Fact, known_statement, neighbours
 from memstone.engine.learning.resent import REASON, is_settled
 from memstone.engine.parts import Parts
@@ -28,16 +30,17 @@ from memstone.engine.storing.draft import (
     text_hash,
     waiting_dedupe,
 )
-from memstone.engine.storing.holders import Replacement, parted, replace_for, retract_for, unlink
+from memstone.engine.storing.holders import Replacement, is_inside, parted, replace_for, retract_for, unlink
 from memstone.engine.storing.projects import feed_outcomes, feed_turns
 from memstone.engine.storing.retelling import evidence_of, name_again
-from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, leave, supersede
+from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, leave, link_to, supersede
 from memstone.engine.storing.suppression import suppress
 from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import Outcome, counted
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, moment
 from memstone.model.memory import MIRROR, Link, Origin, Record, Status
+from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
@@ -137,16 +140,15 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
     if fact.candidate.whole and has_changed(fact, outcomes):
         return
     scope = known_in(parts, plan.scope)
-    near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
-    if fact.candidate.whole or not (fact.adds or fact.puts_right):
-        near = [one for one in near if not one.known.fresh]
     fact.kept_as = None
-    for one in sorted(decided(fact, near), key=lambda one: one.action is Action.RETRACT):  # what stays is kept first
-        target = near[one.target].found.record if one.target is not None else None
-        decision = guarded(one, target, fact, outcomes)
+    wanted = await (_judged(tx, scope, fact, now) if fact.judged else _ruled(tx, scope, plan, fact, now))
+    for one, target in sorted(wanted, key=lambda pair: pair[0].action is Action.RETRACT):  # what stays is kept first
+        decision = (bounded if fact.judged else guarded)(one, target, fact, outcomes)
         if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
             decision = Decision(Action.IGNORE, one.target, REASON)
             plan.left_out += one.target is None
+        if fact.judged and not fact.adds:
+            fact.kept_as = _taken_by(fact, outcomes)
         outcome = await _APPLY[decision.action](parts, tx, plan, fact, target, decision, now)
         if outcome is None:
             continue
@@ -155,9 +157,45 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
             fact.kept_as = outcome.record.id if outcome.record else None
 
 
+def _taken_by(fact: Fact, outcomes: Sequence[Outcome]) -> str | None:
+    """The memory that the same words of the same turn have brought, in the place of what they end."""
+    for outcome in outcomes:
+        told = (outcome.draft.data or {}).get("evidence") or {}
+        overlaps = told.get("start", 0) < fact.candidate.end and fact.candidate.start < told.get("end", 0)
+        if outcome.draft.origin_id == fact.draft.origin_id and overlaps and outcome.event in _KEPT and outcome.record:
+            return outcome.record.id
+    return None
+
+
+_KEPT: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
+
+
+async def _judged(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
+    """What a model decided, about the versions it was shown that still hold."""
+    targets = [one.target for one in fact.proposals if one.target is not None]
+    where = visible(scope, now, extra=fact.compared_with)
+    found = await tx.memories.among(targets, where) if targets else []
+    chosen = judged(fact, {one.record.seq: one.record for one in found})
+    holder = await tx.links.holder(scope.tenant_id, fact.draft.dedupe)
+    same = [one.record for one in await tx.memories.among([holder], where)] if holder is not None else []
+    if not same:
+        return chosen
+    known = Decision(Action.IGNORE, None, "already known")
+    return [(known, same[0]) if one.action is Action.ADD else (one, target) for one, target in chosen]
+
+
+async def _ruled(tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
+    """What rules decide, about whatever is near now."""
+    near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
+    if fact.candidate.whole or not (fact.adds or fact.puts_right):
+        near = [one for one in near if not one.known.fresh]
+    chosen = decided(fact, near)
+    return [(one, near[one.target].found.record if one.target is not None else None) for one in chosen]
+
+
 def known_in(parts: Parts, scope: Scope) -> Scope:
     """Where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
-    kept = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in parts.policy.dedupe_scope})
+    kept = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in parts.policy.known_scope})
     return scope if kept.is_open else kept
 
 
@@ -167,7 +205,7 @@ def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
     What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
     names under which it may have been deleted.
     """
-    draft, said, fields = fact.draft, fact.turn.draft, parts.policy.dedupe_scope
+    draft, said, fields = fact.draft, fact.turn.draft, parts.policy.known_scope
     draft.trust = min(draft.trust, said.trust)
     if said.origin == Origin.IMPORT:
         draft.origin, draft.status = Origin.IMPORT, Status.QUARANTINED
@@ -181,27 +219,55 @@ def _evidence(fact: Fact) -> dict[str, Any]:
     """The turn and the words in it; of a turn that is not kept, the words are all there is."""
     one = fact.candidate
     quote = fact.turn.text[one.start : one.end]
+    told: dict[str, Any] = {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
     if not fact.turn.id:
-        return {"turn": None, "start": 0, "end": len(quote), "quote": quote}
-    return {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
+        told = {"turn": None, "start": 0, "end": len(quote), "quote": quote}
+    if also := [turn.id for turn in fact.also if turn.id]:
+        told["also"] = also
+    return {**told, "verdict": "doubtful" if fact.doubtful else "verified"} if fact.judged else told
 
 
 async def _add(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
-    del target
+    if target is not None and decision.reason == LATER:
+        return await _add_past(parts, tx, plan, fact, target, decision, now)
     holder = await tx.links.holder(parts.tenant_id, fact.draft.dedupe)
     if holder is not None:  # not visible (disabled, expired), so no neighbour: it is known all the same
         known = await tx.memories.at(holder)
         if known is not None and _is_over(known, now) and not fact.turn.said_before:
             again = Decision(Action.REVISE, None, "it had expired")
             return await _revise(parts, tx, plan, fact, known, again, now)
+        if known is not None and known.status == Status.ACTIVE:
+            await link_to(tx, known, plan.scope, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, parts.tenant_id, now)
     links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space)
     await enter(tx, record, links, vectors, fact.draft.named)
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
+
+
+async def _add_past(
+    parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record, decision: Decision, now: Instant
+) -> Outcome | None:
+    """Store what was true until something else was said: it holds from its own time to the beginning of that."""
+    began = min(target.valid_from, target.occurred_at)
+    draft, until = fact.draft, max(target.valid_from, target.occurred_at) if began <= fact.draft.occurred_at else began
+    held = And((within(known_in(parts, plan.scope)), Condition("hash", Op.EQ, text_hash(draft.text))))
+    same = await tx.memories.find(held, limit=1)
+    if same or draft.occurred_at >= until:
+        return Outcome("NONE", target, draft, target.text, decision.reason)
+    draft.status = Status.SUPERSEDED
+    record = replace(new_record(draft, parts.tenant_id, now), status=Status.ACTIVE)
+    links = [Link(plan.scope, now, None)]
+    await enter(tx, record, links, ())
+    await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
+    await leave(tx, record, Status.SUPERSEDED, until)
+    told: dict[str, Any] = {"before": record, "links_before": links, "reason": decision.reason, "ended": True}
+    await tx.events.append([replace(event_of(EventType.DELETE, record, plan.scope, now, **told), new_id=target.id)])
+    draft.also = None  # nothing that is over is shown to a project
+    return Outcome(EventType.ADD, replace(record, valid_to=until), draft, reason=decision.reason, new_id=target.id)
 
 
 def _is_over(known: Record, now: Instant) -> bool:
@@ -213,13 +279,16 @@ async def _revise(
 ) -> Outcome | None:
     assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
     draft = fact.draft
-    text = decision.text or _next_text(parts, fact, target)
+    text = decision.text or (draft.text if fact.judged else _next_text(parts, fact, target))
+    if fact.judged and normal_text(text) == normal_text(target.text):
+        return Outcome("NONE", target, draft, target.text, "already known")
     if not text:
         return await _retract(parts, tx, plan, fact, target, decision, now)
     vectors = _revised_vectors(plan, draft, text)
-    new = _next_version(target, text, None if decision.text else draft, draft.occurred_at, now)
+    new = _next_version(target, text, None if decision.text and not fact.judged else draft, draft.occurred_at, now)
     mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
     moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
+    moved += _link_here(mine, plan.scope, now)
     if (twin := await _twin(tx, moved, target)) is not None:
         fact.kept_as = twin.id
         return await _retract(parts, tx, plan, fact, target, decision, now)
@@ -230,6 +299,12 @@ async def _revise(
     told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
     await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
     return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
+
+
+def _link_here(mine: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
+    """A link to the conversation in which a memory is changed, where none shows it there yet."""
+    owned = [link.scope for link in mine if scope.user_id and link.scope.user_id == scope.user_id]
+    return [Link(scope, now)] if owned and not any(is_inside(one, scope) for one in owned) else []
 
 
 def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
@@ -294,9 +369,9 @@ async def _twin(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
 
 
 def _dedupe(parts: Parts, link: Link, text: str) -> str | None:
-    if link.origin == MIRROR:
+    if link.origin == MIRROR or link.dedupe is None:  # one link of a user holds the name for all of them
         return None
-    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker="", key=None, text=text)
+    return dedupe_value(link.scope, parts.policy.known_scope, speaker="", key=None, text=text)
 
 
 async def _retract(
@@ -323,7 +398,9 @@ async def _retract(
 async def _ignore(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
-    del parts, tx, plan, now
+    del parts
+    if target is not None:
+        await link_to(tx, target, plan.scope, now)
     if target is None and all(one.action is not Action.IGNORE for one in fact.proposals):
         return None  # it says nothing by itself; what a model takes for known is told, also when it names no memory
     return Outcome("NONE", target, fact.draft, target.text if target else None, decision.reason)

@@ -25,6 +25,12 @@ from memstone.model.scope import Scope
 TRUST: Final = {Origin.USER: 1.0, Origin.ASSISTANT: 0.5, Origin.IMPORT: 0.3}
 """How far a speaker's word carries; that of an import, whoever it says has spoken, less than any."""
 
+PASSED_ON: Final = 0.5
+"""How far the words of others carry that the user or the assistant passes on."""
+
+DOUBTFUL: Final = 0.4
+"""How far a statement carries that the conversation does not bear out; it replaces nothing that was verified."""
+
 _PLACE: Final = ("user_id", "agent_id", "run_id")
 _ALIKE: Final = 4
 """How many characters say where something lives."""

@@ -199,7 +199,8 @@ def dedupe_of(parts: Parts, link: Link, record: Record) -> str | None:
         return None
     speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
     key = record.key if _is_named(record) else None
-    return dedupe_value(link.scope, parts.policy.dedupe_scope, speaker=speaker, key=key, text=record.text)
+    fields = parts.policy.dedupe_scope if record.source == "manual" else parts.policy.known_scope
+    return dedupe_value(link.scope, fields, speaker=speaker, key=key, text=record.text)
 
 
 async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:

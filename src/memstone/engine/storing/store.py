@@ -7,7 +7,7 @@ counter cannot drift apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from memstone.engine.storing.draft import text_doc
@@ -18,6 +18,7 @@ from memstone.model.entity import Found as Named
 from memstone.model.entity import owner_of
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record, Status
+from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx
 
 
@@ -58,7 +59,7 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
     else:
         await tx.memories.insert_all([entry.record for entry in entries])
     tenant = entries[0].record.tenant_id
-    await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in entry.links))
+    await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in _once(entry.links)))
     indexed = [entry for entry in entries if entry.record.status in INDEXED]
     await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
     by_space: dict[str, list[tuple[int, bytes]]] = {}
@@ -108,6 +109,30 @@ async def join(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> No
     await exchange(tx, record, (), links, at)
 
 
+def _once(links: Sequence[Link]) -> list[Link]:
+    """The links, each name held by the first of them: what a user says in several conversations is one memory."""
+    seen: set[str] = set()
+    kept: list[Link] = []
+    for link in links:
+        kept.append(replace(link, dedupe=None) if link.dedupe in seen else link)
+        seen |= {link.dedupe} if link.dedupe else set()
+    return kept
+
+
+async def link_to(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
+    """Let whoever repeats a memory in another conversation find it there, too."""
+    links = await tx.links.of(record.tenant_id, record.seq)
+    owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
+    if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
+        await join(tx, record, [Link(scope, now)], now)
+
+
+def _is_seen(link: Scope, scope: Scope) -> bool:
+    """Whether whoever looks in a scope sees what is linked so."""
+    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("agent_id", "run_id"))
+    return all(not wanted or have == wanted for have, wanted in pairs)
+
+
 async def part(tx: Tx, record: Record, links: Sequence[Link]) -> None:
     """Take links from a version that others still see: it leaves the mirrors for those alone."""
     await exchange(tx, record, links, (), record.updated_at)
@@ -120,7 +145,7 @@ async def exchange(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[L
         await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
     for link in gone:
         await tx.links.remove(record.seq, link.scope)
-    await tx.links.add(tenant, record.seq, new)
+    await tx.links.add(tenant, record.seq, _once(new))
     held = await tx.links.of(tenant, record.seq)
     if new:
         await tx.vectors.touch(tenant, [record.seq])

@@ -38,6 +38,7 @@ def _ways(parts: Parts, record: Record, link: Link) -> Iterator[str | None]:
         yield from _turn_ways(record, who)
         return
     yield dedupe_of(parts, link, record)
+    yield dedupe_value(who, parts.policy.known_scope, speaker="", key=None, text=record.text)
     yield dedupe_value(who, fields, speaker="", key=None, text=record.text)
     yield dedupe_value(who, fields, speaker="", key=record.key, text=record.text)
 

@@ -46,6 +46,7 @@ class MemoryBesides(Whose):
     order: int = sometimes("of what was said word for word: its place in time")
     evidence: Evidence = sometimes()
     category: str = sometimes()
+    doubt: str = sometimes("of what a model learned: why the conversation does not bear it out")
     attachments: list[Attachment] = sometimes()
     score: float = sometimes("of what a search found: how well it answers, from 0 to 1")
     score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
@@ -70,9 +71,25 @@ class ChangeBesides(Answer):
     old_id: str = sometimes("the memory whose place was taken")
     new_id: str = sometimes("of one that ended: the memory that took its place")
     evidence: Evidence = sometimes()
-    status: str = sometimes("of a new memory that is not active, such as `quarantined`")
+    doubt: str = sometimes("of a new memory: why the conversation does not bear it out")
+    status: str = sometimes("of a new memory that is not active: `quarantined`, or `superseded` when it is past")
     error: Failure = sometimes("why it waits")
     erased: bool = sometimes("what stood here was erased since")
+
+
+class DroppedFact(Answer):
+    """Something a model wrote that is not stored."""
+
+    text: str
+    reason: str
+
+
+class RemovalToReview(Answer):
+    """A memory that a model would end, with more than two others in one answer: it is left as it is."""
+
+    id: str
+    memory: str
+    operation: str = means("`REMOVE`")
 
 
 class AddedBesides(Answer):
@@ -88,6 +105,8 @@ class AddedBesides(Answer):
     queued: int = sometimes("how much is learned from in a while")
     left_out: int = sometimes("how much was left as it is: deleted by the user, or changed since it was said")
     degraded: list[Degraded] = sometimes()
+    dropped: list[DroppedFact] = sometimes("what a model wrote and is not stored, and why")
+    review: list[RemovalToReview] = sometimes("memories that a model would end all at once: delete them by hand")
     reason: str = sometimes("why nothing was stored")
     hint: str = sometimes()
 

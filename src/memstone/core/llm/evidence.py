@@ -1,0 +1,261 @@
+"""Whether a conversation bears out what a model says of it: verified, doubtful, or nothing to do with it.
+
+The quote is looked for in the turns that the model names, then in those beside them, then everywhere, and a typo that
+the model has mended does no harm. What is found counts unless something speaks against it: a number that nobody said,
+the opposite of what was said, somebody else's affairs, a name out of nothing. All of it works in any language; where a
+list of words is needed, it holds those of several, and what it does not know speaks for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Final
+
+from memstone.core.llm.numbers import unsaid_numbers
+from memstone.core.llm.wording import begins_in_another, clause_at, is_denied, is_of_the_speaker, parts_of, unsaid_names
+from memstone.core.talk.evidence import Source, content_terms
+from memstone.core.text.analyze import terms
+from memstone.model.message import Message
+
+NUMBER: Final = "it has a number that nobody said"
+OPPOSITE: Final = "the opposite was said"
+SOMEBODY_ELSE: Final = "it was said of somebody else"
+NAME: Final = "it has a name that nobody said"
+NO_QUOTE: Final = "its quote stands nowhere"
+NOTHING: Final = "it shares nothing with the conversation"
+
+_SPOKEN: Final = ("user", "assistant")
+_SUBJECTS: Final = ("user", "agent", "assistant", "users")
+_ALIKE: Final = 0.7
+"""So much of a quote has to stand together to be found."""
+
+_LONG: Final = 6
+"""A quote of fewer characters is found letter by letter or not at all."""
+
+_MOST: Final = 0.5
+"""So many words of a statement without a quote have to stand in a turn that is to show it."""
+
+_SAME: Final = 0.8
+"""A sentence that has so many words of a statement speaks of the same."""
+
+_SAID: Final = 0.6
+"""So many words of a new wording have to stand in what it is made of."""
+
+_PREFIX: Final = 4
+_KINDRED: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Turn number ``turn``, counted from 1, from ``start`` to ``end``; ``doubt`` is what speaks against it, if any."""
+
+    turn: int
+    start: int
+    end: int
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns that a model's answer is held against; system and tool text is never evidence.
+
+    ``before`` was said earlier and ``known`` is remembered: neither is where a statement was said, but names and
+    numbers may come from there. ``now`` is when the conversation took place.
+    """
+
+    turns: Sequence[Message]
+    before: Sequence[Message] = ()
+    known: Sequence[str] = ()
+    now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
+    withheld: Sequence[str] = ()
+
+    def support(self, fact: str, quote: str, named: Sequence[int] = (), *, about_user: bool = True) -> Support | None:
+        """Where a statement was said and what speaks against it; None when it shares nothing with the conversation."""
+        place = self.place(fact, quote, named)
+        if place is None:
+            if not self._shares(fact):
+                return None
+            at = self.carrier(named)
+            return Support(at, 0, len(self.turns[at - 1].text), NO_QUOTE) if at else None
+        number, start, end = place
+        return Support(number, start, end, self._doubt(fact, place, named, about_user=about_user))
+
+    def is_withheld(self, fact: str) -> bool:
+        """Whether a statement has words that stand nowhere but in what was withheld from the model."""
+        hidden = frozenset(term for text in self.withheld for term in terms(text)) if self.withheld else frozenset()
+        return any(one in hidden and not _stands(one, self._all.terms) for one in content_terms(fact, self._subjects))
+
+    def place(self, fact: str, quote: str, named: Sequence[int] = ()) -> tuple[int, int, int] | None:
+        """The turn, the start and the end of the words that say it: of the quote, else of the statement's own words."""
+        return self._quoted(quote, named) or self._worded(fact, named)
+
+    def carrier(self, named: Sequence[int]) -> int:
+        """The turn that a statement is put down to whose words stand elsewhere; 0 when nobody spoke."""
+        near = [one for one in self._near(named) if one in named]
+        users = [one for one in self._spoken if self.turns[one - 1].role == "user"]
+        return next(iter([*near, *reversed(users), *reversed(self._spoken)]), 0)
+
+    def bears_out(self, text: str, *more: str) -> bool:
+        """Whether a new wording says nothing but what is known, what was said, and ``more``."""
+        source = Source("\n".join([*more, self._all.text]))
+        wanted = content_terms(text, self._subjects)
+        said = [one for one in wanted if _stands(one, source.terms)]
+        if unsaid_numbers(text, source.text, self.now, near=self._heard.text or source.text):
+            return False
+        return not wanted or len(said) >= _SAID * len(wanted)
+
+    # --- where it stands ----------------------------------------------------------------------------------------------
+
+    def _quoted(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
+        """The quote in a turn that is named or beside one, else in any; for what was said before a turn stands in."""
+        near = self._near(named)
+        for numbers in (near, [one for one in self._spoken if one not in near]):
+            found = self._exactly(quote, numbers) or self._almost(quote, numbers)
+            if found is not None:
+                return found
+        earlier = Source("\n".join(message.text for message in self.before))
+        at = self.carrier(named)
+        if at and _is_in(quote, earlier):
+            return at, 0, len(self.turns[at - 1].text)
+        return None
+
+    def _exactly(self, quote: str, numbers: Iterable[int]) -> tuple[int, int, int] | None:
+        for number in numbers:
+            span = self._sources[number].find(quote)
+            if span is not None:
+                return number, *span
+        return None
+
+    def _almost(self, quote: str, numbers: Iterable[int]) -> tuple[int, int, int] | None:
+        if len(quote) < _LONG:
+            return None
+        found = [(*self._sources[number].nearest(quote), number) for number in numbers]
+        score, start, end, number = max(found, key=lambda one: one[0], default=(0.0, 0, 0, 0))
+        return (number, start, end) if score >= _ALIKE else None
+
+    def _worded(self, fact: str, named: Sequence[int]) -> tuple[int, int, int] | None:
+        """The turn that has most words of a statement, if it has enough of them."""
+        wanted = content_terms(fact, self._subjects)
+        near = self._near(named)
+        best: tuple[float, int] = (0.0, 0)
+        for number in [*near, *(one for one in self._spoken if one not in near)]:
+            share = _share(wanted, self._sources[number].terms)
+            if share > best[0]:
+                best = share, number
+        if best[0] < _MOST:
+            return None
+        span = self._sources[best[1]].locate(wanted) or (0, len(self.turns[best[1] - 1].text))
+        return best[1], *span
+
+    def _near(self, named: Sequence[int]) -> list[int]:
+        """The turns that are named, then those beside them; what the user said comes before the assistant's words."""
+        spoken = set(self._spoken)
+        own = [one for one in named if one in spoken]
+        own.sort(key=lambda one: self.turns[one - 1].role != "user")
+        beside = [at for one in own for at in (one - 1, one + 1) if at in spoken]
+        return list(dict.fromkeys([*own, *beside]))
+
+    # --- what speaks against it ---------------------------------------------------------------------------------------
+
+    def _doubt(self, fact: str, place: tuple[int, int, int], named: Sequence[int], *, about_user: bool) -> str:
+        number, start, end = place
+        turn = self.turns[number - 1].text
+        clause = clause_at(turn, start, end)
+        if unsaid_numbers(fact, self._all.text, self.now, near="\n".join(self._words_near(number, named))):
+            return NUMBER
+        if self._is_opposite(fact, clause):
+            return OPPOSITE
+        if about_user and self._is_of_another(fact, clause, self.turns[number - 1].role):
+            return SOMEBODY_ELSE
+        return NAME if unsaid_names(fact, self._all.text, self._subjects) else ""
+
+    def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
+        return is_of_the_speaker(clause) if role == "assistant" else begins_in_another(fact, clause)
+
+    def _words_near(self, number: int, named: Sequence[int]) -> Iterator[str]:
+        return (self.turns[one - 1].text for one in self._near([number, *named]))
+
+    def _is_opposite(self, fact: str, clause: str) -> bool:
+        """Whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
+        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        if not wanted or _share(wanted, frozenset(terms(clause))) < _SAME:
+            return False
+        same = [part for part in parts_of(clause) if _share(wanted, frozenset(terms(part)))]
+        return is_denied(fact) != any(map(is_denied, same))
+
+    def _shares(self, fact: str) -> bool:
+        wanted = content_terms(fact, self._subjects)
+        return any(_stands(one, self._heard.terms) for one in wanted)
+
+    # --- what was said ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _spoken(self) -> list[int]:
+        told = ((at, turn) for at, turn in enumerate(self.turns, 1) if turn.role in _SPOKEN and turn.text.strip())
+        return [at for at, _ in sorted(told, key=lambda one: one[1].role != "user")]
+
+    @cached_property
+    def _sources(self) -> dict[int, Source]:
+        return {at: Source(self.turns[at - 1].text) for at in self._spoken}
+
+    @cached_property
+    def _heard(self) -> Source:
+        said = [self.turns[at - 1].text for at in self._spoken]
+        return Source("\n".join([*said, *(message.text for message in self.before)]))
+
+    @cached_property
+    def _all(self) -> Source:
+        names = [message.name for message in (*self.turns, *self.before) if message.name]
+        return Source("\n".join([self._heard.text, *self.known, *names]))
+
+    @cached_property
+    def _subjects(self) -> list[str]:
+        """Words for those who speak: they stand in the fact and not in what was said."""
+        return [*_SUBJECTS, *(turn.name for turn in self.turns if turn.name)]
+
+
+def is_comparable(text: str, said: str) -> bool:
+    """Whether a text has anything in common with what was said; in another script nobody can tell, and it may."""
+    wanted, heard = content_terms(text, _SUBJECTS), Source(said).terms
+    if any(_stands(one, heard) for one in wanted):
+        return True
+    return not wanted or (bool(heard) and _is_latin(wanted) != _is_latin(heard))
+
+
+def _is_latin(words: Iterable[str]) -> bool:
+    letters = [char for word in words for char in word if char.isalpha()]
+    return sum(char < _GREEK for char in letters) * 2 > len(letters)
+
+
+_GREEK: Final = "\u0370"
+_DENIALS: Final = ("not", "no", "never", "doesn't", "don't", "isn't", "longer", "anymore", "nicht", "kein", "keine")
+
+
+def _is_in(quote: str, source: Source) -> bool:
+    return source.find(quote) is not None or (len(quote) >= _LONG and source.nearest(quote)[0] >= _ALIKE)
+
+
+def _share(wanted: frozenset[str], said: frozenset[str]) -> float:
+    return sum(_stands(one, said) for one in wanted) / len(wanted) if wanted else 0.0
+
+
+def _stands(term: str, said: frozenset[str]) -> bool:
+    """Whether a word was said, in this form or in another one of the same stem."""
+    if term in said:
+        return True
+    if len(term) < _PREFIX or not term[0].isalpha():
+        return False
+    stem = term[:_PREFIX]
+    return any(one.startswith(stem) and _is_kindred(term, one) for one in said)
+
+
+def _is_kindred(one: str, other: str) -> bool:
+    shared = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        shared += 1
+    return shared >= _KINDRED * min(len(one), len(other))

@@ -1,0 +1,509 @@
+"""What new turns do to the memory, by a language model: one question, and what of its answer is believed.
+
+The model sees the memories near the talk by number, never by id, with the day each was said. What it writes is stored
+as it stands; whether the conversation bears it out is noted beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from memstone.core.changes.statement import polarity_of
+from memstone.core.llm.evidence import NOTHING, Conversation, Support
+from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
+from memstone.core.llm.question import Question, object_schema
+from memstone.core.llm.screen import MAX_CHARS, MIN_CHARS, clean
+from memstone.core.llm.wording import clause_at, is_of_the_speaker
+from memstone.core.privacy.poison import is_quoted
+from memstone.core.prompts import prompt_text
+from memstone.core.rules.assistant import restated
+from memstone.core.rules.material import is_english
+from memstone.core.rules.orders import suspect
+from memstone.core.text.normalize import normal_text
+from memstone.model.memory import Kind
+from memstone.model.message import Message
+
+Side: TypeAlias = Literal["user", "agent"]
+"""Whose memories are written: about the user, or from the agent's own side."""
+
+MOST: Final = 40
+MOST_REMOVED: Final = 3
+"""One answer ends at most so many memories; beyond that somebody has to look at it."""
+
+EARLIER: Final = 10
+EARLIER_CHARS: Final = 300
+ANSWER_CHARS: Final = 120
+"""So much of an earlier answer of the assistant is enough to understand what was said to it."""
+
+INPUT_CHARS: Final = 65_536
+REASON_CHARS: Final = 200
+
+UNKNOWN: Final = "it names no memory that was shown"
+TWICE: Final = "another operation changes the same memory"
+BEYOND: Final = "it says more than the memory and the conversation"
+NOT_THEIRS: Final = "only the user may ask for this"
+NOT_SAID: Final = "nothing in the conversation asks for it"
+
+CATEGORIES: Final = (
+    "identity family home work skill health preference opinion decision habit goal plan date possession project event "
+    "instruction other"
+).split()
+KINDS: Final = {
+    **dict.fromkeys(("decision", "plan", "event", "date"), Kind.EPISODIC.value),
+    "instruction": Kind.PROCEDURAL.value,
+}
+_RENAMED: Final = {"habit": "pattern"}
+"""What models call otherwise than the rules do; a memory has one word for it, whoever found it."""
+
+_SPOKEN: Final = ("user", "assistant")
+_LISTS: Final = ("operations", "facts", "memory", "memories", "results", "decisions", "actions")
+_TEXTS: Final = ("text", "fact", "data", "content", "new_memory")
+_NAMES: Final = ("op", "operation", "event", "action")
+_TARGETS: Final = ("memory", "target", "id", "target_id")
+_MAX_NUMBER: Final = 999_999
+_WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # strftime asks the locale
+
+
+class Op(StrEnum):
+    """What a model may do to the memory."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    REMOVE = "REMOVE"
+    FORGET = "FORGET"
+    NONE = "NONE"
+
+
+_OPS: Final = {
+    **dict.fromkeys(("", "add", "create", "insert", "new"), Op.ADD),
+    **dict.fromkeys(("update", "replace", "revise", "merge", "correct"), Op.UPDATE),
+    **dict.fromkeys(("remove", "delete", "retract", "end"), Op.REMOVE),
+    "forget": Op.FORGET,
+    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), Op.NONE),
+}
+_SCHEMA: Final = {
+    "title": "operations",
+    **object_schema(
+        {
+            "operations": {
+                "type": "array",
+                "items": object_schema(
+                    {
+                        "op": {"type": "string", "enum": [*Op]},
+                        "memory": {"type": ["integer", "null"]},
+                        "text": {"type": ["string", "null"]},
+                        "turns": {"type": "array", "items": {"type": "integer"}},
+                        "quote": {"type": "string"},
+                        "category": {"type": "string", "enum": CATEGORIES},
+                        "about": {"type": "string"},
+                    }
+                ),
+            }
+        }
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A memory that a model is shown: its text, and the day it was said."""
+
+    id: str
+    text: str
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that a model would do, with its evidence: turn number ``turn`` (from 1), from ``start`` to ``end``.
+
+    ``turns`` are all that it names. ``doubt`` says why it counts as doubtful; '' is verified. ``quoted`` when the user
+    only passes on what others say. ``memory`` is the number of a memory that was shown.
+    """
+
+    op: Op
+    text: str
+    turn: int
+    start: int
+    end: int
+    turns: tuple[int, ...] = ()
+    memory: int | None = None
+    category: str = "other"
+    kind: str = Kind.FACTUAL
+    polarity: int = 1
+    about: str = "user"
+    doubt: str = ""
+    quoted: bool = False
+    waits: bool = False
+    """Somebody has to approve it first: only others say it, of themselves or of the user."""
+
+    reason: str = ""
+    item: int = 0
+    """Its place in the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Something a model wrote that is not stored, and why."""
+
+    text: str
+    reason: str
+
+    def as_dict(self) -> dict[str, str]:
+        """As callers are told."""
+        return {"text": self.text, "reason": self.reason}
+
+
+@dataclass(slots=True)
+class Operations:
+    """What is left of an answer, what was dropped, and how the answer was read."""
+
+    operations: list[Operation] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    how: How = "bare"
+
+    @property
+    def size(self) -> int:
+        """How much there is in it."""
+        return len(self.operations)
+
+
+# --- the question -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What a question is about: the new turns, those before them, the memories near them, and the day."""
+
+    turns: Sequence[Message]
+    before: Sequence[Message] = ()
+    known: Sequence[Known] = ()
+    now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; whoever asks gives one with its zone
+    timezone: str = "UTC"
+    withheld: Sequence[str] = ()
+    """What was said and is not shown: words by which others want something to be remembered or done."""
+
+    @property
+    def shown(self) -> list[Message]:
+        """The earlier turns that are shown."""
+        return [one for one in self.before if one.role in _SPOKEN and one.text.strip()][-EARLIER:]
+
+    @property
+    def conversation(self) -> Conversation:
+        """It as what an answer is held against: turns are counted as they are shown, the earlier ones first."""
+        known = [one.text for one in self.known]
+        return Conversation(self.turns, self.before, known, self.now, self.withheld)
+
+
+def learn_question(
+    talk: Talk, *, instructions: str = "", side: Side = "user", categories: Sequence[str] = ()
+) -> Question:
+    """The question for what ``talk`` does to the memory: what never changes first, the date last."""
+    agent = prompt_text("extract_facts_agent.v1") if side == "agent" else ""
+    more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
+    own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
+    system = "\n\n".join(part for part in (prompt_text("learn.v1"), agent, own, more) if part)
+    first = len(talk.shown)
+    told, cut = numbered(talk.turns, first)
+    shown = [
+        block("Memories", [memory_line(number, one) for number, one in enumerate(talk.known, 1)]) or "Memories: none",
+        block("Earlier turns", earlier_lines(talk.shown)),
+        block("New turns", told),
+        date_line(talk.now, talk.timezone),
+    ]
+    user = "\n\n".join(part for part in shown if part)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Question(messages, operation_schema(categories), "learn.v1", tuple(one.id for one in talk.known), cut)
+
+
+def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
+    """The form of the answer; categories of a configuration take the place of ours."""
+    if not categories:
+        return dict(_SCHEMA)
+    schema: dict[str, Any] = deepcopy(_SCHEMA)
+    schema["properties"]["operations"]["items"]["properties"]["category"]["enum"] = [*categories, "other"]
+    return schema
+
+
+def memory_line(number: int, known: Known) -> str:
+    """A memory as a model is shown it."""
+    return f"{number}. ({known.day}) {one_line(known.text)}" if known.day else f"{number}. {one_line(known.text)}"
+
+
+def date_line(now: datetime, timezone: str) -> str:
+    """The day of a conversation, as a model is shown it."""
+    return f"Date: {_WEEKDAYS[now.weekday()]} {now:%Y-%m-%d}, {now:%H:%M}, time zone {timezone}."
+
+
+def block(title: str, lines: Sequence[str]) -> str:
+    """Lines under a title; '' without any."""
+    return "\n".join([f"{title}:", *lines]) if lines else ""
+
+
+def numbered(turns: Sequence[Message], after: int = 0) -> tuple[list[str], int]:
+    """Spoken turns as numbered lines, and how many of them had to be cut to fit."""
+    spoken = [(number, turn) for number, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
+    total = sum(len(turn.text) for _, turn in spoken)
+    room = INPUT_CHARS if total <= INPUT_CHARS else max(EARLIER_CHARS, INPUT_CHARS // len(spoken))
+    lines = [f"[{after + number}] {_role(turn)}: {_indented(_middle_out(turn.text, room))}" for number, turn in spoken]
+    return lines, sum(len(turn.text) > room for _, turn in spoken)
+
+
+def earlier_lines(messages: Sequence[Message]) -> list[str]:
+    """Earlier turns, each on one line and cut where it is long; of the last one its end is shown, too."""
+    shown: list[str] = []
+    for number, message in enumerate(messages, 1):
+        line, most = one_line(message.text), ANSWER_CHARS if message.role == "assistant" else EARLIER_CHARS
+        if number == len(messages):
+            line = _middle_out(line, EARLIER_CHARS)
+        elif len(line) > most:
+            line = f"{line[:most]}…"
+        shown.append(f"[{number}] {_role(message)}: {line}")
+    return shown
+
+
+def _role(turn: Message) -> str:
+    return f"{turn.role} ({one_line(turn.name)})" if turn.name else turn.role
+
+
+def _indented(text: str) -> str:
+    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    return "\n    ".join(text.strip().splitlines())
+
+
+def _middle_out(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room // 2]} […] {text[len(text) - room // 2 :]}"
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks."""
+    return " ".join(text.split())
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The talk while an answer is held against it."""
+
+    conversation: Conversation
+    known: Sequence[Known]
+    first: int
+    side: Side
+    categories: Sequence[str]
+    read: Operations
+    texts: list[str] = field(default_factory=list)
+    """All wordings of the answer."""
+
+
+def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
+    """What a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
+    parsed = parse_json(answer)
+    read = read_operations(_items(parsed.value), talk, side=side, categories=categories, first=len(talk.shown))
+    read.how = parsed.how
+    return read
+
+
+def read_operations(
+    items: Sequence[Any], talk: Talk, *, side: Side = "user", categories: Sequence[str] = (), first: int = 0
+) -> Operations:
+    """Operations as a model listed them, held against the talk; ``first`` turns were shown before the new ones."""
+    given = [_fields(item) for item in items]
+    reading = _Reading(talk.conversation, talk.known, first, side, categories, Operations())
+    reading.texts = [_text(item) for item in given]
+    for at, item in enumerate(given):
+        found = _operation(reading, item, at)
+        if isinstance(found, Dropped):
+            reading.read.dropped.append(found)
+        elif len(reading.read.operations) == MOST:
+            reading.read.dropped.append(Dropped(found.text, f"an answer has at most {MOST} operations"))
+        else:
+            reading.read.operations.append(replace(found, item=at))
+    _keep_one_change_each(reading.read)
+    return reading.read
+
+
+def listed_items(answer: str) -> tuple[list[Any], How]:
+    """The operations of an answer as they were written; ``UnreadableAnswer`` when it is no list of them."""
+    parsed = parse_json(answer)
+    return _items(parsed.value), parsed.how
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        named = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
+        if named is not None:
+            value = value[named]
+        elif not value or any(isinstance(value.get(name), str) for name in (*_TEXTS, *_NAMES)):
+            value = [value] if value else []
+        elif all(value.get(name) is None for name in _LISTS) and any(name in value for name in _LISTS):
+            value = []
+    if not isinstance(value, list):
+        raise UnreadableAnswer('the answer is not a list of operations: expected {"operations": [...]}')
+    return value
+
+
+def _fields(item: Any) -> Mapping[str, Any]:
+    return item if isinstance(item, Mapping) else {"text": item}
+
+
+def _text(fields: Mapping[str, Any]) -> str:
+    return clean(next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), ""))
+
+
+def _operation(reading: _Reading, fields: Mapping[str, Any], at: int) -> Operation | Dropped:
+    named = next((fields[name] for name in _NAMES if isinstance(fields.get(name), str)), "")
+    text, op = reading.texts[at], _OPS.get(named.strip().lower())
+    quote = fields.get("quote") if isinstance(fields.get("quote"), str) else ""
+    shown = text or clean(str(quote or ""))
+    if op is None:
+        return Dropped(shown, f"unknown operation {named[:40]!r}")
+    memory = _target(reading, fields)
+    if op is Op.UPDATE and memory is None:
+        op = Op.ADD  # what it says is still news
+    if op in (Op.REMOVE, Op.FORGET) and memory is None:
+        return Dropped(shown, UNKNOWN)
+    if op in (Op.ADD, Op.UPDATE):
+        if wrong := _unusable(text):
+            return Dropped(text, wrong)
+        return _stated(reading, fields, op, memory, at)
+    return _pointed(reading, fields, op, memory, at)
+
+
+def _unusable(text: str) -> str:
+    if len(text) < MIN_CHARS:
+        return "it is too short"
+    return f"it has more than {MAX_CHARS:,} characters" if len(text) > MAX_CHARS else ""
+
+
+def _target(reading: _Reading, fields: Mapping[str, Any]) -> int | None:
+    number = ordinal(next((fields[name] for name in _TARGETS if fields.get(name) is not None), None))
+    return number if number is not None and 1 <= number <= len(reading.known) else None
+
+
+def _stated(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int) -> Operation | Dropped:
+    """An addition or a new wording, with what speaks for it; a wording that goes beyond its sources is an addition."""
+    text, quote, named = reading.texts[at], str(fields.get("quote") or ""), _turns(reading, fields)
+    about = clean(str(fields.get("about") or "user"))[:80] or "user"
+    own = about.casefold() in ("user", "the user") and reading.side == "user"
+    found = reading.conversation.support(text, quote, named, about_user=own)
+    if found is None:
+        return Dropped(text, NOTHING)
+    doubt = found.doubt
+    if op is Op.UPDATE and not doubt:
+        more = [reading.known[(memory or 1) - 1].text, *(one for place, one in enumerate(reading.texts) if place != at)]
+        doubt = "" if reading.conversation.bears_out(text, *more) else BEYOND
+    if op is Op.UPDATE and doubt:
+        op, memory = Op.ADD, None
+    turn = reading.conversation.turns[found.turn - 1]
+    quoted = turn.role == "user" and is_quoted(turn.text, found.start, found.end)
+    passed_on = (quoted or turn.role == "assistant") and reading.side == "user"
+    if reading.conversation.is_withheld(text) or (passed_on and suspect(text)):
+        return Dropped(text, NOT_THEIRS)
+    waits = passed_on and not _is_trusted(turn, found, doubt, own=own)
+    labels = labels_of(fields, text, reading.categories)
+    evidence: dict[str, Any] = {"turns": tuple(named), "doubt": doubt, "quoted": quoted, "about": about, "waits": waits}
+    return Operation(op, text, found.turn, found.start, found.end, memory=memory, **evidence, **labels)
+
+
+def _is_trusted(turn: Message, found: Support, doubt: str, *, own: bool) -> bool:
+    """Whether words that are not the user's own may become a memory of theirs before somebody has approved it.
+
+    News that the user passes on may, unless it is what somebody says of themselves. Of the assistant's words only what
+    it plainly says back; how that is said is known in English only, elsewhere the model's own judgement has to do.
+    """
+    if turn.role == "user":
+        return not (own and is_of_the_speaker(clause_at(turn.text, found.start, found.end)))
+    told = restated(turn.text)
+    plain = not is_english(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
+    return plain and not doubt
+
+
+def _pointed(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int) -> Operation | Dropped:
+    """What ends a memory, or leaves it as it is: no wording, but words that ask for it."""
+    quote, named = str(fields.get("quote") or ""), _turns(reading, fields)
+    known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean(quote)
+    found = reading.conversation.place(known, quote, named)
+    if found is None and op is not Op.NONE:
+        return Dropped(known, NOT_SAID)
+    place = found or (reading.conversation.carrier(named), 0, 0)
+    if not place[0]:
+        return Dropped(known, NOT_SAID)
+    labels = labels_of(fields, known, reading.categories)
+    return Operation(op, known, *place, turns=tuple(named), memory=memory, **labels)
+
+
+def _turns(reading: _Reading, fields: Mapping[str, Any]) -> list[int]:
+    """The new turns that an operation names, by their place among the new ones."""
+    given = fields.get("turns", fields.get("turn"))
+    numbers = [ordinal(one) for one in (given if isinstance(given, list) else [given])]
+    places = [number - reading.first for number in numbers if number is not None]
+    return [place for place in places if 1 <= place <= len(reading.conversation.turns)]
+
+
+def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[str, Any]:
+    """Category, kind and stance, as far as they were given."""
+    given = str(fields.get("category", "")).strip().lower()
+    kind = str(fields.get("kind", "")).strip().lower()
+    stance = str(fields.get("polarity", "")).strip().lower()
+    reason = fields.get("reason")
+    return {
+        "category": category_of(given, own),
+        "kind": kind if kind in _KINDS else KINDS.get(given, Kind.FACTUAL.value),
+        "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or polarity_of(text.lower()),
+        "reason": clean(reason)[:REASON_CHARS] if isinstance(reason, str) else "",
+    }
+
+
+_KINDS: Final = frozenset({Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDURAL.value, Kind.SEMANTIC.value})
+
+
+def category_of(given: str, own: Sequence[str]) -> str:
+    """A category by our name for it; ``other`` for what is none."""
+    mine = next((name for name in own if name.lower() == given), None)
+    if mine is not None:
+        return mine
+    return _RENAMED.get(given, given) if given in (*CATEGORIES, *_RENAMED.values()) else "other"
+
+
+def _keep_one_change_each(read: Operations) -> None:
+    """A memory is changed once: the last operation counts, and a wording that loses is news of its own."""
+    last = {one.memory: at for at, one in enumerate(read.operations) if _changes(one)}
+    kept: list[Operation] = []
+    for at, one in enumerate(read.operations):
+        if not _changes(one) or last[one.memory] == at:
+            kept.append(one)
+        elif one.op is Op.UPDATE:
+            kept.append(replace(one, op=Op.ADD, memory=None))
+        else:
+            read.dropped.append(Dropped(one.text, TWICE))
+    seen: set[str] = set()
+    read.operations = [one for one in kept if one.op is not Op.ADD or not _repeats(one, seen)]
+
+
+def _repeats(one: Operation, seen: set[str]) -> bool:
+    said = normal_text(one.text)
+    known = said in seen
+    seen.add(said)
+    return known
+
+
+def _changes(one: Operation) -> bool:
+    return one.memory is not None and one.op in (Op.UPDATE, Op.REMOVE, Op.FORGET)
+
+
+def ordinal(value: Any) -> int | None:
+    """A number as models write it: 2, "2", "F2", "[2]", 2.0; a text with anything else in it is no number of ours."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        found = re.fullmatch(r"\W*(?:fact|memory|turn|m|f|t)?\W*(\d{1,6})\W*", value, re.IGNORECASE)
+        return int(found[1]) if found else None
+    return int(value) if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER and value % 1 == 0 else None

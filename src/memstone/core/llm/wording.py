@@ -1,0 +1,149 @@
+"""How a statement is put: denied or not, of whom, and with whose names. Lists of words hold several languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import Final
+
+from memstone.core.text.lexicon import KIN
+
+_EDGE: Final = re.compile(
+    r"[.!?;\n\u2026\u3002\uff01\uff1f\u061f\u0964](?!\w)|[,:](?!\d)|[\u3001\uff0c]|\s[-\u2013\u2014]+\s"
+    r"|\b(?:but|however|although|though|aber|sondern|mais|pero|sino|ma|mas|maar|lekin|magar)\b",
+    re.IGNORECASE,
+)
+_TOKEN: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_LEADING: Final = re.compile(r"^\W*(?:no|nope|nah|nein|non|nee|não|いいえ|いや|不是|нет)\b[\s,]+(?=\w)", re.IGNORECASE)
+_IDIOM: Final = re.compile(
+    r"\b(?:not (?:only|just)|can(?:'|\u2019)?t wait|why not|no (?:worries|problem|idea|doubt|matter)|nicht nur)\b",
+    re.IGNORECASE,
+)
+_DENIES: Final = frozenset(
+    """not no never none nobody nothing neither nor without cannot dont doesnt didnt isnt arent wasnt werent cant
+    couldnt wont wouldnt shouldnt havent hasnt hadnt aint stop stops stopped quit quits quitting hardly barely
+    rarely seldom longer anymore avoid avoids nicht kein keine keinen keinem keiner nie niemals ohne aufgehört ne
+    n'ai pas jamais sans aucun aucune nunca jamás sin ningún ninguna tampoco senza nessun nessuna não nem sem niet
+    geen nooit zonder inte aldrig ikke ej ei nie nigdy bez не нет никогда без нельзя nahi nahin nahī değil yok hiç
+    नहीं मत لا ليس لم لن بدون ما""".split()
+)
+_DENIES_INSIDE: Final = re.compile(
+    "\u306a\u3044|\u307e\u305b\u3093|\u306a\u304f|\u306a\u304b\u3063|\u3084\u3081|\u4e0d|\u6ca1|\u6c92|\u522b|\u65e0"
+    "|\u7121|\uc548 |\uc54a|\uc5c6|\ubabb|\uc544\ub2c8"
+)
+_OTHERS: Final = KIN | frozenset(
+    """neighbour neighbours neighbors nephews nieces aunts uncles customer patient stepson stepdaughter guy woman man
+    lady mutter vater mama papa bruder schwester sohn tochter onkel tante neffe nichte cousin cousine oma opa freund
+    freundin nachbar nachbarin chef chefin kollege kollegin mann frau kind mère père frère soeur sœur fils fille
+    oncle neveu nièce voisin voisine ami amie collègue mari femme madre padre hermano hermana hijo hija tío tía
+    sobrino sobrina vecino vecina amigo amiga jefe jefa esposo esposa fratello sorella figlio figlia zio zia nipote
+    vicino mãe pai irmão irmã filho filha sobrinho sobrinha vizinho moeder vader broer zus zoon dochter oom neef
+    buurman buurvrouw vriend vriendin bhai behen beta beti chacha mausi dost padosi мама папа брат сестра сын дочь
+    дядя тётя племянник сосед соседка друг 他 她 おい 甥 姪 母 父 兄 弟 姉 妹 息子 娘 友達 隣人 祖母 祖父""".split()
+)
+_PRONOUNS: Final = frozenset("he she they his her their er sie il elle él ella lui lei ele ela hij zij он она".split())
+_OWN: Final = frozenset(
+    """i i'm im i've ive i'd i'll me myself we we're we've us ich mich mir wir uns je j'ai moi nous yo me mí nosotros
+    io noi eu nós ik wij ons я мы меня мне mujhe main hum mai""".split()
+)
+_YOURS: Final = frozenset(
+    """you your yours you're you've we our us let's du dein deine dir dich sie ihr ihre wir vous votre nous tu tus te
+    usted nosotros lei suo você seu jij je jouw вы ваш ты твой""".split()
+)
+_HEARSAY: Final = re.compile(
+    r"\bi (?:think|guess|believe|heard|hear|know|hope|suppose|was told|worry|feel like|saw|said|told|asked)\b",
+    re.IGNORECASE,
+)
+_POSSESSED: Final = re.compile(r"^user(?:'s|\u2019s|s)\b", re.IGNORECASE)
+_NAME: Final = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"'(])\b[A-Z][a-z]{2,}\b")
+_CALENDAR: Final = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december christmas easter english""".split()
+)
+_ENGLISH: Final = frozenset(
+    "is are was were has have had the of and with to for at does not will on from named in name's name".split()
+)
+_FOREIGN: Final = frozenset(
+    """der die das den dem ein eine einen einem hat ist und beim vom zum am im mit le la les un une est el los es una
+    een het di il è o os do da em och att og hai ka ki""".split()
+)
+_PREFIX: Final = 4
+_TYPO: Final = 0.8
+
+
+def clause_at(text: str, start: int, end: int) -> str:
+    """The clause, or the clauses, in which a stretch of a text stands."""
+    before = [edge.end() for edge in _EDGE.finditer(text, 0, start)]
+    after = _EDGE.search(text, max(start, end - 1))
+    return text[before[-1] if before else 0 : after.start() if after and after.start() >= end - 1 else _till(text, end)]
+
+
+def _till(text: str, end: int) -> int:
+    after = _EDGE.search(text, end)
+    return after.start() if after else len(text)
+
+
+def parts_of(text: str) -> list[str]:
+    """The clauses of a stretch of text."""
+    edges = [0, *(edge.end() for edge in _EDGE.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(edges) if text[start:end].strip()]
+
+
+def is_denied(text: str) -> bool:
+    """Whether a statement says that something is not so, or no longer."""
+    said = _IDIOM.sub(" ", _LEADING.sub("", text)).replace("\u2019", "'")
+    words = [word.lower() for word in _TOKEN.findall(said)]
+    if any(word in _DENIES or word.endswith("n't") for word in words):
+        return True
+    return _DENIES_INSIDE.search(said) is not None
+
+
+def begins_in_another(fact: str, clause: str) -> bool:
+    """Whether a statement of the user was said of somebody whom the statement does not mention."""
+    if _POSSESSED.match(fact):
+        return False
+    words = [word.lower() for word in _TOKEN.findall(_HEARSAY.sub(" ", clause.replace("\u2019", "'")))]
+    if any(word in _OWN for word in words):
+        return False
+    told = {word.lower() for word in _TOKEN.findall(fact)}
+    others = [word for word in words if (word.removesuffix("'s") in _OTHERS)]
+    if others:
+        return not any(_mentions(other.removesuffix("'s"), told) for other in others)
+    return bool(words) and words[0] in _PRONOUNS and not told & _OTHERS and not told & _PRONOUNS
+
+
+def is_of_the_speaker(clause: str) -> bool:
+    """Whether somebody speaks of themselves, and not of the one they talk to."""
+    words = {word.lower() for word in _TOKEN.findall(clause.replace("\u2019", "'"))}
+    return bool(words & _OWN) and not words & _YOURS
+
+
+def _mentions(other: str, told: set[str]) -> bool:
+    return any(one.startswith(other[:_PREFIX]) for one in told) or bool(told & _OTHERS)
+
+
+def unsaid_names(fact: str, said: str, leave_out: Sequence[str]) -> list[str]:
+    """The names of an English statement that nobody said; elsewhere capital letters tell no name."""
+    if not _is_english(fact) or not said.isascii():
+        return []
+    heard = said.casefold()
+    words = set(_TOKEN.findall(heard))
+    known = {word.casefold() for name in leave_out for word in name.split()} | _CALENDAR
+    names = [one for one in _NAME.findall(fact) if one.casefold() not in known]
+    initials = "".join(name[0].lower() for name in names)
+    return [one for one in names if not _was_said(one.casefold(), heard, words) and initials not in words]
+
+
+def _is_english(fact: str) -> bool:
+    """Whether capital letters are names here: German writes every noun with one."""
+    words = {word.lower() for word in _TOKEN.findall(fact)}
+    return bool(words & _ENGLISH) and not words & _FOREIGN
+
+
+def _was_said(name: str, heard: str, words: set[str]) -> bool:
+    if name in heard or any(word.startswith(name[:_PREFIX]) for word in words):
+        return True
+    near = (word for word in words if word[0] == name[0] or word[-1] == name[-1])
+    return any(SequenceMatcher(None, name, word).ratio() >= _TYPO for word in near)

@@ -1,0 +1,351 @@
+"""Facts by a language model: what it is shown, what it is asked, and how its answer becomes facts.
+
+One question brings all of it: the new turns, what was said before, and the memories near the talk, of everything that
+is known of the user. Where a caller brings prompts of their own, or the policy asks for it, there are two: for the
+facts first (here), then for what becomes of each (``propose``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
+from typing import Any, Final
+
+import numpy as np
+
+from memstone.core.changes.pairing import Action
+from memstone.core.checks.visible import visible, within
+from memstone.core.curate import Candidate, candidates, fact_key
+from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.operations import (
+    EARLIER,
+    MOST_REMOVED,
+    Dropped,
+    Known,
+    Op,
+    Operation,
+    Side,
+    Talk,
+    learn_question,
+    parse_operations,
+)
+from memstone.core.privacy.poison import disarmed
+from memstone.core.rules.named import speaker_name, without_prefix
+from memstone.core.rules.requests import may_forget
+from memstone.core.rules.speakers import speakers_from
+from memstone.core.settings.categories import asked_for, sorted_into
+from memstone.core.text.analyze import query_terms
+from memstone.engine.learning.ask import ask
+from memstone.engine.learning.drafting import drafted
+from memstone.engine.learning.relate import SIDE_BY_SIDE, Fact, Proposal
+from memstone.engine.parts import Parts
+from memstone.engine.storing.draft import DOUBTFUL, PASSED_ON, Draft, dedupe_value, scope_tokens
+from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.turns import Turn, as_heard
+from memstone.engine.storing.write import current_space
+from memstone.errors import BackendError, MemstoneError
+from memstone.model.instant import moment
+from memstone.model.memory import Found, Layer, Origin, Record, Status
+from memstone.model.message import Message
+from memstone.model.query import And, Condition, TextQuery, VectorQuery, Where
+from memstone.model.query import Op as Compare
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+
+SOURCE: Final = "facts"
+_ACTIONS: Final = {
+    Op.UPDATE: Action.REVISE,
+    Op.REMOVE: Action.RETRACT,
+    Op.FORGET: Action.RETRACT,
+    Op.NONE: Action.IGNORE,
+}
+_REASONS: Final = {
+    Op.ADD: "the model's decision",
+    Op.UPDATE: "the model's decision",
+    Op.REMOVE: "the model's decision",
+    Op.FORGET: "asked to forget it",
+    Op.NONE: "already known",
+}
+_MOST_KNOWN: Final = 100
+
+
+@dataclass(slots=True)
+class Told:
+    """What a model made of a conversation; with an ``error`` its answer breaks off, and these are not all."""
+
+    facts: list[Fact] = field(default_factory=list)
+    error: MemstoneError | None = None
+    dropped: list[Dropped] = field(default_factory=list)
+    review: list[dict[str, Any]] = field(default_factory=list)
+    """Memories that an answer would end all at once: somebody has to look at that first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A conversation that a model is asked about, and within which scope its facts are known."""
+
+    scope: Scope
+    known_in: Scope
+    turns: Sequence[Turn]
+    metadata: dict[str, Any]
+    prompt: str = ""
+    compared_with: Where | None = None
+
+
+async def by_model(parts: Parts, asked: Asked) -> Told:
+    """What the new turns of a conversation do to the memory, by the configured model."""
+    wanted = parts.policy.curation
+    heard = [turn for turn in asked.turns if turn.message.role in wanted.roles and as_heard(turn).text.strip()]
+    fresh = [turn for turn in heard if turn.retold or not turn.said_before]
+    if not heard:
+        return Told()
+    if not fresh:
+        return Told(await parts.ledger.read(lambda tx: _learned_before(parts, tx, asked, heard)))
+    signature = await embed_turns(parts, fresh)
+    near = await near_memories(parts, asked, fresh, signature)
+    talk = Talk(
+        [as_heard(turn) for turn in fresh],
+        await _before(parts, asked, fresh),
+        [known_of(one) for one in near],
+        moment(fresh[-1].occurred_at).astimezone(parts.zone),
+        wanted.timezone,
+        [turn.text for turn in fresh if as_heard(turn) is not turn.message],
+    )
+    told = await (
+        _in_two(parts, asked, talk, fresh) if in_two(parts, asked.prompt) else _in_one(parts, asked, talk, fresh)
+    )
+    told.facts += forgotten_by_rule(parts, asked, fresh, told.facts)
+    return told
+
+
+def in_two(parts: Parts, prompt: str = "") -> bool:
+    """Whether facts are asked for first, and what becomes of them then."""
+    wanted = parts.policy.curation
+    return bool(prompt or wanted.extraction_prompt or wanted.decision_prompt or wanted.questions > 1)
+
+
+async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn]) -> Told:
+    side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
+    question = learn_question(talk, instructions=more, side=side, categories=own)
+    answer = await ask(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
+    read = answer.value
+    told = Told(error=answer.cut, dropped=read.dropped)
+    removed = [one for one in read.operations if one.op is Op.REMOVE]
+    for one in read.operations:
+        if one.op is Op.REMOVE and len(removed) > MOST_REMOVED:
+            told.review.append(_for_review(one, question.targets, talk))
+        else:
+            told.facts.append(fact_of(parts, asked, fresh, one, question.targets))
+    told.facts.sort(key=_ends)  # what ends can then name what took its place
+    return told
+
+
+def _ends(fact: Fact) -> bool:
+    return any(one.action is Action.RETRACT for one in fact.proposals)
+
+
+def _for_review(one: Operation, targets: Sequence[str], talk: Talk) -> dict[str, Any]:
+    at = (one.memory or 1) - 1
+    return {"seq": int(targets[at]), "memory": talk.known[at].text, "operation": str(one.op), "reason": one.reason}
+
+
+async def _in_two(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn]) -> Told:
+    """The facts, with nothing decided about them yet."""
+    side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
+    prompt = asked.prompt or parts.policy.curation.extraction_prompt
+    question = extraction_prompt(talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
+    answer = await ask(parts, question, lambda text: parse_extraction(text, talk, side=side, categories=own))
+    facts = [fact_of(parts, asked, fresh, one, ()) for one in answer.value.operations]
+    return Told(facts, answer.cut, answer.value.dropped)
+
+
+def _side(scope: Scope) -> Side:
+    return "agent" if scope.agent_id and not scope.user_id else "user"
+
+
+def _categories(parts: Parts) -> list[str]:
+    return [name for name, _ in parts.policy.curation.categories]
+
+
+def _instructions(parts: Parts) -> str:
+    return "\n".join(filter(None, (parts.policy.instructions, asked_for(parts.policy.curation.categories))))
+
+
+# --- what it is shown -------------------------------------------------------------------------------------------------
+
+
+async def embed_turns(parts: Parts, turns: Sequence[Turn]) -> str:
+    """Give new turns their vectors, as far as there are any; gives the name of their space, '' without one."""
+    if not parts.embedding.on:
+        return ""
+    space = await current_space(parts)
+    drafts = [turn.draft for turn in turns if turn.draft.vector is None]
+    vectors = await parts.embedding.many([draft.text for draft in drafts], await said_before(parts, drafts))
+    for draft, vector in zip(drafts, vectors, strict=True):
+        if not isinstance(vector, MemstoneError):
+            draft.vector = vector
+    failed = [vector for vector in vectors if isinstance(vector, MemstoneError)]
+    if failed and len(failed) == len(vectors):
+        raise failed[0]
+    return space.signature
+
+
+async def near_memories(parts: Parts, asked: Asked, turns: Sequence[Turn], signature: str) -> list[Record]:
+    """The memories nearest to any of the turns, by meaning and by words, the oldest first."""
+    most = 2 * parts.policy.curation.neighbours
+    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=asked.compared_with)
+    among: frozenset[int] | None = None
+    if asked.compared_with is not None:
+        among = frozenset(await parts.ledger.peek(lambda tx: tx.memories.seqs(where)))
+    meant: list[list[int]] = []
+    for at in range(0, len(turns), SIDE_BY_SIDE):
+        wave = turns[at : at + SIDE_BY_SIDE]
+        meant += await parts.io.gather(*(_meant(parts, asked.known_in, turn, signature, most, among) for turn in wave))
+
+    async def read(tx: Tx) -> list[Found]:
+        tokens = scope_tokens(asked.known_in)
+        queries = [TextQuery(query_terms(turn.text), tokens, asked.known_in) for turn in turns]
+        worded = [[seq for seq, _ in await tx.text.match(query, most)] for query in queries]
+        ranked = chain.from_iterable(zip_longest(*meant, *worded))
+        seqs = list(dict.fromkeys(seq for seq in ranked if seq is not None))
+        found = {one.record.seq: one for one in await tx.memories.among(seqs, where)} if seqs else {}
+        return [found[seq] for seq in seqs if seq in found][:most]
+
+    records = [one.record for one in await parts.ledger.read(read)]
+    return sorted(records, key=lambda one: (one.occurred_at, one.seq))
+
+
+def known_of(record: Record) -> Known:
+    """A memory as a model is shown it."""
+    return Known(str(record.seq), record.text, record.occurred_at[:10])
+
+
+async def _meant(
+    parts: Parts, scope: Scope, turn: Turn, signature: str, most: int, among: frozenset[int] | None
+) -> list[int]:
+    """What means something like a turn; nothing while the index is out of reach, and words have to do."""
+    if turn.draft.vector is None or not signature:
+        return []
+    vector = np.frombuffer(turn.draft.vector, "<f4")
+    try:
+        hits = await parts.index.search(VectorQuery(signature, vector, most, scope, (str(Layer.FACT),), among))
+    except BackendError:
+        return []
+    return [hit.seq for hit in hits]
+
+
+async def _before(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Message]:
+    """What was said before the new turns: in the same call, else in the same scope, so that "it" can be understood."""
+    at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
+    told = [as_heard(turn) for turn in asked.turns[max(0, at - EARLIER) : at]]
+    if len(told) == EARLIER:
+        return told
+    until = next((turn.place for turn in asked.turns if turn.place), 0)
+    where = And((within(asked.scope), Condition("layer", Compare.EQ, str(Layer.TURN))))
+    if until:
+        where = And((where, Condition("seq", Compare.LT, until)))
+    rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=EARLIER - len(told)))
+    return [*(_said(found.record) for found in reversed(rows)), *told]
+
+
+def _said(record: Record) -> Message:
+    speaker = str(record.data.get("speaker", ""))
+    name = "" if speaker == record.data.get("role") else speaker
+    return disarmed(Message(str(record.data.get("role", "user")), record.text, name), own=record.origin == Origin.USER)
+
+
+# --- what becomes of its answer ---------------------------------------------------------------------------------------
+
+
+def fact_of(parts: Parts, asked: Asked, fresh: Sequence[Turn], one: Operation, targets: Sequence[str]) -> Fact:
+    """An operation as a fact on its way into the ledger, in the words of the model."""
+    turn = fresh[one.turn - 1]
+    candidate = Candidate(
+        text=one.text,
+        kind=one.kind,
+        category=one.category,
+        polarity=one.polarity,
+        modality="stated",
+        key=fact_key(one.category, one.text, one.polarity),
+        start=one.start,
+        end=one.end,
+        subject="self" if one.about.casefold() in ("user", "the user") else one.about,
+        forget=one.op is Op.FORGET,
+    )
+    category = sorted_into(one.text, one.category, parts.policy.curation.categories)
+    metadata = {**stamp(parts, candidate, turn), **asked.metadata}
+    draft = drafted(parts, asked.scope, turn, candidate, one.text, category, metadata)
+    draft.source = SOURCE
+    draft.status = Status.QUARANTINED if one.waits else Status.ACTIVE
+    mark_doubt(draft, one.doubt, quoted=one.quoted)
+    also = [fresh[at - 1] for at in one.turns if fresh[at - 1] is not turn]
+    adds = one.op in (Op.ADD, Op.UPDATE)
+    fact = Fact(candidate, turn, draft, adds=adds, who=_speaker(turn), judged=True, also=also)
+    if one.op in _ACTIONS:
+        target = int(targets[one.memory - 1]) if one.memory is not None else None
+        text = one.text if one.op is Op.UPDATE else ""
+        fact.proposals = [Proposal(_ACTIONS[one.op], target, text, one.reason or _REASONS[one.op])]
+    return fact
+
+
+def mark_doubt(draft: Draft, doubt: str, *, quoted: bool = False) -> None:
+    """Note on a fact why it is doubted; what is doubted, or only passed on, replaces nothing that is more trusted."""
+    if quoted:
+        draft.trust = min(draft.trust, PASSED_ON)
+    if doubt:
+        draft.trust = min(draft.trust, DOUBTFUL)
+        draft.data = {**(draft.data or {}), "doubt": doubt}
+
+
+def stamp(parts: Parts, candidate: Candidate, turn: Turn) -> dict[str, Any]:
+    """What a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
+    if turn.message.role != "assistant":
+        return {}
+    return {"category": candidate.category, "extractedAt": parts.now(), "source": "llm_response"}
+
+
+def _speaker(turn: Turn) -> str:
+    return speaker_name(turn.message.name) if turn.message.role == "user" else ""
+
+
+def forgotten_by_rule(parts: Parts, asked: Asked, fresh: Sequence[Turn], told: Sequence[Fact]) -> list[Fact]:
+    """What the user plainly asks to be forgotten where the model has not: the rule for it runs beside the model."""
+    done = {id(fact.turn) for fact in told if fact.candidate.forget}
+    found: list[Fact] = []
+    for turn in fresh:
+        if turn.message.role != "user" or id(turn) in done or not may_forget(turn.text):
+            continue
+        words = turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
+        skipped = len(turn.text) - len(words)
+        for one in candidates(words, speaker=turn.message.name):
+            if one.forget:
+                placed = replace(one, start=one.start + skipped, end=one.end + skipped)
+                draft = drafted(parts, asked.scope, turn, placed, one.text, one.category, dict(asked.metadata))
+                own = parts.policy.curation.own.slots
+                found.append(Fact(placed, turn, draft, own=own, who=_speaker(turn)))
+    return found
+
+
+async def _learned_before(parts: Parts, tx: Tx, asked: Asked, turns: Sequence[Turn]) -> list[Fact]:
+    """What was learned from turns that are sent again, as it is known now: no model need be asked once more."""
+    ids = {turn.id: turn for turn in turns if turn.id}
+    if not ids:
+        return []
+    origin = Condition("origin_id", Compare.IN, tuple(ids))
+    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=origin)
+    rows = [one.record for one in await tx.memories.find(where, limit=_MOST_KNOWN)]
+    return [_known_again(parts, asked, ids[str(one.origin_id)], one) for one in sorted(rows, key=lambda one: one.seq)]
+
+
+def _known_again(parts: Parts, asked: Asked, turn: Turn, record: Record) -> Fact:
+    told = record.data.get("evidence")
+    start, end = (int(told.get("start", 0)), int(told.get("end", 0))) if isinstance(told, dict) else (0, 0)
+    candidate = Candidate(
+        record.text, record.kind, str(record.data.get("category", "")), 1, "stated", record.key or "", start, end
+    )
+    draft = drafted(parts, asked.scope, turn, candidate, record.text, candidate.category, dict(record.metadata))
+    draft.dedupe = dedupe_value(asked.scope, parts.policy.known_scope, speaker="", key=None, text=record.text)
+    fact = Fact(candidate, turn, draft, adds=False, judged=True)
+    fact.proposals = [Proposal(Action.IGNORE, record.seq, "", _REASONS[Op.NONE])]
+    return fact
