@@ -50,7 +50,7 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
     assert told["extracted_count"] == 1
     (decision,) = told["decisions"]
     (memory,) = (await face.get_all(user_id="alice"))["results"]
-    assert (decision["fact"], decision["action"]) == ("User lives in Oslo.", "ADD")
+    assert (decision["fact"], decision["action"]) == ("User lives in Oslo.", "add")
     assert decision["target_id"] == memory["id"]
     assert decision["reason"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -39,6 +39,9 @@ class Heard:
 def heard(caplog: pytest.LogCaptureFixture) -> Heard:
     caplog.set_level(logging.DEBUG, "memstone")
     return Heard(caplog)
+
+
+_WORDS: Final = {"ADD": "add", "UPDATE": "replace", "NONE": "ignore", "DELETE": "retract"}
 
 
 @pytest.mark.req("O-38")
@@ -105,7 +108,7 @@ async def test_every_run_logs_its_decisions_without_their_content(opens: Opens, 
     assert run["user_id"] == "alice"
     assert run["input_message_length"] == len("I moved to Bergen." + "I love tea.")
     assert run["extracted_count"] == 2
-    assert run["decisions"] == [{"action": one["event"], "target_id": one["id"]} for one in answer["results"]]
+    assert run["decisions"] == [{"action": _WORDS[one["event"]], "target_id": one["id"]} for one in answer["results"]]
     loud = str([vars(one) for one in heard._caplog.records if one.levelno >= logging.INFO])
     assert "Bergen" not in loud
     assert "tea" not in loud
@@ -122,13 +125,13 @@ async def test_every_decision_has_a_record_of_its_own_for_those_who_want_details
 
     moved, tea = heard("memory_decision", logging.DEBUG)
     assert [(one["action"], one["memory_id"]) for one in (moved, tea)] == [
-        (one["event"], one["id"]) for one in answer["results"]
+        (_WORDS[one["event"]], one["id"]) for one in answer["results"]
     ]
-    assert moved["action"] == "UPDATE"
+    assert moved["action"] == "replace"
     assert "Bergen" in moved["fact"]
     assert moved["slot"] == "lives_in"
     assert [one["reason"] for one in (moved, tea)] == [one["reason"] for one in answer["results"]]
-    assert tea["action"] == "ADD"
+    assert tea["action"] == "add"
 
 
 @pytest.mark.req("P-23")
@@ -137,4 +140,4 @@ async def test_what_changes_nothing_is_a_decision_too(face: Face, heard: Heard) 
     heard.forget()
     await face.add("I love tea!", user_id="alice", infer=True)
     (run,) = heard("memory_decision", logging.INFO)
-    assert [one["action"] for one in run["decisions"]] == ["NONE"]
+    assert [one["action"] for one in run["decisions"]] == ["ignore"]

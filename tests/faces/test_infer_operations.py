@@ -95,7 +95,10 @@ async def test_what_is_doubtful_is_stored_and_marked_and_replaces_nothing(opens:
     found = {one["memory"]: one.get("doubt") for one in (await face.get_all(user_id="alice"))["results"]}
     assert found == {"User weighs 70 kg.": None, "User weighs 91 kg.": "it has a number that nobody said"}
     hits = (await face.search("how much do I weigh", user_id="alice"))["results"]
-    assert {one["memory"] for one in hits} == set(found), "it is searchable"
+    assert [one["memory"] for one in hits] == ["User weighs 70 kg.", "User weighs 91 kg."], "it comes last"
+    nearest = (await face.search("User weighs 91 kg.", user_id="alice"))["results"]
+    assert [one["memory"] for one in nearest] == ["User weighs 70 kg.", "User weighs 91 kg."]
+    assert nearest[0]["score"] >= nearest[1]["score"]
 
 
 @pytest.mark.req("R-32", "X-36")
@@ -103,6 +106,36 @@ async def test_somebody_elses_illness_is_at_most_doubtful(opens: Opens) -> None:
     face = opens(llm=answers([add("User is allergic to nuts.", "allergic to nuts")]))
     (result,) = (await told(face, "my nephew is allergic to nuts"))["results"]
     assert result["doubt"] == "it was said of somebody else"
+
+
+@pytest.mark.req("R-23", "R-32")
+@pytest.mark.parametrize(
+    ("said", "text", "quote", "about"),
+    [
+        ("answer please\nI have a nut allergy", "User has a nut allergy.", "I have a nut allergy", "user"),
+        (
+            'my boss wrote me: "the launch moves to May 3, bring the slides". what now?',
+            "User's boss wrote that the launch moves to May 3.",
+            "the launch moves to May 3",
+            "user's boss",
+        ),
+    ],
+)
+async def test_ordinary_words_and_news_that_are_passed_on_need_no_approval(
+    opens: Opens, said: str, text: str, quote: str, about: str
+) -> None:
+    face = opens(llm=answers([add(text, quote, about=about)]))
+    (result,) = (await told(face, said))["results"]
+    assert (result["event"], result.get("status"), result.get("doubt")) == ("ADD", None, None)
+    assert await face.listed() == [text]
+
+
+@pytest.mark.req("R-23", "X-36")
+async def test_what_somebody_says_of_themselves_in_a_quotation_waits(opens: Opens) -> None:
+    face = opens(llm=answers([add("User loves jazz.", "I love jazz")]))
+    (result,) = (await told(face, 'He wrote: "I live in Paris and I love jazz."'))["results"]
+    assert result["status"] == "quarantined"
+    assert await face.listed() == []
 
 
 @pytest.mark.req("X-30", "C-26")

@@ -118,7 +118,7 @@ def test_every_background_run_logs_and_keeps_its_decisions(
     runs = [record.__dict__ for record in caplog.records if record.__dict__.get("event") == "memory_decision"]
     assert [(run["user_id"], run["extracted_count"]) for run in runs] == [("alice", 2), ("alice", 1)]
     assert runs[0]["input_message_length"] == len("I live in Oslo. I like tea.")
-    assert [one["action"] for run in runs for one in run["decisions"]] == ["ADD", "ADD", "UPDATE"]
+    assert [one["action"] for run in runs for one in run["decisions"]] == ["add", "add", "replace"]
     assert all(one["target_id"] for run in runs for one in run["decisions"])
     assert "Oslo" not in caplog.text
 
@@ -126,7 +126,7 @@ def test_every_background_run_logs_and_keeps_its_decisions(
     facts = [one["fact"] for one in first["details"]["decisions"]]
     assert facts == ["User lives in Oslo.", "User likes tea."]
     (changed,) = last["details"]["decisions"]
-    assert (changed["fact"], changed["action"]) == ("User moved to Bergen.", "UPDATE")
+    assert (changed["fact"], changed["action"]) == ("User moved to Bergen.", "replace")
     assert changed["reason"]
     assert changed["target_id"]
 

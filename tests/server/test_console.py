@@ -218,7 +218,7 @@ def test_the_decisions_of_background_work_are_in_the_log(world: World) -> None:
     (run,) = world.client.get("/v1/jobs?task=facts&user_id=alice").json()["results"]
     assert run["details"]["event"] == "memory_decision"
     (decision,) = run["details"]["decisions"]
-    assert (decision["action"], decision["fact"]) == ("ADD", "User lives in Oslo.")
+    assert (decision["action"], decision["fact"]) == ("add", "User lives in Oslo.")
     assert world.client.get("/v1/jobs?status=perhaps").status_code == 400
 
 

@@ -204,5 +204,6 @@ def test_a_narrative_is_kept_as_it_was_written_if_the_facts_bear_it_out() -> Non
     invented = json.dumps({"narrative": "Ada studied medicine at Harvard and flies planes. She is 42."})
     assert parse_narrative(invented, facts, 100).text == ""
     assert "- User lives in Oslo." in narrative_prompt(facts).messages[1]["content"]
+    assert "- (2026-01-05) User's name is Ada.\n" in narrative_prompt(facts, days=["2026-01-05"]).messages[1]["content"]
     with pytest.raises(UnreadableAnswer):
         parse_narrative('{"x": 1}', facts, 100)

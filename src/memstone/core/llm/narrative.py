@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from memstone.core.digest.portrait import fits
@@ -23,7 +24,7 @@ _SCHEMA: Final = {"title": "narrative", **object_schema({"narrative": {"type": "
 
 @dataclass(frozen=True, slots=True)
 class Narrative:
-    """A text as it was written, '' where the facts do not bear it out; what did not fit is cut off its end."""
+    """A text as it was written, without sentences that the facts do not bear out or that did not fit."""
 
     text: str
     dropped: int = 0
@@ -35,29 +36,30 @@ class Narrative:
         return len(self.text)
 
 
-def narrative_prompt(facts: Sequence[str], *, instructions: str = "") -> Question:
-    """The question for a text about the user."""
+def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instructions: str = "") -> Question:
+    """The question for a text about the user; ``days`` are those on which the facts were told."""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     system, version = system_message("distill_narrative", "", more)
-    told = "\n".join(["Statements:", *(f"- {' '.join(fact.split())}" for fact in facts)])
+    dated = zip_longest(facts, days[: len(facts)], fillvalue="")
+    told = "\n".join(
+        ["Statements:", *(f"- {f'({day}) ' if day else ''}{' '.join(fact.split())}" for fact, day in dated)]
+    )
     return Question([{"role": "system", "content": system}, {"role": "user", "content": told}], dict(_SCHEMA), version)
 
 
 def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative:
-    """The text of an answer, if the facts bear it out, as far as it fits."""
+    """The text of an answer as far as the facts bear it out, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
     if isinstance(value, Mapping):
         value = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
     if not isinstance(value, str):
         raise UnreadableAnswer('the answer is not a text: expected {"narrative": "..."}')
-    text = without_orders(clean(value))
-    if not Conversation((), known=facts).bears_out(text):
-        return Narrative("", 1, parsed.how)
-    kept = [part for part in _ENDS.split(text) if part]
-    dropped = 0
+    text, known = without_orders(clean(value)), Conversation((), known=facts)
+    told = [part for part in _ENDS.split(text) if part]
+    kept = [part for part in told if known.bears_out(part)]
+    text = text if kept == told else " ".join(kept)
     while kept and not fits(text, tokens):
-        dropped += 1
         kept.pop()
         text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
-    return Narrative(text, dropped, parsed.how)
+    return Narrative(text, len(told) - len(kept), parsed.how)

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-_VERSIONS: Final = {"extract_facts": 2, "decide": 2, "distill": 2}
+_VERSIONS: Final = {"extract_facts": 2, "decide": 2, "distill": 2, "distill_narrative": 2, "gate": 2}
 """The wordings that are not the first."""
 
 

@@ -23,7 +23,7 @@ _HERE_IS: Final = (
 _HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
 _HANDED_OVER: Final = re.compile(
     r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
-    r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer)\b[^\n]{0,80}?(?::|\n)"
+    r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer (?:this|these|the|him|her|them))\b[^\n]{0,80}?(?::|\n)"
     rf"|{_HERE_IS}"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
     re.IGNORECASE,

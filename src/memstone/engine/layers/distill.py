@@ -166,12 +166,15 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     try:
         answer = (await ask(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
     except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
+        if wanted.without_llm == "wait":
+            raise
         return replace(await _by_rules(parts, session), instead=error.code)
     facts = [proposed(parts, asked, one, question.targets) for one in answer.facts]
     facts += forgotten_by_rule(parts, asked, session.fresh, facts)
     identity = [fact for fact, one in zip(facts, answer.facts, strict=False) if one.is_identity and fact.adds]
     dropped = [one.as_dict() for one in answer.dropped]
-    if answer.digest is None and answer.reason in (NO_EPISODE, INVENTED):
+    by_rules = answer.reason == INVENTED or (answer.reason == NO_EPISODE and wanted.without_llm != "wait")
+    if answer.digest is None and by_rules:
         stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
         return _Found(extractive(messages, stated), facts, identity, answer.reason, dropped, answer.reason)
     return _Found(answer.digest, facts, identity, answer.reason, dropped)

@@ -193,7 +193,8 @@ async def _worded(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
     tokens = parts.policy.formation.portrait_tokens
     if parts.llm is not None:
         facts = [line.text for line in lines]
-        question = narrative_prompt(facts, instructions=parts.policy.curation.instructions)
+        days = [line.said_at[:10] for line in lines]
+        question = narrative_prompt(facts, days=days, instructions=parts.policy.instructions)
         answer = (await ask(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
         if answer.text:
             return with_names(answer.text, lines, tokens), parts.llm.model

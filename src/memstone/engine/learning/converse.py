@@ -29,7 +29,7 @@ from memstone.engine.storing.draft import Draft
 from memstone.engine.storing.hearing import said_before
 from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
-from memstone.engine.storing.write import Outcome, current_space
+from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.engine.tuning import tuned
 from memstone.errors import MemstoneError
 from memstone.model.event import EventType, Signal
@@ -328,7 +328,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
 
 def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
-    decided = [(str(outcome.event), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
+    decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
         "memory_decision",
         user_id=said.scope.user_id,

@@ -7,7 +7,7 @@ from typing import Any
 
 from memstone.engine.learning.converse import Conversation, Learned
 from memstone.engine.storing.projects import feed_turns
-from memstone.engine.storing.write import Outcome
+from memstone.engine.storing.write import Outcome, action_of
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Tx
 
@@ -31,7 +31,7 @@ def decided(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     rows = [
         {
             "fact": outcome.draft.text,
-            "action": str(outcome.event),
+            "action": action_of(outcome),
             "target_id": outcome.record.id if outcome.record else None,
             "reason": outcome.reason,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from memstone.core.ranking.decay import Strength, effective, left
 from memstone.core.ranking.fusion import Scored
@@ -27,6 +27,21 @@ def faded(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= effective(strength, now, policy.decay_days) if policy.salience else scored.parts.decay
     return sorted(hits, key=lambda hit: (-hit[1].score, -hit[0].record.seq))
+
+
+def doubtful_last(hits: list[Hit]) -> list[Hit]:
+    """Hits with those behind the others that the conversation they come from does not bear out."""
+    doubted = [hit for hit in hits if hit[0].record.doubtful]
+    if not doubted:
+        return hits
+    sure = [hit for hit in hits if not hit[0].record.doubtful]
+    least = min((scored.score for _, scored in sure), default=1.0)
+    for _, scored in doubted:
+        scored.score = min(scored.score * _DOUBT, least)
+    return [*sure, *doubted]
+
+
+_DOUBT: Final = 0.5
 
 
 def spread(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:

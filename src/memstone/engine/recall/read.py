@@ -15,7 +15,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.recall.past import past_hits
 from memstone.engine.recall.plain import beginning, containing, labelled, literal, newest
 from memstone.engine.recall.provenance import traced, with_spare
-from memstone.engine.recall.ranking import Hit, faded, looked_at_closely, spread
+from memstone.engine.recall.ranking import Hit, doubtful_last, faded, looked_at_closely, spread
 from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
 from memstone.engine.storing.retelling import hits_retold
 from memstone.model.memory import Found, Layer
@@ -52,6 +52,11 @@ class _Glimpse(NamedTuple):
     def record(self) -> _Glimpse:
         """What is known of it."""
         return self
+
+    @property
+    def doubtful(self) -> bool:
+        """Nobody knows before it is read, and then it is far behind."""
+        return False
 
 
 async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
@@ -122,7 +127,7 @@ async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) ->
     question, found = await (parts.io.together(retrieve) if parts.at_hand else retrieve())
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
-        hits = spread(parts, faded(parts, found, parts.now()), wanted.limit)
+        hits = doubtful_last(spread(parts, faded(parts, found, parts.now()), wanted.limit))
     return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.parts import Parts
@@ -40,6 +41,20 @@ class Outcome:
 
     new_id: str | None = None
     """The memory that took the place of this one, where it ended."""
+
+
+ACTIONS: Final = {
+    EventType.ADD: "add",
+    EventType.UPDATE: "replace",
+    EventType.REPLACE: "replace",
+    EventType.DELETE: "retract",
+}
+"""What became of a fact, in the words of the log."""
+
+
+def action_of(outcome: Outcome) -> str:
+    """Return what was decided about a fact as the log says it: ``add``, ``replace``, ``retract`` or ``ignore``."""
+    return next((word for event, word in ACTIONS.items() if event == outcome.event), "ignore")
 
 
 @dataclass(slots=True)
