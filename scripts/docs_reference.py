@@ -382,7 +382,7 @@ def prompts_text() -> str:
         if name not in ("learn", "extract_facts_agent"):
             parts.append(prompt_text(version_of(f"{name}_format")))
         text = "\n\n".join(parts)
-        shown.append(f"## {title}\n\n`{version_of(name)}`\n\n````text\n{text}\n````")
+        shown.append(f"## {title}\n\n`{version_of(name)}`\n\n```text\n{text}\n```")
     return "\n\n".join(shown)
 
 

@@ -227,6 +227,27 @@ async def test_a_model_sees_what_is_known_with_its_day_and_accepts_over_two_call
     assert "[2] assistant: Tuesday or Thursday?\n\nNew turns:\n[3] user: yes, Thursday\n\nDate: Thursday" in prompts[-1]
 
 
+@pytest.mark.req("X-40", "N-42")
+async def test_who_reaches_one_agent_of_a_user_is_shown_nothing_that_another_one_was_told(opens: Opens) -> None:
+    prompts: list[str] = []
+
+    def answer(prompt: Prompt) -> dict[str, Any]:
+        prompts.append(prompt.messages[-1]["content"])
+        place = "Oslo" if "Oslo" in prompts[-1].partition("New turns:")[2] else "Bergen"
+        return {"operations": [add(f"User lives in {place}.", f"live in {place}")]}
+
+    face = opens(llm=ScriptedLlm(answer))
+    await told(face, "I live in Oslo", agent_id="nurse")
+    bound = Face(face.memory.acting_for("default", agent_id="coach"))
+
+    await told(bound, "I live in Bergen", agent_id="coach")
+
+    assert "Oslo" not in prompts[-1]
+    assert sorted(await face.listed()) == ["User lives in Bergen.", "User lives in Oslo."]
+    await told(face, "I live in Bergen, really", agent_id="guide")
+    assert "User lives in Oslo." in prompts[-1], "who reaches all of a user compares with all that is known of them"
+
+
 @pytest.mark.req("C-22", "D-20")
 async def test_of_a_conversation_that_goes_on_only_the_new_turns_are_asked_about(opens: Opens) -> None:
     prompts: list[str] = []

@@ -40,7 +40,7 @@ from memstone.engine.storing.write import Outcome, counted
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, moment
 from memstone.model.memory import MIRROR, Link, Origin, Record, Status
-from memstone.model.query import And, Condition, Op
+from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
@@ -176,12 +176,20 @@ async def _judged(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[
     where = visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(targets, where) if targets else []
     chosen = judged(fact, {one.record.seq: one.record for one in found})
-    holder = await tx.links.holder(scope.tenant_id, fact.draft.dedupe)
-    same = [one.record for one in await tx.memories.among([holder], where)] if holder is not None else []
-    if not same:
+    if all(one.action is not Action.ADD for one, _ in chosen) or (same := await _said_already(tx, fact, where)) is None:
         return chosen
     known = Decision(Action.IGNORE, None, "already known")
-    return [(known, same[0]) if one.action is Action.ADD else (one, target) for one, target in chosen]
+    return [(known, same) if one.action is Action.ADD else (one, target) for one, target in chosen]
+
+
+async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
+    """The memory that says a fact in the same words, in whichever conversation it was learned."""
+    tenant = fact.draft.scope.tenant_id
+    holder = await tx.links.holder(tenant, fact.draft.dedupe)
+    found = await tx.memories.among([holder], where) if holder is not None else []
+    same = And((where, Condition("hash", Op.EQ, text_hash(fact.draft.text))))
+    found = found or await tx.memories.find(same, limit=1)
+    return found[0].record if found else None
 
 
 async def _ruled(tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
