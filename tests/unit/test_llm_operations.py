@@ -372,6 +372,11 @@ _VERIFIED = [
     ("my nephew is allergic to nuts", "User's nephew is allergic to nuts.", "nephew is allergic"),
     ("my wife and I are allergic to nuts", "User is allergic to nuts.", "allergic to nuts"),
     ("I live in NYC now", "User lives in New York City.", "live in NYC"),
+    ("Max won't touch greens and Poppy has an egg allergy", "Poppy has an egg allergy.", "Poppy has an egg allergy"),
+    ("I eat fish again. not meat tho", "User eats fish again but no meat.", "I eat fish again. not meat"),
+    ("Doctor says latex allergy", "User has a latex allergy.", "Doctor says latex allergy"),
+    ("my ex Callum wants the twins", "The twins are with Callum.", "Callum wants the twins"),
+    ("hey bhai, running a startup here", "User runs a startup.", "hey bhai, running a startup"),
 ]
 
 

@@ -168,12 +168,21 @@ class Conversation:
             return NUMBER
         if self._is_opposite(fact, clause):
             return OPPOSITE
-        if about_user and self._is_of_another(fact, clause, self.turns[number - 1].role):
+        if about_user and self._is_of_another(fact, self._closest(fact, clause), self.turns[number - 1].role):
             return SOMEBODY_ELSE
         return NAME if unsaid_names(fact, self._all.text, self._subjects) else ""
 
-    def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
-        return is_of_the_speaker(clause) if role == "assistant" else begins_in_another(fact, clause)
+    def _is_of_another(self, fact: str, said: Sequence[str], role: str) -> bool:
+        if role == "assistant":
+            return any(map(is_of_the_speaker, said))
+        return bool(said) and all(begins_in_another(fact, part) for part in said)
+
+    def _closest(self, fact: str, clause: str) -> list[str]:
+        """The parts of a stretch of text that have most words of a statement."""
+        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        shares = [(part, _share(wanted, frozenset(terms(part)))) for part in parts_of(clause)]
+        most = max((share for _, share in shares), default=0.0)
+        return [part for part, share in shares if share == most > 0] or [clause]
 
     def _words_near(self, number: int, named: Sequence[int]) -> Iterator[str]:
         return (self.turns[one - 1].text for one in self._near([number, *named]))
@@ -183,8 +192,8 @@ class Conversation:
         wanted = content_terms(fact, [*self._subjects, *_DENIALS])
         if not wanted or _share(wanted, frozenset(terms(clause))) < _SAME:
             return False
-        same = [part for part in parts_of(clause) if _share(wanted, frozenset(terms(part)))]
-        return is_denied(fact) != any(map(is_denied, same))
+        own = {is_denied(part) for part in parts_of(fact)}
+        return len(own) == 1 and own != {any(map(is_denied, self._closest(fact, clause)))}
 
     def _shares(self, fact: str) -> bool:
         wanted = content_terms(fact, self._subjects)

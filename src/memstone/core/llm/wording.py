@@ -11,10 +11,11 @@ from typing import Final
 from memstone.core.text.lexicon import KIN
 
 _EDGE: Final = re.compile(
-    r"[.!?;\n\u2026\u3002\uff01\uff1f\u061f\u0964](?!\w)|[,:](?!\d)|[\u3001\uff0c]|\s[-\u2013\u2014]+\s"
+    r"[.!?;\u2026\u061f](?!\w)|[\n\u3002\uff01\uff1f\u0964\u3001\uff0c]|[,:](?!\d)|\s[-\u2013\u2014]+\s"
     r"|\b(?:but|however|although|though|aber|sondern|mais|pero|sino|ma|mas|maar|lekin|magar)\b",
     re.IGNORECASE,
 )
+_AND: Final = re.compile(r"\b(?:and|so|und|et|y|och|og|aur|и)\b", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _LEADING: Final = re.compile(r"^\W*(?:no|nope|nah|nein|non|nee|não|いいえ|いや|不是|нет)\b[\s,]+(?=\w)", re.IGNORECASE)
 _IDIOM: Final = re.compile(
@@ -53,10 +54,15 @@ _YOURS: Final = frozenset(
     usted nosotros lei suo você seu jij je jouw вы ваш ты твой""".split()
 )
 _HEARSAY: Final = re.compile(
-    r"\bi (?:think|guess|believe|heard|hear|know|hope|suppose|was told|worry|feel like|saw|said|told|asked)\b",
+    r"\b\w+ (?:says|said|thinks|reckons|told me|sagt|meint|dice|dit|bola|boli)\b"
+    r"|\bi (?:think|guess|believe|heard|hear|know|hope|suppose|was told|worry|feel like|saw|said|told|asked)\b",
     re.IGNORECASE,
 )
-_POSSESSED: Final = re.compile(r"^user(?:'s|\u2019s|s)\b", re.IGNORECASE)
+_OF_THE_USER: Final = re.compile(
+    r"user(?:in)?\b(?!['\u2019]s)|nutzer(?:in)?\b|\u30e6\u30fc\u30b6\u30fc|\u7528\u6237", re.IGNORECASE
+)
+"""How a statement about the user begins; one about somebody or something else of theirs does not."""
+
 _NAME: Final = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"'(])\b[A-Z][a-z]{2,}\b")
 _CALENDAR: Final = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -87,7 +93,13 @@ def _till(text: str, end: int) -> int:
 
 def parts_of(text: str) -> list[str]:
     """The clauses of a stretch of text."""
-    edges = [0, *(edge.end() for edge in _EDGE.finditer(text)), len(text)]
+    edges = [
+        0,
+        *(edge.end() for edge in _EDGE.finditer(text)),
+        *(edge.end() for edge in _AND.finditer(text)),
+        len(text),
+    ]
+    edges.sort()
     return [text[start:end] for start, end in pairwise(edges) if text[start:end].strip()]
 
 
@@ -102,7 +114,7 @@ def is_denied(text: str) -> bool:
 
 def begins_in_another(fact: str, clause: str) -> bool:
     """Whether a statement of the user was said of somebody whom the statement does not mention."""
-    if _POSSESSED.match(fact):
+    if not _OF_THE_USER.match(fact):
         return False
     words = [word.lower() for word in _TOKEN.findall(_HEARSAY.sub(" ", clause.replace("\u2019", "'")))]
     if any(word in _OWN for word in words):
