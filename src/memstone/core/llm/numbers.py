@@ -98,7 +98,7 @@ class _Told:
     def __init__(self, said: str, now: datetime, near: str) -> None:
         self._text = _ascii(said)
         self._now = now
-        self._beside = _ascii(near)
+        self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_ascii(near))}
         self._near = {value for _, value in _numbers(_ascii(near))}
         self._spans = {value for _, value in _numbers(_ORDINAL.sub(" ", _ascii(near)))}
         self._all = {value for _, value in _numbers(self._text)} | set(_in_words(self._text))
@@ -116,6 +116,8 @@ class _Told:
 
     def has_time(self, hour: int, minute: int) -> bool:
         """Whether a time of day was said, by either clock."""
+        if hour > 2 * _NOON:
+            return False
         hours = {hour, hour - _NOON, hour + 1, hour + 1 - _NOON} if minute in _MINUTES else {hour, hour - _NOON}
         told = any(self.has(float(one)) for one in hours if one >= 0)
         return told and (minute in _MINUTES or self.has(float(minute)))
@@ -126,12 +128,12 @@ class _Told:
             return False
         if not day:
             return True
-        if self.has(float(day)):
-            return True
         try:
             wanted = date(year, month, day)
         except ValueError:
             return False
+        if day in self._named_days:
+            return True
         return self._is_counted(wanted) or not self._other_day(text)
 
     def _has_year(self, year: int) -> bool:
@@ -147,8 +149,7 @@ class _Told:
 
     def _other_day(self, text: str) -> bool:
         """Whether another day was named beside it, of which the text makes no use."""
-        used = {int(found[3] or 0) for found in _ISO.finditer(text)}
-        return any(int(next(filter(None, found))) not in used for found in _NAMED_DAY.findall(self._beside))
+        return bool(self._named_days - {int(found[3] or 0) for found in _ISO.finditer(text)})
 
 
 def _with_dates(text: str, now: datetime) -> str:
