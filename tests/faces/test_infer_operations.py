@@ -172,6 +172,34 @@ async def test_the_rule_for_forgetting_runs_beside_a_model_that_overlooks_the_wi
     assert "asked to forget something that no memory says" in again["warnings"]
 
 
+@pytest.mark.req("X-30", "X-14")
+@pytest.mark.parametrize(
+    ("said", "forgotten"),
+    [
+        ("forget my old flat, my old bike, my old car and my old boat", 4),
+        ("so much for my old flat, bike, car and boat", 0),
+        ("forget everything you know about me", 0),
+    ],
+)
+async def test_many_memories_are_forgotten_where_the_user_plainly_asks_for_them(
+    opens: Opens, said: str, forgotten: int
+) -> None:
+    things = ("flat", "bike", "car", "boat")
+    face = opens(
+        llm=answers(
+            [add(f"User has an old {thing}.", f"old {thing}") for thing in things],
+            [change("FORGET", number, said[:12]) for number in range(1, 5)],
+        )
+    )
+    await told(face, "I have an old flat, an old bike, an old car and an old boat")
+    opens.clock.advance(days=1)
+    answer = await told(face, said)
+
+    assert [event for event, _ in events(answer)] == ["DELETE"] * forgotten
+    assert len(answer.get("review", ())) == 4 - forgotten
+    assert len(await face.listed()) == 4 - forgotten
+
+
 @pytest.mark.req("P-21", "D-13")
 async def test_an_older_statement_that_arrives_late_is_stored_as_past(opens: Opens) -> None:
     face = opens(

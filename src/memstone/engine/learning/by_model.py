@@ -32,7 +32,8 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.privacy.poison import disarmed
 from memstone.core.rules.named import speaker_name, without_prefix
-from memstone.core.rules.requests import may_forget
+from memstone.core.rules.plain import plain, sentences
+from memstone.core.rules.requests import forgets_everything, may_forget
 from memstone.core.rules.speakers import speakers_from
 from memstone.core.settings.categories import asked_for, sorted_into
 from memstone.core.text.analyze import query_terms
@@ -131,14 +132,26 @@ async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn])
     answer = await ask(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
     read = answer.value
     told = Told(error=answer.cut, dropped=read.dropped)
-    removed = [one for one in read.operations if one.op is Op.REMOVE]
+    ending = [one for one in read.operations if _ends_by_itself(one, fresh)]
+    held_back = ending if len(ending) > MOST_REMOVED else []
+    held_back += [one for one in read.operations if one.op is Op.FORGET and _empties(fresh[one.turn - 1])]
     for one in read.operations:
-        if one.op is Op.REMOVE and len(removed) > MOST_REMOVED:
+        if one in held_back:
             told.review.append(_for_review(one, question.targets, talk))
         else:
             told.facts.append(fact_of(parts, asked, fresh, one, question.targets))
     told.facts.sort(key=_ends)  # what ends can then name what took its place
     return told
+
+
+def _ends_by_itself(one: Operation, fresh: Sequence[Turn]) -> bool:
+    """Whether an operation ends a memory, and no plain wish of the user to forget something stands behind it."""
+    return one.op is Op.REMOVE or (one.op is Op.FORGET and not may_forget(fresh[one.turn - 1].text))
+
+
+def _empties(turn: Turn) -> bool:
+    """Whether somebody wants everything to be forgotten: words never empty a memory."""
+    return any(forgets_everything(plain(one.strip())) for one in sentences(turn.text))
 
 
 def _ends(fact: Fact) -> bool:
