@@ -403,11 +403,12 @@ async def test_a_decision_about_a_version_that_has_changed_meanwhile_does_not_co
     def change_it_meanwhile(request: WireRequest) -> WireReply:
         answer = model(request)
         with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
-            other.update(tea["id"], "User loves tea with milk.")
+            other.update(tea["id"], f"User loves tea with milk, {len(model.asked)} spoons.")
         return answer
 
     server.handler = change_it_meanwhile
 
     assert await told(face, "I hate tea.") == [("ADD", "User hates tea.")], "nothing is lost"
-    assert [one["event"] for one in await face.history(tea["id"])] == ["ADD", "UPDATE"]
-    assert sorted(await face.listed()) == ["User hates tea.", "User loves tea with milk."]
+    assert len(model.asked) == 3, "it is asked once more, and not again and again"
+    assert [one["event"] for one in await face.history(tea["id"])] == ["ADD", "UPDATE", "UPDATE"]
+    assert sorted(await face.listed()) == ["User hates tea.", "User loves tea with milk, 3 spoons."]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from memstone import Memory
 from memstone.ports.llm import Prompt
 from memstone.testing.llm import ScriptedLlm
-from tests.faces.harness import Face, Opens
+from tests.faces.harness import ON_DISK, Face, Opens
 
 
 def add(text: str, quote: str, **more: Any) -> dict[str, Any]:
@@ -292,3 +293,43 @@ async def test_of_a_conversation_that_goes_on_only_the_new_turns_are_asked_about
 
     assert len(prompts) == 2, "what is sent again is not asked again"
     assert "New turns:\n[3] user: and coffee\n\n" in prompts[1]
+
+
+@ON_DISK
+@pytest.mark.req("P-20")
+async def test_a_model_is_asked_again_about_what_became_known_while_it_thought(opens: Opens) -> None:
+    shown: list[bool] = []
+
+    def answer(prompt: Prompt) -> dict[str, Any]:
+        shown.append("User lives in Oslo." in prompt.messages[-1]["content"])
+        if len(shown) == 1:
+            llm = answers([add("User lives in Oslo.", "live in Oslo")])
+            config = {"store": {"url": opens.url}, "embedder": {"provider": "hash"}}
+            with Memory(config, clock=opens.clock, llm=llm) as other:
+                other.add("I live in Oslo", user_id="alice", run_id="elsewhere")
+            return {"operations": [add("User has his home in Oslo.", "my home is in Oslo")]}
+        return {"operations": [change("NONE", 1, "my home is in Oslo")] if shown[-1] else []}
+
+    face = opens(llm=ScriptedLlm(answer))
+    result = await told(face, "my home is in Oslo")
+
+    assert shown == [False, True]
+    assert events(result) == [("NONE", "User lives in Oslo.")]
+    assert await face.listed() == ["User lives in Oslo."]
+
+
+@pytest.mark.req("P-13", "P-21")
+async def test_a_chat_without_an_id_is_understood_from_what_was_said_before_it(opens: Opens) -> None:
+    prompts: list[str] = []
+
+    def answer(prompt: Prompt) -> dict[str, Any]:
+        prompts.append(prompt.messages[-1]["content"])
+        return {"operations": []}
+
+    face = opens({"preset": "shared"}, llm=ScriptedLlm(answer))
+    for said in ("My sister is called Ida", "She moved to Rome"):
+        await face.add(said, user_id="alice")
+        await face.flush(everybody=True)
+        opens.clock.advance(minutes=1)
+
+    assert "Earlier turns:\n[1] user: My sister is called Ida\n\nNew turns:\n[2] user: She moved to Rome" in prompts[-1]

@@ -81,6 +81,9 @@ class Told:
     review: list[dict[str, Any]] = field(default_factory=list)
     """Memories that an answer would end all at once: somebody has to look at that first."""
 
+    seen: int | None = None
+    """Where the ledger was when the model was shown what is known; None when it was not asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -104,6 +107,7 @@ async def by_model(parts: Parts, asked: Asked) -> Told:
     if not fresh:
         return Told(await parts.ledger.read(lambda tx: _learned_before(parts, tx, asked, heard)))
     signature = await embed_turns(parts, fresh)
+    seen = await parts.ledger.peek(lambda tx: tx.admin.cursor())
     near = await near_memories(parts, asked, fresh, signature)
     talk = Talk(
         [as_heard(turn) for turn in fresh],
@@ -116,8 +120,18 @@ async def by_model(parts: Parts, asked: Asked) -> Told:
     told = await (
         _in_two(parts, asked, talk, fresh) if in_two(parts, asked.prompt) else _in_one(parts, asked, talk, fresh)
     )
+    told.seen = seen
     told.facts += forgotten_by_rule(parts, asked, fresh, told.facts)
     return told
+
+
+async def is_overtaken(parts: Parts, asked: Asked, told_at: int | None) -> bool:
+    """Whether something has become known of the same user while a model thought about it."""
+    if told_at is None:
+        return False
+    newer = Condition("seq", Compare.GT, told_at)
+    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=newer)
+    return bool(await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=1)))
 
 
 def in_two(parts: Parts, prompt: str = "") -> bool:

@@ -17,7 +17,7 @@ from memstone.core.rules.speakers import speakers_from
 from memstone.core.settings.categories import sorted_into
 from memstone.core.temporal.dates import ground
 from memstone.engine.learning.answering import asked_before
-from memstone.engine.learning.by_model import SOURCE, Asked, by_model, stamp
+from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp
 from memstone.engine.learning.drafting import drafted
 from memstone.engine.learning.reading import reader_of
 from memstone.engine.learning.relate import Fact
@@ -56,6 +56,8 @@ async def extract(parts: Parts, asked: Asked) -> Extracted:
     if FACTS in wanted:
         try:
             told = await by_model(parts, asked)
+            if any(fact.judged and fact.adds for fact in told.facts) and await is_overtaken(parts, asked, told.seen):
+                told = await by_model(parts, asked)  # once: it has not seen what somebody else has just told
             found = Extracted(told.facts, told.error, dropped=told.dropped, review=told.review)
         except StorageError:
             raise
