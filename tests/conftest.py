@@ -6,8 +6,10 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -58,6 +60,14 @@ def _own_store_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The key of a store in a database is kept in the home of whoever operates it, which is not that of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose, "DEFAULT_KEY_PATH", tmp_path_factory.mktemp("keys") / "store.key")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_read_once() -> Iterator[None]:
+    """Whoever makes a client of HTTP reads the certificates of all authorities, 20 ms; the tests make thousands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpcore2.default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
 import threading
 import time
 import traceback
 from collections.abc import Iterator
 from typing import Any
 
+import httpcore2
 import pytest
 
 from memstone.adapters.io import http
@@ -211,3 +214,23 @@ def test_the_wire_server_says_when_it_has_nothing_to_say(mode: str, server: Wire
     assert b"no further answer" in fetch(mode, HttpRequest("GET", server.url)).body
     server.handler = broken
     assert b"ZeroDivisionError" in fetch(mode, HttpRequest("GET", server.url)).body
+
+
+@both
+def test_the_certificates_are_read_once_and_those_of_the_environment_are_used(
+    mode: str, server: WireServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str | None] = []
+
+    def certificates(*, _trust_env: bool) -> ssl.SSLContext:
+        read.append(os.environ.get("SSL_CERT_FILE"))
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    monkeypatch.setattr(httpcore2, "default_ssl_context", certificates)
+    server.handler = lambda _: WireReply(json={})
+    files = [f"/certificates/of/{mode}/{number}.pem" for number in range(2)]
+    for file in files:
+        monkeypatch.setenv("SSL_CERT_FILE", file)
+        for _ in range(3):
+            assert fetch(mode, HttpRequest("GET", server.url)).status == 200
+    assert read == files

@@ -6,9 +6,10 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -26,10 +27,13 @@ from tests.faces.harness import Face
 from tests.faces.scenarios import SCENARIOS, Scenario
 from tests.faces.ways import Rest, Tools
 from tests.patience import LONG
+from tests.postgres.server import APP
 from tests.server.upstream import served
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from tests.postgres.server import Server
 
 TOOLS = [one for one in SCENARIOS if one.tools]
 
@@ -56,17 +60,51 @@ class Stage:
         return made
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """Everything that the scenarios of one kind of store share."""
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres").fresh()
-    else:
-        url = f"sqlite:///{tmp_path_factory.mktemp('faces')}/memstone.db"
+class Stages:
+    """The stages of this module by the kind of their store, each made when it is first asked for."""
+
+    def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
+        self._request, self._folder = request, folder
+        self._made: dict[str, Stage] = {}
+        self._open = ExitStack()
+
+    def close(self) -> None:
+        """Close them all."""
+        self._open.close()
+
+    def __getitem__(self, kind: str) -> Stage:
+        if kind not in self._made:
+            self._made[kind] = self._open.enter_context(_staged(self._url(kind)))
+        return self._made[kind]
+
+    def _url(self, kind: str) -> str:
+        """A database of its own: the one that all tests use is wiped by the next of them."""
+        if kind == "sqlite":
+            return f"sqlite:///{self._folder}/memstone.db"
+        server: Server = self._request.getfixturevalue("postgres")
+        return server.url(server.database(server.pattern), APP)
+
+
+@contextmanager
+def _staged(url: str) -> Iterator[Stage]:
     config = {"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}
     clock = FakeClock()
     with Memory(config, clock=clock) as memory, served(_service(config, clock)) as address:
         yield Stage(config, clock, memory, address, count(1))
+
+
+@pytest.fixture(scope="module")
+def stages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stages]:
+    """Everything that the scenarios share, in whatever order they come."""
+    made = Stages(request, tmp_path_factory.mktemp("faces"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def stage(request: pytest.FixtureRequest, stages: Stages) -> Stage:
+    """What the scenarios of one kind of store share."""
+    return stages[request.param]
 
 
 def _service(config: dict[str, Any], clock: FakeClock) -> FastAPI:

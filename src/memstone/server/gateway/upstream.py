@@ -19,6 +19,7 @@ from memstone.sections_service import GatewaySettings, UpstreamSettings
 from memstone.server.gateway.counts import UPSTREAM
 from memstone.server.gateway.outages import Outage, Outages
 from memstone.server.observe import log
+from memstone.server.urls import trusted
 
 # Whatever else a caller sends stays here: above all its own key.
 _OUTGOING: Final = frozenset(
@@ -67,7 +68,7 @@ class Upstreams:
         self._upstreams = settings.upstreams
         self._outages = Outages()
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0)
-        self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits, trust_env=False)
+        self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits, trust_env=False, verify=trusted())
 
     async def close(self) -> None:
         """Let go of every connection."""
