@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final
 
+from memstone.core.entities.names import unknown_names
 from memstone.core.text.lexicon import KIN
+from memstone.core.text.words import STOP_WORDS
 
 _EDGE: Final = re.compile(
     r"[.!?;\u2026\u061f](?!\w)|[\n\u3002\uff01\uff1f\u0964\u3001\uff0c]|[,:](?!\d)|\s[-\u2013\u2014]+\s"
@@ -63,7 +65,6 @@ _OF_THE_USER: Final = re.compile(
 )
 """How a statement about the user begins; one about somebody or something else of theirs does not."""
 
-_NAME: Final = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"'(])\b[A-Z][a-z]{2,}\b")
 _CALENDAR: Final = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december christmas easter english""".split()
@@ -140,12 +141,9 @@ def unsaid_names(fact: str, said: str, leave_out: Sequence[str]) -> list[str]:
     """The names of an English statement that nobody said; elsewhere capital letters tell no name."""
     if not _is_english(fact) or not said.isascii():
         return []
-    heard = said.casefold()
-    words = set(_TOKEN.findall(heard))
-    known = {word.casefold() for name in leave_out for word in name.split()} | _CALENDAR
-    names = [one for one in _NAME.findall(fact) if one.casefold() not in known]
-    initials = "".join(name[0].lower() for name in names)
-    return [one for one in names if not _was_said(one.casefold(), heard, words) and initials not in words]
+    words = set(_TOKEN.findall(said.casefold()))
+    names = (one for one in unknown_names(fact, said, leave_out) if one.casefold() not in _CALENDAR | STOP_WORDS)
+    return [one for one in names if not _is_mended(one.casefold(), words)]
 
 
 def _is_english(fact: str) -> bool:
@@ -154,8 +152,7 @@ def _is_english(fact: str) -> bool:
     return bool(words & _ENGLISH) and not words & _FOREIGN
 
 
-def _was_said(name: str, heard: str, words: set[str]) -> bool:
-    if name in heard or any(word.startswith(name[:_PREFIX]) for word in words):
-        return True
+def _is_mended(name: str, words: set[str]) -> bool:
+    """Whether a name was said with a typo."""
     near = (word for word in words if word[0] == name[0] or word[-1] == name[-1])
     return any(SequenceMatcher(None, name, word).ratio() >= _TYPO for word in near)
