@@ -197,20 +197,23 @@ async def test_a_language_model_is_asked_only_where_rules_find_nothing(opens: Op
 
 @pytest.mark.req("C-28", "C-57", "C-58.34")
 async def test_a_language_model_may_name_whom_facts_speak_of(opens: Opens) -> None:
+    asked: list[str] = []
+
     def model(messages: list[dict[str, str]]) -> str:
-        system = messages[0]["content"].lower()
-        if "relation" in system:
-            return '{"relations": [{"source": "Rex", "relation": "belongs_to", "target": "Ida"}]}'
-        if "entit" in system:
-            entities = [{"name": "Rex", "type": "concept"}, {"name": "Ida", "type": "person"}]
-            return json.dumps({"entities": entities})
-        return json.dumps({"facts": [{"fact": "Rex belongs to Ida.", "evidence": "Rex belongs to Ida"}]})
+        asked.append(messages[-1]["content"])
+        if not asked[-1].startswith("Statements:"):
+            return '{"decisions": []}'
+        entities = [{"name": "Rex", "type": "concept"}, {"name": "Ida", "type": "person"}]
+        return json.dumps(
+            {"entities": entities, "relations": [{"source": "Rex", "relation": "belongs_to", "target": "Ida"}]}
+        )
 
     face = opens({"graph": {"llm": True}, "extract": {"strategies": ["pattern"]}}, llm=model)
     answer = await face.add("My dog Rex belongs to Ida.", user_id="alice")
     assert answer["status"] == "ok"
     edges = {(one["source"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]}
     assert ("Rex", "Ida") in edges
+    assert len([one for one in asked if one.startswith("Statements:")]) == 1
 
     def broken(messages: list[dict[str, str]]) -> str:
         raise OSError("no route to host")
