@@ -193,6 +193,9 @@ MEANING: Final = {
     "extract.neighbours": "memories near a fact that a model is shown; twice as many near a talk",
     "extract.questions": "1: one question says what new turns do to the memory; 2: facts first, then what becomes of "
     "each; with prompts of your own there are always two",
+    "extract.message_chars": "characters of one message that rules learn facts from, the last; all of it is kept",
+    "extract.call_chars": "characters of all messages of one call that rules learn facts from, the newest",
+    "extract.call_facts": "facts that one call may teach",
     "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
     "reconcile.within": "the ids within which a fact is known once and changes what is known, of those that are given",
     "reconcile.slots": "what people have one or many of, see [own rules](own-rules.md)",

@@ -183,6 +183,9 @@ class Settings(Section):
             attachments=self.extract.attachments,
             questions=self.extract.questions,
             neighbours=preset.neighbours if self.extract.neighbours is None else self.extract.neighbours,
+            message_chars=self.extract.message_chars,
+            call_chars=self.extract.call_chars,
+            call_facts=self.extract.call_facts,
         )
         return Policy(
             strategy=self.policy.strategy,

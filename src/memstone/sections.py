@@ -285,6 +285,8 @@ class ExtractSettings(Section):
     for each kind of secret; one word alone says it for all. ``keep_turns`` keeps what was said beside what was learned.
     ``patterns`` are ways of your own to say a fact. ``categories`` are those facts are sorted into, each with a few
     words about it. ``attachments``: pictures and files are kept by name (``reference``), or ``refuse`` raises.
+    ``message_chars``, ``call_chars`` and ``call_facts`` bound what one message and one call may cost: beyond them what
+    was said is kept, and no facts are learned from it.
     """
 
     strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
@@ -299,6 +301,9 @@ class ExtractSettings(Section):
     attachments: Literal["reference", "refuse"] = "reference"
     neighbours: int | None = Field(default=None, ge=1, le=50)
     questions: Literal[1, 2] = 1
+    message_chars: int = Field(default=65_536, ge=1_000, le=65_536)
+    call_chars: int = Field(default=262_144, ge=1_000)
+    call_facts: int = Field(default=256, ge=1)
 
     @field_validator("categories", mode="before")
     @classmethod

@@ -46,6 +46,17 @@ def test_an_error_of_the_work_reaches_the_caller(mode: str, raised: Exception, s
 
 
 @both
+def test_computing_gives_its_result_or_its_error_and_sees_the_callers_context(mode: str) -> None:
+    async def scenario(io: Io) -> str:
+        speaker.set("alice")
+        with pytest.raises(ZeroDivisionError):
+            await io.compute(lambda: 1 // 0)
+        return await io.compute(speaker.get)
+
+    assert run(mode, scenario) == "alice"
+
+
+@both
 def test_gather_keeps_the_order_and_the_context(mode: str) -> None:
     async def named(number: int) -> str:
         return f"{speaker.get()} {number}"

@@ -49,6 +49,34 @@ async def _cancelled_at_once(coroutine: Coroutine[Any, Any, object]) -> bool:
     return (await asyncio.gather(task, return_exceptions=True))[0].__class__ is asyncio.CancelledError
 
 
+def test_computing_goes_on_in_one_thread_while_others_ask_the_database() -> None:
+    asked = threading.Event()
+
+    async def scenario(io: Io) -> list[Any]:
+        names = [io.compute(lambda: (asked.wait(120), threading.current_thread().name)) for _ in range(8)]
+        return await io.gather(*names, io.run(asked.set))
+
+    *computed, _ = run("asyncio", scenario)
+    assert set(computed) == {(True, "memstone-compute_0")}
+
+
+def test_what_has_not_begun_to_be_computed_for_a_cancelled_caller_is_not() -> None:
+    go_on, done = threading.Event(), list[str]()
+
+    async def scenario() -> bool:
+        io = AsyncIo()
+        first = asyncio.create_task(io.compute(lambda: go_on.wait(120)))
+        gone = await _cancelled_at_once(io.compute(lambda: done.append("for nobody")))
+        go_on.set()
+        await first
+        await io.compute(lambda: done.append("next"))
+        await io.close()
+        return gone
+
+    assert asyncio.run(scenario())
+    assert done == ["next"]
+
+
 def test_a_cancelled_caller_goes_at_once_and_its_work_runs_to_the_end() -> None:
     caller_is_gone, done = threading.Event(), list[str]()
 

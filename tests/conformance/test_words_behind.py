@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from typing import Any
 
 import pytest
 
 from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from memstone.adapters.ledger.tables.fulltext import BEHIND
+from memstone.adapters.ledger.tables.fulltext import BEHIND, BEHIND_CHARS
 from memstone.engine.storing.store import enter, leave
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record, Status
@@ -89,3 +90,21 @@ def test_any_order_of_changes_leaves_index_and_words_in_step(seed: int) -> None:
         assert await ledger.read(lambda tx: tx.text.match(asked(list(WORDS)), -1)) == []
 
     run("blocking", scenario)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_index_is_behind_by_little_text_however_long_the_texts_are(mode: str) -> None:
+    async def scenario(io: Io) -> None:
+        ledger = await opened(io)
+        for number in range(40):
+            await ledger.write(partial(stored, row=record(f"note{number} " + "tea lake boat " * 1_500)))
+        behind = await ledger.read(_chars_behind)
+        assert behind <= BEHIND_CHARS
+        assert len(await ledger.read(lambda tx: tx.text.match(asked(["tea"]), -1))) == 40
+
+    run(mode, scenario)
+
+
+async def _chars_behind(tx: Tx) -> int:
+    table: Any = tx.text
+    return int(await table._chars_behind(await table._last_indexed()))

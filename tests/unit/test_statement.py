@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from memstone.core.changes.statement import (
     SELF,
+    _understood,
     content_tokens,
     dates_of,
     may_change,
@@ -248,6 +249,6 @@ def test_a_tag_makes_no_question_and_a_question_lends_its_words() -> None:
 @example("instead of it")
 def test_any_text_is_understood_and_always_alike(text: str) -> None:
     first = understand(text)
-    understand.cache_clear()
+    _understood.cache_clear()
     assert understand(text) == first
     assert first.text == text

@@ -17,7 +17,7 @@ from memstone.core.rules.families import FAMILIES, Family
 from memstone.core.rules.general import as_a_whole, is_among_people, is_sentence, may_tell, told_anyway
 from memstone.core.rules.introduced import behind_name, denied_of_other
 from memstone.core.rules.marks import PUTS_RIGHT
-from memstone.core.rules.material import Span, is_english, own_sentences
+from memstone.core.rules.material import Span, is_english, own_prose, own_sentences
 from memstone.core.rules.own import OwnFact, own_facts
 from memstone.core.rules.plain import calm, is_question, plain, sentences
 from memstone.core.rules.pretence import LAUGHTER, SARCASM, in_earnest
@@ -87,18 +87,38 @@ class _Reading:
     found: list[Candidate] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """The facts a message states; ``is_cut`` says that there was more in it than is read, or more facts than are kept."""
+
+    facts: list[Candidate]
+    is_cut: bool = False
+
+
 def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, topic: str = "") -> list[Candidate]:
     """The facts a user's message states; of a very long one, its end. ``topic`` is what the talk was about before."""
+    return curate(message, speaker=speaker, rules=rules, topic=topic).facts
+
+
+def curate(message: str, *, speaker: str = "", rules: Rules | None = None, topic: str = "") -> Curated:
+    """Return the facts a user's message states, and whether it was read to its end."""
     text = calm(message[-INPUT_CHARS:])
     rules = rules or Rules()
     english = is_english(text)
     if not english and not rules.patterns:
-        return []
+        return Curated([])
+    prose = own_prose(text)
+    found = _found(text, prose.sentences, speaker, rules, topic if english else None)
+    facts = _distinct(found, len(message) - len(text))
+    return Curated(facts[:MAX_FACTS], prose.is_cut or len(message) > len(text) or len(facts) > MAX_FACTS)
+
+
+def _found(text: str, spans: list[Span], speaker: str, rules: Rules, topic: str | None) -> list[Candidate]:
+    """Return what rules find in the sentences of a text; without a topic it is not English, and own rules are all."""
     who = speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
-    spans = own_sentences(text)
     own = [_own(fact) for fact in own_facts(spans, rules.patterns, who)] if rules.patterns else []
-    if not english:
-        return _distinct(own, len(message) - len(text))
+    if topic is None:
+        return own
     told = _with_topics(text, in_earnest(spans))
     reading = _Reading(Context(who, rules.families, topic), text, found=own.copy())
     reading.context.is_note, reading.context.is_short = _is_note(told), len(told) <= 2
@@ -119,8 +139,7 @@ def candidates(message: str, *, speaker: str = "", rules: Rules | None = None, t
         _whole(reading, text, told)
     found = sorted(reading.found, key=lambda one: one.start) if own else reading.found
     # What only tells that something changed comes after the facts that tell into what.
-    found = sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
-    return _distinct(found, len(message) - len(text))
+    return sorted(found, key=lambda one: (one.whole, one.category == EFFECT))
 
 
 def answer(question: str, message: str, *, speaker: str = "", rules: Rules | None = None) -> list[Candidate]:
@@ -261,7 +280,7 @@ def _with_noun(reading: _Reading, said: str) -> str:
 
 _WHOSE: Final = re.compile(r"(?:and |but )?(?:my|our) [\w-]+'s(?= (?:is|are|was)\b)", re.IGNORECASE)
 _WHAT: Final = re.compile(r"(?:my|our)(?: [\w-]+'s)? (?P<noun>[a-z]+(?: [a-z]+)?) (?:is|are|was)\b", re.IGNORECASE)
-_SAYS_WHO: Final = re.compile(r"\b(?:i am|name is) [^,]+,|\b(?:it|that) (?:is|was) (?:my|our|i)\b", re.IGNORECASE)
+_SAYS_WHO: Final = re.compile(r"\b(?:i am|name is) [^,]{1,100},|\b(?:it|that) (?:is|was) (?:my|our|i)\b", re.IGNORECASE)
 """What may stand behind a name, or say of whom something is true and of whom not."""
 
 
@@ -336,11 +355,11 @@ def _fact(told: Told, clause: Span) -> Candidate:
 
 _NEUTRAL: Final = re.compile(
     r"\b(?:allerg\w+|intoleran\w+|left[- ]handed|blood pressure|runs? out|closed on|laid[- ]back|retired (?=\w)(?!from|last|in|at)|rate limits?"
-    r"|(?:flight|train|bus|ferry|plane|boat)\b[^,]*\bleaves?)\b"
+    r"|(?:flight|train|bus|ferry|plane|boat)\b[^,]{0,100}\bleaves?)\b"
 )
 """Words of not liking or of ending that say nothing of the kind here: an allergy is something one has."""
 
-_NOT_ANY_MORE: Final = re.compile(r"\b(not \w.*?) any ?(?:more|longer)\b")
+_NOT_ANY_MORE: Final = re.compile(r"\b(not \w.{0,200}?) any ?(?:more|longer)\b")
 _AHEAD: Final = re.compile(r"\b(?:sell\w*|retir\w*|leav\w*|clos\w*|end\w*|expir\w*|mov\w+|graduat\w*|remov\w*)\b")
 _CONTRAST: Final = re.compile(
     r"(?:,| and| but)? not (?:on )?[\w .]+$|, (?:nobody|\w+days? (?:is|are) off|no longer).*$"
@@ -372,5 +391,5 @@ def _distinct(found: list[Candidate], skipped: int) -> list[Candidate]:
     seen: dict[str, Candidate] = {}
     for candidate in found:
         seen.setdefault(candidate.key, candidate)
-    kept = list(seen.values())[:MAX_FACTS]
+    kept = list(seen.values())
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in kept] if skipped else kept

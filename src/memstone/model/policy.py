@@ -34,7 +34,8 @@ class Curation:
     files in messages: ``reference`` keeps them by name, ``refuse`` raises. A model that decides about a fact is shown
     ``neighbours`` memories near it, and twice as many where one question is asked for all of a conversation.
     ``questions``: 1 asks what the new turns do to the memory, 2 asks for facts first and then what becomes of each; a
-    prompt of one's own always asks twice.
+    prompt of one's own always asks twice. Rules read at most ``message_chars`` of one message and ``call_chars`` of all
+    messages of a call, the newest, and at most ``call_facts`` facts come of a call: the rest is kept as turns alone.
     """
 
     strategies: tuple[str, ...] = ()
@@ -51,6 +52,9 @@ class Curation:
     attachments: str = "reference"
     neighbours: int = 5
     questions: int = 1
+    message_chars: int = 65_536
+    call_chars: int = 262_144
+    call_facts: int = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,14 @@ class Io(Protocol):
         """
         ...
 
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run work that keeps the interpreter busy, such as reading a text by rules.
+
+        Inline, or on one thread for all such work: an event loop goes on meanwhile, whoever waits for a database does
+        not wait for it, and one long text is not read by several threads against each other.
+        """
+        ...
+
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine that waits for nothing outside this process, with all the work it runs, as one unit.
 

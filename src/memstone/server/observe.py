@@ -26,7 +26,9 @@ log: Final[Any] = structlog.get_logger("memstone.server")
 
 # What `logging` puts on every record; the rest of a record is what was said about the event.
 _USUAL: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "event"}
-_OUR_KEYS: Final = re.compile(r"\b(?:rt_[0-9a-f]{4,}_[A-Za-z0-9_-]+|rr_[A-Za-z0-9_-]+\.[A-Za-z0-9._-]+)")
+_OUR_KEYS: Final = re.compile(
+    r"\b(?:rt_[0-9a-f]{4,}_[A-Za-z0-9_-]+|rr_(?:[A-Za-z0-9_]|-(?!r[rt]_))++\.[A-Za-z0-9._-]+)"
+)
 _MASKED: Final = "[redacted:api_key]"
 # Names of events and routes, and ids, of which every line has several: no rule finds a secret in a few small letters.
 _NAME: Final = re.compile(r"[a-z][a-z_./{}]{0,39}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -13,7 +13,7 @@ _SECRET: Final = re.compile(
 )
 _WHOLE: Final = frozenset({"headers", "extra_headers"})
 _USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_IN_QUERY: Final = re.compile(r"(?i)([?&][^=&\s]*(?:key|secret|password|token)[^=&\s]*=)[^&\s]*")
+_IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|token))[^=&?\s]*+=)[^&\s]*")
 
 
 def shown(settings: Settings) -> dict[str, Any]:

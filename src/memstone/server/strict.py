@@ -24,6 +24,7 @@ _NOTHING: Final[tuple[Any, ...]] = (None, {}, [], "")
 
 _ALIKE: Final = 0.6
 _LISTED: Final = 20
+_NAME_CHARS: Final = 100
 
 
 class StrictRoute(APIRoute):
@@ -139,7 +140,8 @@ def _query(route: Any) -> frozenset[str]:
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known name most like the given one, however it is spelt; '' when none is."""
     spelt = {one.replace("_", "").replace("-", "").lower(): one for one in known}
-    found = get_close_matches(name.replace("_", "").replace("-", "").lower(), spelt, n=1, cutoff=_ALIKE)
+    written = name[:_NAME_CHARS].replace("_", "").replace("-", "").lower()  # comparing takes long with long names
+    found = get_close_matches(written, spelt, n=1, cutoff=_ALIKE)
     return f"did you mean {spelt[found[0]]}?" if found else ""
 
 

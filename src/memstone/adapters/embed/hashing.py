@@ -42,8 +42,8 @@ class HashEmbedder:
     model = "bow-v1"
     destination = "this machine"
 
-    def __init__(self, config: HashConfig, io: Io | None = None) -> None:  # noqa: ARG002 - adapters take (config, io)
-        self._dim = config.dim
+    def __init__(self, config: HashConfig, io: Io | None = None) -> None:
+        self._dim, self._io = config.dim, io
 
     @classmethod
     def make(cls, dim: int = 256) -> HashEmbedder:
@@ -56,6 +56,9 @@ class HashEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """One unit vector per text, as a 2-d float32 array."""
+        return self._embed(texts) if self._io is None else await self._io.compute(lambda: self._embed(texts))
+
+    def _embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import numpy as np
 
         rows = np.zeros((len(texts), self._dim), dtype=np.float32)

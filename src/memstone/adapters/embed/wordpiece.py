@@ -8,7 +8,6 @@ because what people write must not be able to steer the model.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, islice
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memstone.errors import ConfigError
+from memstone.model.unicode_forms import normalize
 
 DATA = Path(__file__).parent / "data"
 MAX_TOKENS = 256  # what sentence-transformers allows this model
@@ -66,7 +66,7 @@ class WordPiece:
         """Lower case, without accents and control characters."""
         if not word.isascii():
             # The reference lowers letter by letter and so knows no final sigma, unlike str.lower().
-            word = unicodedata.normalize("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
+            word = normalize("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
         return self._patterns.drop.sub("", word.lower())
 
     def _pieces(self, part: str) -> list[int]:

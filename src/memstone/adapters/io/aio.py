@@ -50,6 +50,7 @@ class AsyncIo:
     def __init__(self, *, threads: int = 4) -> None:
         self._threads = threads
         self._pools: dict[int, ThreadPoolExecutor] = {}  # by process id: threads do not survive a fork
+        self._computers: dict[int, ThreadPoolExecutor] = {}
         self._here = threading.local()
         self._turn = Turn()
         self._units: set[Future[Any]] = set()
@@ -71,15 +72,26 @@ class AsyncIo:
         A cancelled caller is let go at once, and the unit still runs to its end: half a unit of work is
         worse than one whose result nobody reads.
         """
+        return await self._run_on(self._pool, work)
+
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run the work on the one thread for work of this kind.
+
+        It changes nothing, so what has not begun when its caller is cancelled is not run.
+        """
+        return await self._run_on(self._computer, work, drop=True)
+
+    async def _run_on(self, pool: Callable[[], ThreadPoolExecutor], work: Callable[[], T], *, drop: bool = False) -> T:
         if (section := self._section()) is not None:
             return section.step(work)
-        unit = self._pool().submit(copy_context().run, work)
+        unit = pool().submit(copy_context().run, work)
         self._units.add(unit)
         unit.add_done_callback(self._units.discard)
         try:
             await _end_of(unit)
         except asyncio.CancelledError:
-            unit.add_done_callback(_log_unread_error)
+            if not (drop and unit.cancel()):
+                unit.add_done_callback(_log_unread_error)
             raise
         return unit.result()
 
@@ -110,6 +122,12 @@ class AsyncIo:
         if process not in self._pools:
             self._pools[process] = ThreadPoolExecutor(self._threads, "memstone-io")
         return self._pools[process]
+
+    def _computer(self) -> ThreadPoolExecutor:
+        process = os.getpid()
+        if process not in self._computers:
+            self._computers[process] = ThreadPoolExecutor(1, "memstone-compute")
+        return self._computers[process]
 
     async def run_long(self, work: Callable[[], T]) -> T:
         """Run the work on a thread; within a unit of several steps, others have the turn meanwhile."""
@@ -223,9 +241,10 @@ class AsyncIo:
         tasks = list(self._of_this_loop())
         await _all_within(CLOSE_SECONDS, [*tasks, *(_end_of(unit) for unit in list(self._units))])
         await _cancelled([task for task in tasks if not task.done()])
-        pool = self._pools.pop(os.getpid(), None)
-        if pool is not None:
-            pool.shutdown(wait=False)
+        for pools in (self._pools, self._computers):
+            pool = pools.pop(os.getpid(), None)
+            if pool is not None:
+                pool.shutdown(wait=False)
         kept = self._clients.pop(loop, None)
         if kept is not None:
             await kept.close()

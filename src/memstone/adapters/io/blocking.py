@@ -76,6 +76,10 @@ class BlockingIo:
         finally:
             self._turn.take()
 
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run the work here and now."""
+        return work()
+
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run it here and now, as everything."""
         return await work()

@@ -156,18 +156,22 @@ class Lines:
 
     def __init__(self, request: HttpRequest) -> None:
         self._host = host_of(request.url)
-        self._rest = b""
+        self._rest = bytearray()
 
     def feed(self, part: bytes) -> list[str]:
         """The lines that are complete now."""
-        *whole, self._rest = (self._rest + part).split(b"\n")
+        *whole, rest = part.split(b"\n")
+        if whole:
+            whole[0] = bytes(self._rest) + whole[0]
+            self._rest.clear()
+        self._rest += rest  # in place: a line that comes in many parts is copied once
         if len(self._rest) > MAX_LINE_BYTES:
             raise BackendRejected(f"a line of the answer of {self._host} has no end", kind="http", name=self._host)
         return [_line(raw) for raw in whole]
 
     def end(self) -> list[str]:
         """The last line, when it had no line feed."""
-        return [_line(self._rest)] if self._rest else []
+        return [_line(bytes(self._rest))] if self._rest else []
 
 
 def _line(raw: bytes) -> str:

@@ -10,11 +10,11 @@ import binascii
 import hashlib
 import hmac
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from memstone.errors import InvalidInput
+from memstone.model.unicode_forms import normalize
 
 SALT_BYTES: Final = 16
 MIN_CHARS: Final = 10
@@ -55,11 +55,11 @@ def checked_password(password: object, login: str) -> str:
     """A password that may be set, or ``InvalidInput``; length is what counts, so no kind of character is asked for."""
     if not isinstance(password, str):
         raise InvalidInput("a password must be text")
-    known = _prepared(password).casefold()
     if not MIN_CHARS <= len(password) <= MAX_CHARS:
         raise InvalidInput(
             f"a password has {MIN_CHARS} to {MAX_CHARS:,} characters", hint="a few words make a good one"
         )
+    known = _prepared(password).casefold()
     if known in _COMMON or len(set(known)) <= _FEW or (login and known in {login, login.partition("@")[0], login * 2}):
         raise InvalidInput("this password is too easy to guess", hint="a few words make a good one")
     return password
@@ -101,7 +101,7 @@ def _scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
 
 def _prepared(password: str) -> str:
     """The same password typed on another keyboard is the same password."""
-    return unicodedata.normalize("NFKC", password)
+    return normalize("NFKC", password)
 
 
 def _text(value: bytes) -> str:

@@ -85,7 +85,7 @@ _OWNED: Final = re.compile(
     r"\b(?:[Mm]y|[Oo]ur|[Uu]ser's|[Hh]is|[Hh]er|[Tt]heir|[Tt]he) (?:[a-z-]+ ){0,2}?"
     rf"(?P<head>[a-z-]+),? (?P<names>{_LISTED})"
 )
-_CALLED: Final = re.compile(rf"\b(?P<head>[a-z-]+) (?:named|called|by the name of) (?P<names>{_LISTED})")
+_CALLED: Final = re.compile(rf"\b(?<![a-z-])(?P<head>[a-z-]++) (?:named|called|by the name of) (?P<names>{_LISTED})")
 _TITLED: Final = re.compile(rf"(?:^|(?<=[.!?] ))(?P<head>[A-Z][a-z-]+) (?P<names>{_NAME})")
 _DAYS: Final = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

@@ -165,7 +165,7 @@ def _links(new: Statement, known: Sequence[Known], *, ending: bool) -> list[_Lin
 
 
 _LOST: Final = re.compile(
-    r"\b((?:lost|broke|dropped|sold|binned|threw out) (?:my|the|our|their) )(?:[\w'-]+ )+?([\w'-]+)"
+    r"\b((?:lost|broke|dropped|sold|binned|threw out) (?:my|the|our|their) )(?:[\w'-]+ ){1,8}?([\w'-]+)"
     r"(?=$|[.,;!?]| (?:in|on|at|to|for|and|so|yesterday|today|last|this|again)\b)"
 )
 """Who loses their car keys has lost keys, and no car."""

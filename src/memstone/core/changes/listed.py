@@ -38,12 +38,11 @@ def what_stays(memory: Statement, new: Statement) -> str:
     left = [item for item in items if not _tokens(item) & gone]
     if len(left) == len(items) or not left or any(_tokens(item) & _said(new, memory.polarity) for item in left):
         return ""
-    joint = " or " if _OR.search(memory.text) else " and "
+    joint = " or " if " and " not in memory.text.rpartition(" or ")[2] else " and "
     return f"{_together(_counted(head, len(items) - len(left)) if is_named else head, left, joint)}."
 
 
 _FEWEST: Final = 2
-_OR: Final = re.compile(r" or (?!.* and )")
 
 
 def _said(new: Statement, polarity: int) -> frozenset[str]:

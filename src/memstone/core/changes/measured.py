@@ -132,7 +132,7 @@ def _compared(word: str) -> str:
     return _ALIKE.get(word) or _ALIKE.get(lemma(word)) or token(word)
 
 
-_NAMED_DIGITS: Final = re.compile(r"\b([A-ZÀ-ÖØ-Þ]\w*|\w*[a-z][A-Z]\w*)[ -](\d+)\b(?!:| (?:%|[ap]m\b))")
+_NAMED_DIGITS: Final = re.compile(r"\b((?=[A-ZÀ-ÖØ-Þ]|\w*[a-z][A-Z])\w++)[ -](\d+)\b(?!:| (?:%|[ap]m\b))")
 _MONTHS: Final = re.compile(r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*[ -]\d")
 
 

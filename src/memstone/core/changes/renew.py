@@ -217,7 +217,7 @@ def _as_named(old: str, new: str) -> str:
 
 
 _CONTACTS: Final = (
-    re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"),
     re.compile(r"(?<![\w-])\+?\(?\d[\d ()./-]{6,}\d(?!\w)"),
 )
 """E-mail addresses and telephone numbers: who writes down nothing else means the one that is known."""

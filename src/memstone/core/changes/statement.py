@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -120,9 +120,20 @@ class Statement:
         return (self, *self.others)
 
 
-@lru_cache(maxsize=4096)
+MOST_CHARS: Final = 2_000
+"""So much of a text is understood: what is longer is a document somebody stored, and no statement."""
+
+
 def understand(text: str, own: tuple[OwnSlot, ...] = (), speaker: str = "") -> Statement:
     """The statement a text makes; ``own`` are slots that a configuration adds, ``speaker`` is who "I" is, by name."""
+    found = _understood(text[:MOST_CHARS], own, speaker)
+    if len(text) <= MOST_CHARS:
+        return found
+    return replace(found, text=text, others=tuple(replace(other, text=text) for other in found.others))
+
+
+@lru_cache(maxsize=4096)
+def _understood(text: str, own: tuple[OwnSlot, ...], speaker: str) -> Statement:
     person = person_of(text, speaker)
     neutral = as_user(text, person)
     undated = _RESOLVED.sub("", neutral)

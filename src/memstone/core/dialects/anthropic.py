@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from memstone.core.showing.capability import SystemRole
 from memstone.core.showing.inject import Position
 
 # Coding agents put notes of their own among the words of the user, in these marks.
-_NOTE: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_NOTE, _NOTE_END = "<system-reminder>", "</system-reminder>"
 
 
 class Messages:
@@ -113,11 +112,21 @@ def _speaks(message: Any) -> bool:
 def _own(content: Any) -> Any:
     """What of a user message the user said."""
     if isinstance(content, str):
-        return _NOTE.sub("", content).strip() if _NOTE.search(content) else content
+        return _without_notes(content)
     if not isinstance(content, list):
         return content
     parts = [part for part in content if part and not (isinstance(part, Mapping) and _is_tool(part))]
     return [own for part in parts if (own := _own_part(part))]
+
+
+def _without_notes(text: str) -> str:
+    """Return a text without the notes in it; it is read once, however many of them are left open."""
+    left: list[str] = []
+    at = 0
+    while (start := text.find(_NOTE, at)) >= 0 and (end := text.find(_NOTE_END, start)) >= 0:
+        left.append(text[at:start])
+        at = end + len(_NOTE_END)
+    return "".join([*left, text[at:]]).strip() if left else text
 
 
 def _own_part(part: Any) -> Any:

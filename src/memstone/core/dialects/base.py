@@ -6,10 +6,9 @@ whole or in pieces. It never changes what it is given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from memstone.core.dialects.tooling import Tooling
 from memstone.core.showing.capability import SystemRole
@@ -19,7 +18,7 @@ Body: TypeAlias = Mapping[str, Any]
 Said: TypeAlias = tuple[str, Body]
 """An event of our own: its name ('' where events have none) and what it holds."""
 
-_QUOTED_CHAT: Final = re.compile(r"<chat_history>.*</chat_history>", re.DOTALL)
+_CHAT, _CHAT_END = "<chat_history>", "</chat_history>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,8 @@ def is_chore(text: str) -> bool:
 
     Open WebUI sends such requests under the user's name after every chat.
     """
-    return _QUOTED_CHAT.search(text) is not None
+    begins = text.find(_CHAT)
+    return begins >= 0 and text.find(_CHAT_END, begins) >= 0
 
 
 def readable(value: Any) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from memstone.core.text.normalize import normal_text
@@ -71,9 +72,9 @@ def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
     said = frozenset(_NAME.findall(text))
     missing = [_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, said)]
     told = [*missing, *(part for part in _PARTS.split(text) if part)]
-    while len(told) > len(missing) and estimate_tokens(" ".join(told)) > tokens:
-        told.pop()
-    return " ".join(told) if missing else text
+    most = tokens * CHARS_PER_TOKEN + 1
+    room = sum(chars <= most for chars in accumulate(len(part) + 1 for part in told))
+    return " ".join(told[: max(len(missing), room)]) if missing else text
 
 
 def _is_unnamed(line: Line, said: frozenset[str]) -> bool:

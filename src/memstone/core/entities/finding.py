@@ -25,6 +25,9 @@ _LOOKED_AT: Final = 20_000
 
 _ANY_WORD: Final = re.compile(r"[^\W_][\w+#'\u2019.-]*")
 _EDGE: Final = re.compile(r"^(?:the|an?|my|our|your|his|her|their) (?=\S)|(?:['\u2019]s?|[ ,;:!?]|(?<=\w)\.)$")
+_EDGES: Final = 16
+"""So many determiners and marks around a name are taken off."""
+
 _MAX_WORDS_ASKED: Final = 64
 
 
@@ -39,7 +42,10 @@ class Reading(NamedTuple):
 def norm(name: str) -> str:
     """The normal form of a name: one case and form of letters, single blanks, no determiner and no possessive."""
     folded = normal_text(name)
-    while (bare := _EDGE.sub("", folded).strip()) and bare != folded:
+    for _ in range(_EDGES):
+        bare = _EDGE.sub("", folded).strip()
+        if not bare or bare == folded:
+            break
         folded = bare
     return folded
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from memstone.core.text.analyze import query_terms, terms
@@ -33,9 +33,11 @@ def names_in(statement: str, leave_out: Sequence[str] = ()) -> list[str]:
     skipped = {word.casefold() for word in leave_out}
     first = _STARTS_WITH_NAME.match(statement)
     found: list[str] = []
+    behind = 0
     for word in _WORD.finditer(statement):
-        before = statement[: word.start()].rstrip(" \"'(")
-        is_start = not before or before[-1] in _SENTENCE_STARTS
+        between = statement[behind : word.start()].rstrip(" \"'(")
+        is_start = between[-1] in _SENTENCE_STARTS if between else not behind
+        behind = word.end()
         bare = word[0].removesuffix("'s").removesuffix("\u2019s")
         named = not is_start or (first is not None and word.start() == 0)
         if bare[0].isupper() and named and bare.casefold() not in skipped and bare != "I":
@@ -51,7 +53,7 @@ def unknown_names(statement: str, said: str, leave_out: Sequence[str] = ()) -> l
     if _GERMAN.search(statement):
         return []
     names = names_in(statement, leave_out)
-    words = [word.casefold() for word in _WORD.findall(said)]
+    words = {word.casefold() for word in _WORD.findall(said)}
     dated = _CALENDAR if _RELATIVE.search(said) else frozenset()
     spelled_out = _initials_known(names, words)
     known = set(terms(said))
@@ -71,7 +73,7 @@ def _same_stem(name: str, word: str) -> bool:
     return name.startswith(word) or word.startswith(name)
 
 
-def _initials_known(names: Sequence[str], words: Sequence[str]) -> set[str]:
+def _initials_known(names: Sequence[str], words: Collection[str]) -> set[str]:
     """Names that follow one another and whose first letters are a word of what was said."""
     known: set[str] = set()
     for start in range(len(names)):

@@ -126,7 +126,7 @@ def found_in(text: str, speaker: str = USER) -> Found:
 
 def _spoken_of(reading: Reading, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:
     """The entities without those that are only addressed."""
-    called = [one for one in reading.names if is_addressed(reading.text, one)]
+    called = {one for one in reading.names if is_addressed(reading.text, one)}
     if not called:
         return named
     spoken_of = {norm(one.name) for one in reading.names if one not in called}

@@ -26,9 +26,10 @@ SHORTEST_NAME: Final = 4
 """Names shorter than this are found in too many other words."""
 
 _CAPITALISED: Final = re.compile(r"(?<![\w.'-])(?P<name>[^\W\d_a-z][^\W\d_A-Z]{1,})(?P<own>'s?(?!\w))?(?![\w-]|'\w)")
-_WORD_BEFORE: Final = re.compile(r"([\w.'-]+)[ \t]+\Z")
+_WORD_BEFORE: Final = re.compile(r"(?<![\w.'-])([\w.'-]++)[ \t]++\Z")
 _NEXT_NAME: Final = re.compile(r"\s+(?:(?:van|von|de|da|der|den|del|di|du|le|la|bin|al|el) )*[A-Z]")
-_SENTENCE_START: Final = re.compile(r"(?:\A|[.!?:]\s)\W*\Z")
+_BEHIND_WORDS: Final = re.compile(r"(?:\A|(?<=\w))\W*+\Z")
+_STOP: Final = re.compile(r"[.!?:]\s")
 _GERMAN: Final = re.compile(r"\b(?:hat|ist|der|die|das|wann|wie|wer|wo|von|mit|noch)\b")
 """Small words of a language that writes every noun with a capital."""
 
@@ -72,7 +73,7 @@ def known_name(said: Said, names: Collection[str]) -> str:
 def _stands(said: Said, low: str, name: str, folded: str) -> bool:
     if folded in COMMON_WORDS or folded in STOP_WORDS:
         return any(
-            found["name"] == name and not _SENTENCE_START.search(said.text[: found.start()])
+            found["name"] == name and not _begins_sentence(said.text[: found.start()])
             for found in _CAPITALISED.finditer(said.text)
         )
     return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", low) is not None
@@ -96,10 +97,16 @@ def _may_be_private(text: str, found: re.Match[str]) -> bool:
     if low in CALENDAR or low in PLACES_AND_BRANDS or low in PUBLIC_WORDS or low in STOP_WORDS:
         return False
     before = text[: found.start()]
-    if _SENTENCE_START.search(before) and not found["own"] and low not in FIRST_NAMES:
+    if _begins_sentence(before) and not found["own"] and low not in FIRST_NAMES:
         return False
     is_longer = _NEXT_NAME.match(text, found.end()) and not (low in FIRST_NAMES and _GERMAN.search(text))
     return not is_longer and not _is_part_of_more(before)
+
+
+def _begins_sentence(before: str) -> bool:
+    """Whether what follows begins a sentence: only marks stand before it, with a stop among them or nothing else."""
+    marks = _BEHIND_WORDS.search(before)
+    return marks is not None and (not marks.start() or _STOP.search(marks[0]) is not None)
 
 
 def _is_part_of_more(before: str) -> bool:
@@ -110,7 +117,7 @@ def _is_part_of_more(before: str) -> bool:
     word = found[1].lower().rstrip(".")
     if word in _PLACED:
         return True
-    return found[1][0].isupper() and word not in _TITLES and not _SENTENCE_START.search(before[: found.start()])
+    return found[1][0].isupper() and word not in _TITLES and not _begins_sentence(before[: found.start()])
 
 
 def _is_asked_about(said: Said, found: re.Match[str], *, in_story: bool) -> bool:

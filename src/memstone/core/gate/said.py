@@ -22,8 +22,8 @@ _MANY_LINES: Final = 3
 
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _QUOTED: Final = re.compile(
-    r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb|\u300c[^\u300d]*\u300d"
-    r"|(?<![\w'])'[^'\n]{2,}?'(?!\w)|\u2018[^\u2019\n]{2,}?\u2019(?!\w)|\"[^\"]*\Z"
+    r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c\u201d\u201e]*[\u201c\u201d]|\u00ab[^\u00ab\u00bb]*\u00bb|\u300c[^\u300c\u300d]*\u300d"
+    r"|(?<![\w'])'[^'\n]{2,}?'(?!\w)|\u2018[^\u2018\u2019\n]{2,}?\u2019(?!\w)|\"[^\"]*\Z"
 )
 _QUOTES: Final = "\"'\u201c\u201e\u00ab\u300c\u2018"
 _BARE_QUOTES: Final = re.compile(r"[\"\u201c\u201d]")
@@ -51,16 +51,16 @@ _LABELLED: Final = re.compile(
 )
 
 _UNQUOTED: Final = re.compile(
-    r"(?P<before>\btranslat\w+ )(?!(?:my|our|the|that|this|it|what|into?|to)\b).+?(?P<after> (?:in)?to \w+\W*)\Z"
+    r"(?P<before>\btranslat\w+ )(?!(?:my|our|the|that|this|it|what|into?|to)\b).{1,300}?(?P<after> (?:in)?to \w{1,40}\W{0,40})\Z"
     r"|(?P<say>\bhow (?:do|would|does|can|should) (?:you|i|we|one|people) (?:say|write|spell|pronounce) ).+"
-    r"|(?P<mean>\bwhat (?:does|do|is meant by) ).+?(?P<means> (?:mean|means|stand for|refer to)\b)"
+    r"|(?P<mean>\bwhat (?:does|do|is meant by) ).{1,300}?(?P<means> (?:mean|means|stand for|refer to)\b)"
     r"|(?P<synonym>\b(?:synonyms?|antonyms?|rhymes?|another word|other words|opposite|plural|past tense|meaning"
     r"|definition|etymology|difference|spelling|pronunciation) (?:for|of|with|between) ).+"
     r"|(?P<order>\b(?:reply|respond|answer|say|repeat|print|output|write|type|return|echo)(?: \w+){0,3}? (?:with|only|just"
     r"|exactly|verbatim|after me|the words?|the phrase|the text|the following|the sentence)\b)(?! what (?:i|we|you)\b).+"
     r"|(?P<fiction>\b(?:write|compose|create|make up|invent|tell|imagine|draft|generate|give)(?: me| us)?(?: \w+){1,3}? "
     r"(?:poem|story|song|haiku|joke|limerick|essay|scene|dialogue|sketch|fable|tale|riddle|plot|lyrics|sonnet|novel) "
-    r"(?:about|where|in which|on|of|that|with|set) )(?!.*\b(?:my|our|me|us|i|we)\b).+",
+    r"(?:about|where|in which|on|of|that|with|set) )(?!.{0,300}\b(?:my|our|me|us|i|we)\b).+",
     re.IGNORECASE | re.DOTALL,
 )
 _FRAMES: Final = """translat say writ spell pronounc mean stand refer onym rhyme word opposite plural tense definition etymolog

@@ -16,7 +16,7 @@ from memstone.model.instant import Instant
 _FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_DATE: Final = re.compile(r"^(?:date|created|created_at|updated)[ \t]*:[ \t]*[\"']?([^\"'\n]+)", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[ \t]*(```+|~~~+)")
-_HEADING: Final = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING: Final = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*)$")
 _BOLD: Final = re.compile(r"^[ \t]{0,3}(\*\*|__)([^*_\n]{1,200})\1[ \t]*:?[ \t]*$")
 _POINT: Final = re.compile(r"^[ \t>]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)$")
 _DEEPEST: Final = 7
@@ -72,7 +72,7 @@ def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
         if heading:
             level = len(heading[1]) if heading[1].startswith("#") else _DEEPEST
             headings = {depth: name for depth, name in headings.items() if depth < level}
-            headings[level] = _plain(heading[2])
+            headings[level] = _plain(heading[2].rstrip(" \t").rstrip("#"))
     if held:
         yield list(headings.values()), "\n".join(held)
 

@@ -57,8 +57,12 @@ _KEEP: Final = re.compile(
     r"including|especially|in particular)\s+(?:about |of )?(?P<what>[^.;:!?\n]+)",
     re.IGNORECASE,
 )
-_ENDS: Final = re.compile(r"\s+\b(?:but|so that|because|while|although|except|without|which|when)\b", re.IGNORECASE)
-_AND: Final = re.compile(r"\s*,\s*(?:and |or )?|\s+(?:and|or|as well as)\s+", re.IGNORECASE)
+_ENDS: Final = re.compile(
+    r"(?<!\s)\s++\b(?:but|so that|because|while|although|except|without|which|when)\b", re.IGNORECASE
+)
+_AND: Final = re.compile(
+    r"(?<!\s)\s++(?:,\s*+(?:and |or )?|(?:and|or|as well as)\s++)|,\s*+(?:and |or )?", re.IGNORECASE
+)
 _NAMELESS: Final = frozenset(
     {"everything", "anything", "it", "that", "this", "them", "things", "all", "all of it", "me", "us"}
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date, datetime
+from functools import cached_property
 from typing import Final
 from unicodedata import decimal
 
@@ -42,7 +43,7 @@ _WRITTEN: Final = (
 _CLOCK: Final = re.compile(r"(?<!\d)(\d{1,2})[:.h](\d{2})(?!\d|\.\d)")
 _NUMBER: Final = re.compile(r"\d+(?:[.,\u00a0' ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[.,\u00a0' ](?=\d{3}(?!\d))")
-_SHORT: Final = re.compile(r"(\d+(?:[.,]\d+)?) ?(k|tsd|mio|m)\b", re.IGNORECASE)
+_SHORT: Final = re.compile(r"(?<!\d)(\d++(?:[.,]\d++)?) ?(k|tsd|mio|m)\b", re.IGNORECASE)
 _TIMES: Final = {"k": 1_000, "tsd": 1_000, "mio": 1_000_000, "m": 1_000_000}
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _UNITS: Final = (
@@ -57,7 +58,7 @@ _WORDS: Final = (
     | {"eins": 1, "ein": 1, "eine": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8}
     | {"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5}
 )
-_ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th|\.|º|ème|e|er|日)", re.IGNORECASE)
+_ORDINAL: Final = re.compile(r"(?<!\d)\d++(?:st|nd|rd|th|\.|º|ème|e|er|日)", re.IGNORECASE)
 _NAMED_DAY: Final = re.compile(
     rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|\.(?!\d)|\u65e5| (?:{_MONTH})\b)"
     r"|\b(?:the|den|dem|vom|am|le|el|il) (\d{1,2})\b(?![:.,]\d)"
@@ -82,9 +83,10 @@ def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[
     told = _Told(said, now, near or said)
     missing: list[str] = []
     rest = _with_dates(_ascii(text), now)
+    used = {int(found[3] or 0) for found in _ISO.finditer(rest)}
     for found in _ISO.finditer(rest):
         year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
-        if not told.has_date(year, month, day, rest):
+        if not told.has_date(year, month, day, used):
             missing.append(found[0])
     rest = _ISO.sub(" ", rest)
     missing += [one[0] for one in _CLOCK.finditer(rest) if not told.has_time(int(one[1]), int(one[2]))]
@@ -122,8 +124,11 @@ class _Told:
         told = any(self.has(float(one)) for one in hours if one >= 0)
         return told and (minute in _MINUTES or self.has(float(minute)))
 
-    def has_date(self, year: int, month: int, day: int, text: str) -> bool:
-        """Whether a date was said, in full or in part, or may have been counted from the day of the conversation."""
+    def has_date(self, year: int, month: int, day: int, used: set[int]) -> bool:
+        """Whether a date was said, in full or in part, or may have been counted from the day of the conversation.
+
+        ``used`` are the days of all dates that the text names.
+        """
         if not self._has_year(year) and not self.has(float(year)):
             return False
         if not day:
@@ -134,7 +139,7 @@ class _Told:
             return False
         if day in self._named_days:
             return True
-        return self._is_counted(wanted) or not self._other_day(text)
+        return self._is_counted(wanted) or self._named_days <= used
 
     def _has_year(self, year: int) -> bool:
         ago = abs(self._now.year - year)
@@ -145,11 +150,11 @@ class _Told:
         span = abs((wanted - today).days)
         if span and any(span in (number, 7 * number) for number in self._spans):
             return True
-        return any(ref.first <= wanted <= ref.last for ref in resolve(self._text, self._now))
+        return any(first <= wanted <= last for first, last in self._ranges)
 
-    def _other_day(self, text: str) -> bool:
-        """Whether another day was named beside it, of which the text makes no use."""
-        return bool(self._named_days - {int(found[3] or 0) for found in _ISO.finditer(text)})
+    @cached_property
+    def _ranges(self) -> frozenset[tuple[date, date]]:
+        return frozenset((ref.first, ref.last) for ref in resolve(self._text, self._now))
 
 
 def _with_dates(text: str, now: datetime) -> str:

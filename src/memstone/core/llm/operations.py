@@ -504,6 +504,6 @@ def ordinal(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        found = re.fullmatch(r"\W*(?:fact|memory|turn|m|f|t)?\W*(\d{1,6})\W*", value, re.IGNORECASE)
+        found = re.fullmatch(r"\W*+(?:(?:fact|memory|turn|m|f|t)\W*+)?(\d{1,6})\W*+", value, re.IGNORECASE)
         return int(found[1]) if found else None
     return int(value) if isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER and value % 1 == 0 else None

@@ -27,10 +27,13 @@ def disarmed(message: Message, *, own: bool) -> Message:
     With ``own`` it is the user who speaks: only what they quote or hand over is looked at. Otherwise all of it is.
     """
     spans = handed_over(message.text, titles=True) if own else [(0, len(message.text))]
-    text = message.text
-    for start, end in spans:
-        text = f"{text[:start]}{_disarmed(text[start:end])}{text[end:]}"
-    return message if text == message.text else replace(message, text=text)
+    told, at = message.text, 0
+    pieces: list[str] = []
+    for start, end in spans:  # in order, and apart from each other
+        pieces += [told[at:start], _disarmed(told[start:end])]
+        at = end
+    text = "".join([*pieces, told[at:]])
+    return message if text == told else replace(message, text=text)
 
 
 def _disarmed(text: str) -> str:

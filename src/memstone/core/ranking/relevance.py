@@ -26,7 +26,7 @@ _KINDS: Final = tuple(
         r"\bwho(?:se|'s)?\b|\bname\b|\bcalled\b",
         r"\bwhere\b|\bwhich (?:street|city|town|country|hospital|school)\b",
         r"^(?:write|explain|draft|give|list|suggest|name|translate|convert|solve|summari[sz]e|describe|help|compose)\b",
-        r"\b(?:can|could|should|would|is|are|am|do|does|did|will)\b.*\?",
+        r"\b(?:can|could|should|would|is|are|am|do|does|did|will)\b.{0,300}\?",
         r"\b(?:i|i'm|i've|i'd|i'll|my|me|mine|we|our|us|we're|ours)\b",
         r"\b(?:my|our)\b",
     )

@@ -36,11 +36,11 @@ _LEADS: Final = re.compile(
     re.IGNORECASE,
 )
 _TAILS: Final = re.compile(
-    r"(?:,? (?:by the way|btw|if i may ask|if you do not mind(?: me asking| my asking| sharing)?|may i ask|if (?:any|you have (?:any|one))|then|now|though|exactly|again|currently|nowadays|these days|at the moment|right now|out of curiosity|anyway|today))+$",
+    r"(?:,? (?:by the way|btw|if i may ask|if you do not mind(?: me asking| my asking| sharing)?|may i ask|if (?:any|you have (?:any|one))|then|now|though|exactly|again|currently|nowadays|these days|at the moment|right now|out of curiosity|anyway|today)){1,6}$",
     re.IGNORECASE,
 )
 _QUOTES: Final = " \t\n*_~)\"'”’»"
-_MARK: Final = re.compile(r"\?+[\s*_~)\"'”’\W]*$")
+_BEHIND_WORDS: Final = re.compile(r"(?:\A|(?<=[^\W_]))[\W_]*+\Z")
 
 
 def is_played(texts: Iterable[str]) -> bool:
@@ -62,17 +62,25 @@ def answered(asked: str, reply: str) -> str:
 def _question(asked: str) -> str:
     """The plain question at the end of a message, without what leads to it; '' where it does not end with just one."""
     end = asked.rstrip()[-_LAST_WORDS:]
-    if "?" not in end or not _MARK.search(end) or not is_english(end) or _PLAYED.search(asked[-3 * _LAST_WORDS :]):
+    if "?" not in end or not _cut_mark(end)[1] or not is_english(end) or _PLAYED.search(asked[-3 * _LAST_WORDS :]):
         return ""
     sentences = own_sentences(end)
-    if not sentences or not _MARK.search(sentences[-1].text) or end[sentences[-1].end :].strip(_QUOTES):
+    if not sentences or not _cut_mark(sentences[-1].text)[1] or end[sentences[-1].end :].strip(_QUOTES):
         return ""
     if len(sentences) > 1 and "?" in sentences[-2].text:  # which of the two is answered nobody can tell
         return ""
-    text = _MARK.sub("", sentences[-1].text).strip(_QUOTES)
+    text = _cut_mark(sentences[-1].text)[0].strip(_QUOTES)
     text = _SHORT_IS.sub(r"\1 is", " ".join(plain(text).split()))
     text = _TAILS.sub("", without_fillers(text))
     return "" if "?" in text else _LEADS.sub("", text, count=1)
+
+
+def _cut_mark(text: str) -> tuple[str, str]:
+    """Return what stands before the question mark that ends a text, and the mark; without one the mark is ''."""
+    found = _BEHIND_WORDS.search(text)
+    at = found.start() if found else len(text)
+    before, mark, _ = text[at:].partition("?")
+    return text[:at] + before, mark
 
 
 _SHORT_IS: Final = re.compile(r"\b(when|which)'s\b", re.IGNORECASE)

@@ -28,7 +28,10 @@ _CONTRASTS: Final = tuple(
     (clued(pattern), stances)
     for pattern, stances in (
         (r"^instead of (?P<old>.+?),? (?P<new>(?:it|we|i|there|user)\b.+)$", "-+"),
-        (r"^(?P<head>.*?)\bmov\w+ (?P<old>.+? (?:out of|off|away from) .+?),? (?:and )?(?:in)?to (?P<new>.+)$", "-+"),
+        (
+            r"^(?P<head>.*?)\bmov\w+ (?P<old>.{1,80}? (?:out of|off|away from) .{1,80}?),? (?:and )?(?:in)?to (?P<new>.+)$",
+            "-+",
+        ),
         (
             r"^(?P<head>.*[,:] )?(?P<old>(?!(?:i|we|he|she|they|it|user|my|our|user's|which|that)\b)[\w'& -]+?) (?:became|is now called|(?:was|got|has been) renamed(?: to)?|turned into|makes way for|gave way to) (?P<new>.+)$",
             "-+",
@@ -40,18 +43,18 @@ _CONTRASTS: Final = tuple(
         ),
         (r"^(?P<old>.*?),? ?\bin favou?r of (?P<new>.+)$", "-+"),
         (
-            r"^(?P<head>.*?)\b(?:switch\w*|chang\w+|mov\w+|upgrad\w+|downgrad\w+|migrat\w+|went|gone|go|shift\w+)(?P<anchor>(?: [\w'-]+){0,4}?) from (?P<old>.+?) to (?P<new>.+)$",
+            r"^(?P<head>.*?)\b(?:switch\w*|chang\w+|mov\w+|upgrad\w+|downgrad\w+|migrat\w+|went|gone|go|shift\w+)(?P<anchor>(?: [\w'-]+){0,4}?) from (?P<old>.{1,150}?) to (?P<new>.+)$",
             "-+",
         ),
         (
-            r"^(?P<head>.*?)\b(?:trad\w+|swap\w*|replac\w+|exchang\w+|ditch\w+|drop\w+|left)(?: in)? (?P<old>.+?) (?:for|with|by) (?P<new>.+)$",
+            r"^(?P<head>.*?)\b(?:trad\w+|swap\w*|replac\w+|exchang\w+|ditch\w+|drop\w+|left)(?: in)? (?P<old>.{1,150}?) (?:for|with|by) (?P<new>.+)$",
             "-+",
         ),
         (
             r"^(?P<new>.+?) (?:has |have )?(?:replaced|overtaken|overtook|dethroned|superseded|took over from|takes over from) (?P<old>.+)$",
             "+-",
         ),
-        (r"^(?P<new>.*\bit is .+?),? (?:and |but )?not (?P<old>.+)$", "+-"),
+        (r"^(?P<new>.*\bit is .{1,150}?),? (?:and |but )?not (?P<old>.+)$", "+-"),
         (
             r"^(?P<new>.+?),? (?:and )?not (?P<old>(?!so\b|too\b|very\b|that\b|really\b|sure\b|mine\b|yet\b|only\b|just\b)[\w' ]{2,25})$",
             "?-",

@@ -38,7 +38,7 @@ _OWN_SHARE: Final = 0.85
 _LIGHTLY_SAID: Final = frozenset({"vague", "general truth", "small talk", "points at something"})
 """What speaks against a clause out of a talk, and not against a line that is told by itself."""
 
-_MACHINE: Final = re.compile(r"[<>{}\[\]|\\]|\w=|://|\d+\.\d+\.\d+|\w\.\w+:")
+_MACHINE: Final = re.compile(r"[<>{}\[\]|\\]|\w=|://|\d\.\d++\.\d|\w\.\w++:")
 """What stands in logs and code."""
 
 _ASKS: Final = re.compile(
@@ -53,7 +53,7 @@ _MOMENT: Final = re.compile(
 )
 _ONLY_ENDS: Final = re.compile(r"^(?:(?:so )?much for|bye|goodbye|farewell|adios|rip|so long)\b", re.IGNORECASE)
 _TODAY: Final = re.compile(
-    r"\b(?:am|is|are|'s|feel\w*|looks?|smells?|tastes?)\b(?!.*\bas of\b).*\btoday\b", re.IGNORECASE
+    r"\b(?:am|is|are|'s|feel\w*|looks?|smells?|tastes?)\b(?!.{0,200}\bas of\b).{0,200}\btoday\b", re.IGNORECASE
 )
 _MOOD: Final = re.compile(
     r"^(?:i|we)(?: am| are| was| were| feel| felt)(?: (?:just|so|really|very|super|pretty|quite|still|all|a bit|a little|not|too))*"

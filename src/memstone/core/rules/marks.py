@@ -31,9 +31,9 @@ _GOES_ON: Final = r"(?:train|sav|prepar|study|practi[sc]|work|look|wait|hop|liv|
 
 AHEAD: Final = clued(
     r"\blet us (?:go|do|take|make|book|get|try|meet|start|use|stick)\b|\b(?:i|we|user|he|she|they) will (?!not\b|never\b|always\b|only\b|have to\b)[a-z]+|\babout to\b"
-    rf"|\b(?:am|is|are) (?:\w+ly |also |now )?(?!{_GOES_ON})\w+ing\b[^.;!?]*\b{_SOON}\b"
+    rf"|\b(?:am|is|are) (?:\w+ly |also |now )?(?!{_GOES_ON})\w+ing\b[^.;!?]{{0,100}}\b{_SOON}\b"
     r"|\b(?:am|is|are) (?:\w+ly |also )?(?:moving|relocating|emigrating) (?:back )?to\b(?! (?:and|but)\b)"
-    rf"|\b(?:i|we|user|he|she|they|job|role|position)(?: [^.;!?]{{1,30}}?)? (?:start|begin|join|move|leave|switch|change|retire|graduate)s? [^.;!?]*?{_SOON}\b"
+    rf"|\b(?:i|we|user|he|she|they|job|role|position)(?: [^.;!?]{{1,30}}?)? (?:start|begin|join|move|leave|switch|change|retire|graduate)s? [^.;!?]{{0,100}}?{_SOON}\b"
     r"|\b(?:have|has|had|got|received|gotten|considering|weighing) (?:\w+ ){0,2}offers? (?:from|at|with)\b|\boffered (?:me|user|us|them) (?:an? |the )?(?:\w+ )?(?:job|position|role)\b"
 )
 """Words of what is not so yet: it will be, it is arranged, or it was only offered."""
@@ -47,7 +47,7 @@ BY_NOW: Final = re.compile(
 """Words of what has happened: it is not ahead."""
 
 SO_FAR: Final = re.compile(
-    r"\b(?:have|has) (?:now )?(?:been|had|lived|worked|used)\b[^,.;]*? for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|months?|nights?)\b"
+    r"\b(?:have|has) (?:now )?(?:been|had|lived|worked|used)\b[^,.;]{0,100}? for (?:an?|one|two|three|a few|a couple of) (?:days?|weeks?|months?|nights?)\b"
 )
 """How long something has lasted says nothing of when it ends."""
 

@@ -14,7 +14,9 @@ from typing import Final
 from memstone.core.rules.fences import FENCE_MARKS, QUOTE_MARKS, fences, quotes
 from memstone.core.rules.speakers import speakers_from
 
-_SOMEBODY_SPEAKS: Final = re.compile(r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?:\S+ ){5,}\S+[.!?][\"”']$")
+_SOMEBODY_SPEAKS: Final = re.compile(
+    r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?<!\S)(?:\S++ ){5}\S+[.!?][\"”']$"
+)
 _HERE_IS: Final = (
     r"\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
     r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
@@ -89,15 +91,37 @@ class Span:
     end: int
 
 
-def own_sentences(message: str) -> list[Span]:
-    """The sentences of a message that are the speaker's own words, in order; of very many the last."""
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """The sentences of a message that are the speaker's own words, in order; of very many the last.
+
+    ``is_cut`` says that there are more, or that a paragraph was too long to be read.
+    """
+
+    sentences: list[Span]
+    is_cut: bool = False
+
+
+def own_prose(message: str) -> Prose:
+    """Return what of a message is the speaker's own, as far as it is read."""
     told: list[Span] = []
+    is_cut = False
     for start, end in reversed(list(_own_parts(message))):
         for first, last in reversed(list(_paragraphs(message, start, end))):
-            told += reversed(list(_sentences(message, first, last)))
+            if _CODE_LINE.match(message[first:last]):
+                continue
+            if last - first > _LONG_PARAGRAPH:
+                is_cut = True
+                continue
+            told += reversed(list(_cut(message, first, last)))
             if len(told) >= _MOST_SENTENCES:
-                return told[_MOST_SENTENCES - 1 :: -1]
-    return told[::-1]
+                return Prose(told[_MOST_SENTENCES - 1 :: -1], is_cut=True)
+    return Prose(told[::-1], is_cut)
+
+
+def own_sentences(message: str) -> list[Span]:
+    """The sentences of a message that are the speaker's own words, in order; of very many the last."""
+    return own_prose(message).sentences
 
 
 def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
@@ -191,10 +215,10 @@ def _left_out(message: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-_BLOCK: Final = re.compile(r"(?:[^\n]+(?:\n(?!\s*\n)|$)?)+")
+_BLOCK: Final = re.compile(r"(?:[^\n]++(?:\n(?![^\S\n]*+\n)|$)?)+")
 _OUTPUT: Final = re.compile(
     r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "
-    r"|^\s*\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+",
+    r"|^[^\S\n]*+\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+",
     re.MULTILINE,
 )
 """What only programs write: a block of lines that has it is their output, not somebody's words."""
@@ -205,12 +229,6 @@ _OUTPUT_MARKS: Final = (":", "SIG", "+ ", "step ", "0x")
 
 def _much_follows(message: str, at: int) -> bool:
     return len(message) - at > 15
-
-
-def _sentences(message: str, first: int, last: int) -> Iterator[Span]:
-    """The sentences of a paragraph, unless it is code or too long to be one."""
-    if last - first <= _LONG_PARAGRAPH and not _CODE_LINE.match(message[first:last]):
-        yield from _cut(message, first, last)
 
 
 def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:

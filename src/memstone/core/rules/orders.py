@@ -7,9 +7,10 @@ as one does to a machine, pass on what a tool or a page says, or name what money
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
+
+from memstone.model.unicode_forms import normalize
 
 _LEAD: Final = (
     r"^\W*(?:(?:please|now|also|then|and|so|first|finally|important|urgent|attention|note|hey|dear|ai|assistant|model|agent|"
@@ -20,8 +21,8 @@ _TAKES_OVER: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override|overwrite|bypass|discard|replace|supersede|reset|erase|delete|wipe|stop following)"
     r"\b[^.!?\n]{0,60}\b(?:instructions?|rules?|prompts?|guidelines?|directives?|polic(?:y|ies)|constraints?|memor(?:y|ies)"
     r"|everything (?:above|before|you)|all (?:of )?(?:the )?(?:above|previous|prior)|system message|what (?:the user|you were))\b"
-    r"|<\|\s*(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<<\s*/?sys|^\W*#{2,}\s*(?:system|instruction|new task)"
-    r"|^\W*(?:system|developer|admin(?:istrator)?|root|operator)(?: (?:prompt|message|note|override|update|notice|instruction)s?)?\s*[\])>]*\s*[:=]"
+    r"|<\|\s*(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<<\s*/?sys|^\W*##\s*(?:system|instruction|new task)"
+    r"|^\W*(?:system|developer|admin(?:istrator)?|root|operator)(?: (?:prompt|message|note|override|update|notice|instruction)s?)?\s*+(?:[\])>]++\s*+)?[:=]"
     r"|\b(?:begin|end|new|updated|hidden|secret|real) (?:system )?(?:instructions?|prompt|directives?)\b"
     r"|\byou are now (?:in \w+ mode|an? (?:\w+ ){0,2}(?:ai|assistant|model|bot|agent|persona|admin|administrator)\b|acting|operating"
     r"|running|unrestricted|jailbroken|dan\b|free (?:from|of))"
@@ -64,7 +65,7 @@ _ORDERS: Final = re.compile(
 _FOR_A_MACHINE: Final = re.compile(
     r"\b(?:the|this|our|that) (?:user|customer|human|account holder|end user)(?:'s|’s)?\b|\buser's\b"
     r"|^\W*(?:memory|memories|profile|identity|fact|user|preference|override|correction|update)(?: (?:update|entry|note|fact|profile|memory|record))?\s*[:=]"
-    r"|\b(?:user_?(?:name|id|profile|data)|api_key|is_admin|role)\b\s*[\"']?\s*[:=]",
+    r"|\b(?:user_?(?:name|id|profile|data)|api_key|is_admin|role)\b\s*+(?:[\"']\s*+)?[:=]",
 )
 """Nobody who talks to somebody calls them "the user": this is written for whoever keeps notes."""
 
@@ -125,7 +126,7 @@ def _forms(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _read(text: str) -> tuple[str, ...]:
     text = text.lower()
-    folded = text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_CONFUSABLE)
+    folded = text if text.isascii() else normalize("NFKC", _UNSEEN.sub("", text)).translate(_CONFUSABLE)
     bare = " ".join(_MARKS.sub(" ", folded).split())
     joined = _SPACED_OUT.sub(lambda found: re.sub(r"[ .\-_]", "", found[0]), bare)
     return (joined,) if joined == folded else (folded, joined)

@@ -33,6 +33,9 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[^\W_])|\n
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|no|approx|dept)|\b[A-Z])\.$", re.IGNORECASE
 )
+_LONGEST_ABBREVIATION: Final = 10
+"""Letters in which an abbreviation stands with what is before it."""
+
 _QUESTION: Final = re.compile(
     r"^(?:(?:and|so|but|oh|well|hey|hi|also|by the way|btw),? )*"
     r"(?:what|who|whom|whose|when|where|why|how|which|do|does|did|is|are|was|were|can|could|would|will|should|have|has)"
@@ -100,15 +103,14 @@ _SHOUTED, _FEW_SPACES = 10, 2
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, in order, with abbreviations kept together."""
-    pieces: list[str] = []
+    found: list[list[str]] = []
     for piece in _SENTENCE_END.split(text):
-        if not piece or not piece.strip():
-            continue
-        if pieces and _ABBREVIATION.search(pieces[-1]):
-            pieces[-1] = f"{pieces[-1]} {piece.strip()}"
-        else:
-            pieces.append(piece.strip())
-    return pieces
+        bare = piece.strip() if piece else ""
+        if bare and found and _ABBREVIATION.search(found[-1][-1][-_LONGEST_ABBREVIATION:]):
+            found[-1].append(bare)
+        elif bare:
+            found.append([bare])
+    return [" ".join(pieces) for pieces in found]
 
 
 def is_question(sentence: str) -> bool:

@@ -17,9 +17,11 @@ _ABOUT_ME: Final = re.compile(
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(
-    r"^[ \t]*(?:[-*•–+]|\d+[.)])?[ \t]*\**(?P<key>[A-Za-z][A-Za-z /-]{1,28}?)\**[ \t]*:\**[ \t]+(?P<value>\S[^\n]*?)[ \t]*$"
+    r"^[ \t]*+(?:(?:[-*•–+]|\d+[.)])[ \t]*+)?\**(?P<key>[A-Za-z][A-Za-z /-]{1,28}?)\**[ \t]*:\**[ \t]++(?P<value>\S(?:[^\n]*[^ \t\n])?)[ \t]*$"
 )
 _FEWEST: Final = 2
+_MOST: Final = 100
+"""Nobody writes more lines about themselves; of more, the last."""
 
 _FORMS: Final = (
     ("name", "my name is {}"),
@@ -41,7 +43,7 @@ _FORMS: Final = (
     ("dislikes|hates", "I dislike {}"),
 )
 _KEYS: Final = tuple((re.compile(rf"(?:{keys})", re.IGNORECASE), form) for keys, form in _FORMS)
-_EMPTY: Final = re.compile(r"(?:none|n/?a|no|nothing|-|\?+|tbd|unknown)\W*", re.IGNORECASE)
+_EMPTY: Final = re.compile(r"(?:none|n/?a|no|nothing|-|\?|tbd|unknown)\W*+", re.IGNORECASE)
 
 
 def profile(message: str) -> list[tuple[Span, str]]:
@@ -55,7 +57,7 @@ def profile(message: str) -> list[tuple[Span, str]]:
         elif line.strip():
             about_me = bool(_ABOUT_ME.search(line.strip().rstrip(":.!")))
         at += len(line)
-    return found if len(found) >= _FEWEST else []
+    return found[-_MOST:] if len(found) >= _FEWEST else []
 
 
 def _stated(written: re.Match[str], at: int) -> Iterator[tuple[Span, str]]:
@@ -69,7 +71,7 @@ def _stated(written: re.Match[str], at: int) -> Iterator[tuple[Span, str]]:
         )
 
 
-_FORM_LINE: Final = re.compile(r"^\W*[\w /-]{2,28}: +\S", re.MULTILINE)
+_FORM_LINE: Final = re.compile(r"^[^\w\n]{0,20}[\w /-]{2,28}: ++\S", re.MULTILINE)
 
 
 def is_form(message: str) -> bool:

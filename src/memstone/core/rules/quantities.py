@@ -20,7 +20,7 @@ _SMALL: Final = {word: str(value) for value, word in enumerate(_ONES)} | {
 _COMPOUND: Final = re.compile(r"\b(" + "|".join(_TENS) + r")[ -](" + "|".join(_ONES[1:10]) + r")\b")
 _COUNTS: Final = re.compile(r"\d|\b(?:" + "|".join([*_ONES, *_TENS, "second", "third", "fourth", "fifth"]) + r")\b")
 _MONEY: Final = re.compile(
-    r"[$€£¥]\s?(\d[\d,]*(?:\.\d+)?)(k\b)?|(\d[\d,]*(?:\.\d+)?)(k)?\s?(?:dollars?|euros?|pounds|usd|eur|gbp|bucks|kr|francs|crowns)\b|\b(\d{2,})(k)\b(?! (?:run|race|steps|walk))"
+    r"[$€£¥]\s?(\d[\d,]*(?:\.\d+)?)(k\b)?|(?<!\d)(?<!\d,)(\d[\d,]*(?:\.\d+)?)(k)?\s?(?:dollars?|euros?|pounds|usd|eur|gbp|bucks|kr|francs|crowns)\b|\b(\d{2,})(k)\b(?! (?:run|race|steps|walk))"
 )
 _CLOCK: Final = re.compile(
     r"\b(\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}\s?(?:am\b|pm\b|o'clock))|\b(?:up|wakes|start|starts|wake up|wakes up|bed|work|begins?|finish|finishes) (?:work )?at (\d{1,2}|"
@@ -28,7 +28,7 @@ _CLOCK: Final = re.compile(
     + r")\b(?![:\d]| ?(?:am|pm|o'clock)\b| [a-z]+ (?:a|per)\b)|\bat (\d{1,2})(?= now\b|$|[.,!]| (?:from|instead|sharp|in the)\b)"
 )
 _PERCENT: Final = re.compile(r"\b(\d+(?:\.\d+)?)\s?(?:%|percent)")
-_UNIT: Final = re.compile(r"\b(\d+(?:[.,]\d+)*|" + "|".join(_SMALL) + r")[ -]([a-z]+(?: [a-z]+)?)")
+_UNIT: Final = re.compile(r"\b(\d++(?:[.,]\d++){0,4}+|" + "|".join(_SMALL) + r")[ -]([a-z]+(?: [a-z]+)?)")
 _BARE: Final = re.compile(
     r"(?<![\w.,:$€£-])(\d{1,3}(?:,\d{3})+|\d{2,}|"
     + "|".join([*_ONES[2:], *_TENS])

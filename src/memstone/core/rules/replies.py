@@ -13,7 +13,7 @@ MOST_WORDS: Final = 10
 MOST_CHARS: Final = 90
 EDGES: Final = " \t.!,;:~…*_\"'"
 _TRAILING: Final = re.compile(
-    r"(?:[,.!]? (?:thanks|thank you|thx|please|actually|of course|btw|by the way|at the moment|right now|currently|now))+$",
+    r"(?:[,.!]? (?:thanks|thank you|thx|please|actually|of course|btw|by the way|at the moment|right now|currently|now)){1,6}$",
     re.IGNORECASE,
 )
 _NOT_WORDS: Final = re.compile(
@@ -49,7 +49,7 @@ _POINTS_OUT: Final = re.compile(
 )
 
 
-_SIGNS: Final = re.compile(r"[^\w+#)%°]+$")
+_SIGNS: Final = re.compile(r"(?:\A|(?<=[\w+#)%°]))[^\w+#)%°]++\Z")
 """What ends a message and says nothing: marks, and pictures of moods."""
 
 

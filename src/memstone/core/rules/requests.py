@@ -68,7 +68,7 @@ _DELETE: Final = re.compile(
 """Many things can be deleted, so here the memory has to be named."""
 
 _FORGET_END: Final = re.compile(
-    rf"(?:{_MEMORY}|,? (?:now|please|again|any ?more|for good|forever|right away|thanks|ok))+$", re.IGNORECASE
+    rf"(?:{_MEMORY}|,? (?:now|please|again|any ?more|for good|forever|right away|thanks|ok)){{1,6}}$", re.IGNORECASE
 )
 _OF_THE_TALK: Final = re.compile(
     r"^(?:it|that|this|them|those|these|him|her|you|your\b.*|the (?:last|previous|above|first|other)\b.*"
@@ -93,7 +93,7 @@ _STANDING: Final = re.compile(
     re.IGNORECASE,
 )
 _MANNER: Final = re.compile(
-    r"^(?:please |pls |can you |could you |i want you to |i would like you to )*(?P<what>(?:do not (?:use|add|include|write|send|call me|give me|be (?:so|too|verbose|formal|polite))|stop (?:using|adding|giving me|calling me|being (?:so|too)|apologi[sz]ing|saying)|(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only |always )?in \w+|use (?:metric|imperial|celsius|fahrenheit|british|american|24|12|bullet|plain|simple|short|formal|informal|he|she|they)\b|keep (?:your |the )?(?:answers|replies|responses|it|things|messages) (?:short|brief|concise|simple|formal|casual|under|to)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|strict|gentle|friendly|short|specific)|go back to (?:writing|answering|replying|speaking|using))\b.*?)(?: please| from now on| going forward| when you answer| with me| in your (?:answers|replies))*$",
+    r"^(?:please |pls |can you |could you |i want you to |i would like you to )*(?P<what>(?:do not (?:use|add|include|write|send|call me|give me|be (?:so|too|verbose|formal|polite))|stop (?:using|adding|giving me|calling me|being (?:so|too)|apologi[sz]ing|saying)|(?:answer|reply|respond|write|speak|talk)(?: to me)? (?:only |always )?in \w+|use (?:metric|imperial|celsius|fahrenheit|british|american|24|12|bullet|plain|simple|short|formal|informal|he|she|they)\b|keep (?:your |the )?(?:answers|replies|responses|it|things|messages) (?:short|brief|concise|simple|formal|casual|under|to)|be (?:more |less |very )?(?:brief|concise|formal|informal|direct|polite|casual|blunt|honest|critical|strict|gentle|friendly|short|specific)|go back to (?:writing|answering|replying|speaking|using))\b.*?)(?: please| from now on| going forward| when you answer| with me| in your (?:answers|replies)){0,4}$",
     re.IGNORECASE,
 )
 _ALLOWED: Final = re.compile(
@@ -249,7 +249,7 @@ def _about(what: str) -> str:
     return _THANKS.sub("", what.rstrip(" .!"))
 
 
-_THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay))+$", re.IGNORECASE)
+_THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay)){1,6}$", re.IGNORECASE)
 
 
 def _as_fact(what: str, who: str) -> str:

@@ -234,7 +234,7 @@ def _split(word: str) -> tuple[str, str]:
     return (found[2], found[3]) if found and not found[1] else (word, "")
 
 
-_STOP_IN_QUOTE: Final = re.compile(r"[.,!]+([\"”])$")
+_STOP_IN_QUOTE: Final = re.compile(r"(?<![.,!])[.,!]++([\"”])$")
 
 
 def _finished(subject: str, words: list[str]) -> str:

@@ -14,10 +14,10 @@ from memstone.core.rules.verbs import finite_at
 _SELF: Final = r"(?:i|im|i'm|i’m|i've|i’ve|i'll|i'd|we|we're|we’re|we've|we'll|my|our)\b"
 _SPLIT: Final = re.compile(
     r"(?=[,;:.…\s–—-])(?:"  # where any of these begins: a test that spares most letters the rest
-    rf"(?:,|;|\s[-–—]|\.\.\.|…)?\s+(?:and|but|so|plus|yet)(?: (?:then|now|also|that is why))? (?={_SELF}(?!,| and\b))"
-    rf"|(?:,|;|:|\s?[-–—]+|\.\.\.|…)\s+(?:(?:now|then|also|in practice|luckily|sadly|these days|but now|so now) )?(?={_SELF}(?!,| and\b))"
+    rf"(?:,|;|\s[-–—]|\.\.\.|…)?\s{{1,3}}(?:and|but|so|plus|yet)(?: (?:then|now|also|that is why))? (?={_SELF}(?!,| and\b))"
+    rf"|(?:,|;|:|\s?[-–—]{{1,3}}|\.\.\.|…)\s{{1,3}}(?:(?:now|then|also|in practice|luckily|sadly|these days|but now|so now) )?(?={_SELF}(?!,| and\b))"
     r"|;\s+"
-    r"|(?:,|\s[-–—])?\s(?:(?:so|and|then|but)\s)?(?=(?:any (?:ideas?|tips?|good|chance)|what|how|could (?:you|i)|can (?:you|i)|should i|would (?:you|that)|do (?:you|i)|does|is (?:it|there|that)|where|which|why|got any|want to see)\b[^,]*\?\s*$)"
+    r"|(?:,|\s[-–—])?\s(?:(?:so|and|then|but)\s)?(?=(?:any (?:ideas?|tips?|good|chance)|what|how|could (?:you|i)|can (?:you|i)|should i|would (?:you|that)|do (?:you|i)|does|is (?:it|there|that)|where|which|why|got any|want to see)\b[^,]{0,200}\?\s{0,3}$)"
     r"|,?\s(?:so\s|and\s|but\s)(?=(?:please|skip|use|help|suggest|recommend|give me|tell me|do not|don't|bear with|no charts)\b)"
     r"|,\s(?=(?:please|skip the|suggest|recommend|give me|tell me|help me|help us|write me|make me|find me|show me|call me|send help|wish me|bear with|hang on)\b)"
     r"|,?\s(?:but|and|though|although)\s(?=(?:everyone|everybody|(?:most |all )?people|(?:all )?(?:my )?friends|my family|most)\s(?:just )?calls? me\b)"
@@ -138,7 +138,8 @@ _SINCE_TALK: Final = re.compile(
     re.IGNORECASE,
 )
 _AROUND: Final = " .!…,;:-~*"
-_PICTURES: Final = re.compile(r"(?:\s*[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff])+$")
+_ASIDES: Final = 12
+_PICTURES: Final = re.compile(r"(?:\s{0,3}[\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]){1,20}$")
 
 
 def without_comment(said: str) -> str:
@@ -156,8 +157,9 @@ def without_comment(said: str) -> str:
 @lru_cache(maxsize=256)
 def without_asides(said: str) -> str:
     """The clause without "by the way" and the like at its end."""
-    while True:
+    for _ in range(_ASIDES):
         shorter = _ASIDE.sub("", _PICTURES.sub("", said.rstrip(_AROUND))).rstrip(_AROUND)
         if shorter == said:
-            return said
+            break
         said = shorter
+    return said

@@ -65,7 +65,7 @@ BOOKED: Final = re.compile(r"\b(?:booked|appointment|reservation|reserved|ticket
 NAMING: Final = re.compile(r"\b(?:is|are) (?:called|named)\b")
 """How somebody is called."""
 
-PURPOSE: Final = re.compile(r" for (?:the|my|our) [\w ]+\W*$")
+PURPOSE: Final = re.compile(r" for (?:the|my|our) [\w ]{1,200}+\W{0,40}+$")
 """What something new is for says nothing of what it takes the place of."""
 
 ONGOING: Final = re.compile(

@@ -28,7 +28,7 @@ def owned(kind: str, brands: str) -> list[str]:
     have = r"(?:driv(?:e|es|ing)|owns?|has|have|have got|had|got|bought|buy|leas(?:e|es|ed|ing)|collected|use|uses|using|wears?|wearing|picked up|ordered|switched to|changed to|upgraded to|moved to|went for|on|play(?:s)? on|carry|carries|traded (?:\w+ ){1,5}for|for)"
     return [
         rf"\b{have} (?:me |myself |us |ourselves )?(?:an? |the |my |our |this )?(?:new |brand new |used |old |second[- ]hand |trusty )*{model}",
-        rf"\b(?:my|user's|our|it is) (?:an? )?(?:new |old )?(?:{kind} )?(?:is |: ?)?(?:an? |the |now |now an? )*{model}",
+        rf"\b(?:my|user's|our|it is) (?:an? )?(?:new |old )?(?:{kind} )?(?:is |: ?)?(?:an? |the |now )*{model}",
         rf"\bthe ({brands}(?: [\w-]+){{0,2}}?) is (?:already |now )?(?:parked|mine|my {kind}|in the (?:garage|drive)|here)",
         rf"\b(?:new )?{kind}[:!,.]* (?:it is )?(?:an? |the )?{model}",
     ]
@@ -102,7 +102,7 @@ PATTERNS: Final = (
         "study",
         rf"(?<![\w-])(?:(?:i|we|to|user|they|also) study|studies|studying|majoring in|major in|majors in|degree in|major is(?: now)?|majors? (?:\w+ )?to) (?!guide|group|session|plan|instead|at\b|for\b|in\b|with\b|hard|now\b)(?:an? )?{_TITLE}",
     ),
-    ("study", rf"\b(?:switched|changed) majors? (?:from [a-z ]+? )?to {_TITLE}"),
+    ("study", rf"\b(?:switched|changed) majors? (?:from [a-z ]{{1,40}}? )?to {_TITLE}"),
     (
         "aspiration",
         rf"\b(?:want|wants|would love|would like|hope|hopes|dream|dreams|dreaming|aspire|aspires|plan|plans)(?: to grow up)? (?:to|of) (?:be|become|being|becoming) (?!called|addressed|known)(?:an? )?{_TITLE}",
@@ -163,7 +163,7 @@ STATUSES: Final = {
         ),
         (
             "engaged",
-            r"\b(?:got|is|am|are|just|was) engaged\b(?! in)|\bmy fianc|\b(?:have|has|got) an? fianc|\bengaged to\b|\bpropos(?:ed|al)\b.*\bsaid yes\b|\bsaid yes\b.*\bring\b",
+            r"\b(?:got|is|am|are|just|was) engaged\b(?! in)|\bmy fianc|\b(?:have|has|got) an? fianc|\bengaged to\b|\bpropos(?:ed|al)\b.{0,100}\bsaid yes\b|\bsaid yes\b.{0,100}\bring\b",
         ),
         (
             "dating",
@@ -262,7 +262,7 @@ FAVOURITES: Final = (
 )
 """(pattern, group of what, group of the value)."""
 
-ADDRESS: Final = r"\b(?:my|our|user's|new|the) (?:new |current |street |postal |home )*((?:delivery |shipping |mailing |email |work |office )?(?:e-?mail )?address)(?: for ([a-z]+))?(?: is| to|:|,)+ (?:now )?([\w@.][\w@.' -]{2,40}?)(?=$|[,;!?]| from| now)"
+ADDRESS: Final = r"\b(?:my|our|user's|new|the) (?:new |current |street |postal |home ){0,4}((?:delivery |shipping |mailing |email |work |office )?(?:e-?mail )?address)(?: for ([a-z]+))?(?: is| to|:|,){1,4} (?:now )?([\w@.][\w@.' -]{2,40}?)(?=$|[,;!?]| from| now)"
 """What kind of address, what it is for, and the address."""
 
 OCCUPATION_ENDINGS: Final = (

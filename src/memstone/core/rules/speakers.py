@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from memstone.core.entities.lists import FIRST_NAMES
 from memstone.core.text.lexicon import KIN
 
 _LABEL: Final = re.compile(
-    r"(?:^|\n|(?<=[.!?…\"”)])\s+|\s{2,}|\s[/|]\s)[ \t]*[*_\[(<]{0,3}(?P<label>[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*)?)(?: \(\w+\))?[*_\])>]{0,3}:[*_]{0,3} ?(?=\S)"
+    r"(?:^[ \t]*+|(?<!\s)(?:\n|(?<=[.!?…\"”)])\s|\s\s)\s*+|\s[/|]\s++)[*_\[(<]{0,3}(?P<label>[^\W\d_][\w'.-]*+(?: [^\W\d_][\w'.-]*+)?)(?: \(\w+\))?[*_\])>]{0,3}:[*_]{0,3} ?(?=\S)"
 )
 _PERSONS: Final = KIN | frozenset(
     """me i him her them us you he she they user assistant ai bot chatbot human customer agent support client patient doctor nurse
@@ -24,8 +25,8 @@ def speakers_from(message: str) -> int:
     if message.count(":") < _FEWEST:
         return -1
     found = [(match["label"].lower(), match.start()) for match in _LABEL.finditer(message)]
-    said = [label for label, _ in found]
-    people = [(label, at) for label, at in found if _is_somebody(label) or (said.count(label) > 1 and len(label) > 1)]
+    times = Counter(label for label, _ in found)
+    people = [(label, at) for label, at in found if _is_somebody(label) or (times[label] > 1 and len(label) > 1)]
     return people[0][1] if len({label for label, _ in people}) >= _FEWEST else -1
 
 

@@ -154,6 +154,7 @@ def _tables() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
 
 
 _WHOLE, _STEMS = _tables()
+_LONGEST_STEM: Final = max(map(len, _STEMS))
 
 
 @lru_cache(maxsize=4096)
@@ -165,6 +166,6 @@ def topics_of(lowered: str) -> frozenset[str]:
         for size in range(1, _MOST_WORDS + 1):
             phrase = " ".join(words[at : at + size])
             found |= _WHOLE.get(phrase) or _WHOLE.get(phrase.removesuffix("s"), set())
-        for size in range(_SHORTEST_STEM, len(words[at]) + 1):
+        for size in range(_SHORTEST_STEM, min(len(words[at]), _LONGEST_STEM) + 1):
             found |= _STEMS.get(words[at][:size], set())
     return frozenset(found)

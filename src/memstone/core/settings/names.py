@@ -35,6 +35,7 @@ LONGEST_DAYS: Final = 36_500
 """A hundred years: what reaches further back than that would reach before the first day of the calendar."""
 
 _SHARE: Final = Number(0, 1, whole=False)
+_NAME_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ def known(name: object) -> Setting:
     """The setting of a name, or ``InvalidInput`` that says what it may have meant."""
     found = SETTINGS.get(name) if isinstance(name, str) else None
     if found is None:
-        near = get_close_matches(str(name), SETTINGS, 1)
+        near = get_close_matches(str(name)[:_NAME_CHARS], SETTINGS, 1)
         hint = f"did you mean {near[0]}?" if near else "docs/guides/settings.md names those that can be stored"
         raise InvalidInput(f"unknown setting {name!r}"[:300], hint=hint)
     return found

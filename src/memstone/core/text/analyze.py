@@ -79,7 +79,7 @@ def _unspaced() -> re.Pattern[str]:
 
 _stem = lru_cache(maxsize=65536)(stem)
 _ASCII_CHUNKS: Final = _chunk_pattern("[0-9a-z_]")
-_CLITIC: Final = re.compile(r"(?:'(?:s|m|re|ve|ll|d))+$")
+_CLITIC: Final = re.compile(r"(?:'(?:s|m|re|ve|ll|d)){1,3}$")
 _ACRONYM: Final = re.compile(r"[a-z](?:\.[a-z])+")
 _ORDINAL: Final = re.compile(r"([0-9]+)(?:st|nd|rd|th)")
 _JOINT: Final = re.compile(r"(?<!^)[-._@&+']+(?![+#]|$)")

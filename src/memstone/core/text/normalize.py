@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from unicodedata import normalize
+
+from memstone.model.unicode_forms import normalize
 
 _UNSEEN: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SINGLE_QUOTES: Final = re.compile("[\u2018\u2019\u201b\u02bc]")

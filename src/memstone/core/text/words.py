@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from typing import Final
-from unicodedata import category, decimal, normalize
+from unicodedata import category, decimal
+
+from memstone.model.unicode_forms import normalize
 
 STOP_WORDS: Final = frozenset(
     """

@@ -11,7 +11,7 @@ SENTENCES: Final = 3
 
 # An end of a sentence is followed by a blank, so that neither 3.5 nor example.org is cut in two; Chinese and Japanese
 # write none.
-_END: Final = re.compile(r"[.!?]+(?=\s|$)|[\u3002\uff01\uff1f]+")
+_END: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|[\u3002\uff01\uff1f]+")
 
 
 def shortened(text: str) -> str | None:

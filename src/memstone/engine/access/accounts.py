@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -13,6 +12,7 @@ from memstone.engine.parts import Parts
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.account import ROLES, Account, Role, StoredSecret
 from memstone.model.ids import clean_id, new_id
+from memstone.model.unicode_forms import normalize
 from memstone.ports.ledger import Tx
 
 REMOVED: Final = "removed:"
@@ -142,7 +142,7 @@ def is_login(login: object) -> bool:
 
 
 def _folded(login: object) -> str:
-    return unicodedata.normalize("NFKC", str(login).strip()).casefold()
+    return normalize("NFKC", str(login).strip()).casefold()
 
 
 async def _is_free(tx: Tx, account: Account) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from memstone.core.curate import EFFECT
@@ -147,13 +148,14 @@ def _whole(session: Session, digest: Digest) -> Digest:
 
 async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Found:
     """One question, whatever comes of it; an answer that tells nothing of the session leaves the digest to rules."""
-    wanted, messages = parts.policy.formation, session.messages
+    wanted, messages = parts.policy.formation, await parts.io.compute(lambda: session.messages)
     scope = kept_scope(session.scope, parts.policy.known_scope)
     asked = Asked(scope, scope, session.turns, {})
     now = moment(occurred_at).astimezone(parts.zone)
     known = [known_of(one) for one in await _near(parts, asked, session)]
-    hidden = [turn.text for turn in session.turns if as_heard(turn) is not turn.message]
-    question = digest_prompt(
+    hidden = await parts.io.compute(partial(_hidden, session))
+    build = partial(
+        digest_prompt,
         messages,
         now=now,
         timezone=parts.policy.curation.timezone,
@@ -163,6 +165,7 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
         turn_chars=wanted.turn_chars,
         instructions=parts.policy.instructions,
     )
+    question = await parts.io.compute(build)
     try:
         answer = (await ask(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
     except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
@@ -170,14 +173,20 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
             raise
         return replace(await _by_rules(parts, session), instead=error.code)
     facts = [proposed(parts, asked, one, question.targets) for one in answer.facts]
-    facts += forgotten_by_rule(parts, asked, session.fresh, facts)
+    facts += await parts.io.compute(partial(forgotten_by_rule, parts, asked, session.fresh, facts))
     identity = [fact for fact, one in zip(facts, answer.facts, strict=False) if one.is_identity and fact.adds]
     dropped = [one.as_dict() for one in answer.dropped]
     by_rules = answer.reason == INVENTED or (answer.reason == NO_EPISODE and wanted.without_llm != "wait")
     if answer.digest is None and by_rules:
         stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
-        return _Found(extractive(messages, stated), facts, identity, answer.reason, dropped, answer.reason)
+        digest = await parts.io.compute(partial(extractive, messages, stated))
+        return _Found(digest, facts, identity, answer.reason, dropped, answer.reason)
     return _Found(answer.digest, facts, identity, answer.reason, dropped)
+
+
+def _hidden(session: Session) -> list[str]:
+    """Return what turns say beside what is heard of them."""
+    return [turn.text for turn in session.turns if as_heard(turn) is not turn.message]
 
 
 async def _near(parts: Parts, asked: Asked, session: Session) -> list[Record]:
@@ -211,7 +220,8 @@ async def _by_rules(parts: Parts, session: Session) -> _Found:
         if fact.candidate.salience == _UNSAID and fact.candidate.kind != Kind.EPISODIC:
             fact.draft.salience = parts.policy.formation.fact_salience
     identity = [fact for fact in facts if _says_who(fact)]
-    return _Found(extractive(session.messages, stated), facts, identity, EMPTY_SUMMARY)
+    digest = await parts.io.compute(lambda: extractive(session.messages, stated))
+    return _Found(digest, facts, identity, EMPTY_SUMMARY)
 
 
 _UNSAID: Final = 0.5

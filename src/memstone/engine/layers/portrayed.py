@@ -22,7 +22,7 @@ _IMPORTED: Final = "imported:"
 _NEAR: Final = 0.5
 """How near a sentence of an imported text is taken to be to a fact: both are about the user."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s+|\s*\n\s*")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s++|[^\S\n]{0,3}\n\s*+")
 
 
 @dataclass(frozen=True, slots=True)

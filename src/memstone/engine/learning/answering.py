@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from memstone.core.checks.visible import visible
@@ -29,9 +30,17 @@ _SOON: Final = timedelta(hours=12)
 
 async def asked_before(parts: Parts, turns: Sequence[Turn], at: int) -> str:
     """The words of the assistant that a turn may answer; '' where it is too long, or nobody asked in earnest."""
-    if not may_answer(turns[at].text):
+    if not await parts.io.compute(partial(may_answer, turns[at].text)):
         return ""
-    said = [as_heard(turn) for turn in turns[max(0, at - _BEFORE) : at]] if at else await _stored(parts, turns[at])
+    if at:
+        read = partial(map, as_heard, turns[max(0, at - _BEFORE) : at])
+    else:
+        read = partial(map, _said, await _stored(parts, turns[at]))
+    return await parts.io.compute(lambda: _question(list(read())))
+
+
+def _question(said: Sequence[Message]) -> str:
+    """Return the last of some messages if an assistant said it, and not in a game."""
     if not said or said[-1].role != "assistant":
         return ""
     from memstone.core.rules.answers import is_played  # its patterns are only needed where something was asked
@@ -39,7 +48,7 @@ async def asked_before(parts: Parts, turns: Sequence[Turn], at: int) -> str:
     return "" if is_played(one.text for one in said) else said[-1].text
 
 
-async def _stored(parts: Parts, turn: Turn) -> list[Message]:
+async def _stored(parts: Parts, turn: Turn) -> list[Record]:
     """The messages before the first one of a call, of the same talk and not long ago; none where none are kept."""
     scope = turn.draft.scope
     earlier = Condition("seq", Op.LT, turn.place) if turn.place else None
@@ -47,7 +56,7 @@ async def _stored(parts: Parts, turn: Turn) -> list[Message]:
     found = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=_BEFORE))
     if not found or found[0].link.scope != scope or not _is_near(found[0].record, turn):
         return []
-    return [_said(one.record) for one in reversed(found) if one.link.scope == scope]
+    return [one.record for one in reversed(found) if one.link.scope == scope]
 
 
 def _is_near(record: Record, turn: Turn) -> bool:

@@ -59,7 +59,7 @@ async def ask(parts: Parts, question: Question, read: Callable[[str], T]) -> Ans
     remembered = await parts.ledger.peek(lambda tx: tx.llm_cache.get(parts.tenant_id, key))
     if remembered is not None:
         with suppress(UnreadableAnswer):
-            return Answer(read(remembered))
+            return Answer(await parts.io.compute(lambda: read(remembered)))
     tried = await _try(parts, question, read)
     if tried.problem is not None:
         tried = await _try_again(parts, question, read, tried)
@@ -78,7 +78,7 @@ async def _try(parts: Parts, question: Question, read: Callable[[str], T]) -> _T
     except AnswerCutOff as error:
         text, cut = error.raw, error
     try:
-        value = read(text)
+        value = await parts.io.compute(lambda: read(text))
     except UnreadableAnswer as error:
         return _Try(text, None, cut or _unreadable(text, error))
     if value.how != "truncated":  # it may have reached its limit, but not before it was complete
@@ -109,7 +109,8 @@ async def _try_again(parts: Parts, question: Question, read: Callable[[str], T],
 async def _generated(parts: Parts, question: Question) -> str:
     if parts.llm is None:
         raise LLMError("no language model is configured")
-    prompt = Prompt(safe_messages(question), response_format="json", schema=question.schema)
+    messages = await parts.io.compute(lambda: safe_messages(question))
+    prompt = Prompt(messages, response_format="json", schema=question.schema)
     try:
         return (await parts.llm.generate(prompt)).text
     except MemstoneError:

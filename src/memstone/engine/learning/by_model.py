@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, Final
 
@@ -99,8 +100,7 @@ class Asked:
 
 async def by_model(parts: Parts, asked: Asked) -> Told:
     """What the new turns of a conversation do to the memory, by the configured model."""
-    wanted = parts.policy.curation
-    heard = [turn for turn in asked.turns if turn.message.role in wanted.roles and as_heard(turn).text.strip()]
+    heard = await parts.io.compute(partial(_heard, parts, asked.turns))
     fresh = [turn for turn in heard if turn.retold or not turn.said_before]
     if not heard:
         return Told()
@@ -109,19 +109,12 @@ async def by_model(parts: Parts, asked: Asked) -> Told:
     signature = await embed_turns(parts, fresh)
     seen = await parts.ledger.peek(lambda tx: tx.admin.cursor())
     near = await near_memories(parts, asked, fresh, signature)
-    talk = Talk(
-        [as_heard(turn) for turn in fresh],
-        await _before(parts, asked, fresh),
-        [known_of(one) for one in near],
-        moment(fresh[-1].occurred_at).astimezone(parts.zone),
-        wanted.timezone,
-        [turn.text for turn in fresh if as_heard(turn) is not turn.message],
-    )
+    talk = await parts.io.compute(partial(_talk, parts, fresh, await _before(parts, asked, fresh), near))
     told = await (
         _in_two(parts, asked, talk, fresh) if in_two(parts, asked.prompt) else _in_one(parts, asked, talk, fresh)
     )
     told.seen = seen
-    told.facts += forgotten_by_rule(parts, asked, fresh, told.facts)
+    told.facts += await parts.io.compute(partial(forgotten_by_rule, parts, asked, fresh, told.facts))
     return told
 
 
@@ -134,6 +127,23 @@ async def is_overtaken(parts: Parts, asked: Asked, told_at: int | None) -> bool:
     return bool(await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=1)))
 
 
+def _heard(parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
+    roles = parts.policy.curation.roles
+    return [turn for turn in turns if turn.message.role in roles and as_heard(turn).text.strip()]
+
+
+def _talk(parts: Parts, fresh: Sequence[Turn], before: list[Message], near: Sequence[Record]) -> Talk:
+    """Return what a model is shown of a conversation."""
+    return Talk(
+        [as_heard(turn) for turn in fresh],
+        before,
+        [known_of(one) for one in near],
+        moment(fresh[-1].occurred_at).astimezone(parts.zone),
+        parts.policy.curation.timezone,
+        [turn.text for turn in fresh if as_heard(turn) is not turn.message],
+    )
+
+
 def in_two(parts: Parts, prompt: str = "") -> bool:
     """Whether facts are asked for first, and what becomes of them then."""
     wanted = parts.policy.curation
@@ -142,7 +152,8 @@ def in_two(parts: Parts, prompt: str = "") -> bool:
 
 async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn]) -> Told:
     side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
-    question = learn_question(talk, instructions=more, side=side, categories=own)
+    build = partial(learn_question, talk, instructions=more, side=side, categories=own)
+    question = await parts.io.compute(build)
     answer = await ask(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
     read = answer.value
     told = Told(error=answer.cut, dropped=read.dropped)
@@ -181,7 +192,8 @@ async def _in_two(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn])
     """The facts, with nothing decided about them yet."""
     side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
     prompt = asked.prompt or parts.policy.curation.extraction_prompt
-    question = extraction_prompt(talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
+    build = partial(extraction_prompt, talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
+    question = await parts.io.compute(build)
     answer = await ask(parts, question, lambda text: parse_extraction(text, talk, side=side, categories=own))
     facts = [fact_of(parts, asked, fresh, one, ()) for one in answer.value.operations]
     return Told(facts, answer.cut, answer.value.dropped)
@@ -265,7 +277,7 @@ async def _meant(
 async def _before(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Message]:
     """What was said before the new turns: in the same call, else in the same scope, so that "it" can be understood."""
     at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
-    told = [as_heard(turn) for turn in asked.turns[max(0, at - EARLIER) : at]]
+    told = await parts.io.compute(lambda: [as_heard(turn) for turn in asked.turns[max(0, at - EARLIER) : at]])
     if len(told) == EARLIER:
         return told
     until = next((turn.place for turn in asked.turns if turn.place), 0)
@@ -273,7 +285,7 @@ async def _before(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Mes
     if until:
         where = And((where, Condition("seq", Compare.LT, until)))
     rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=EARLIER - len(told)))
-    return [*(_said(found.record) for found in reversed(rows)), *told]
+    return [*await parts.io.compute(lambda: [_said(found.record) for found in reversed(rows)]), *told]
 
 
 def _said(record: Record) -> Message:

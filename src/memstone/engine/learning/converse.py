@@ -27,6 +27,7 @@ from memstone.engine.learning.settle import NeedsVectors, Plan, known_in, settle
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft
 from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.mention import find_names
 from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
 from memstone.engine.storing.write import Outcome, action_of, current_space
@@ -86,6 +87,9 @@ class Learned:
     review: list[dict[str, Any]] = field(default_factory=list)
     """Memories that a model would end all at once; they are left as they are until somebody looks at it."""
 
+    warnings: list[str] = field(default_factory=list)
+    """What was kept without being learned from, and why."""
+
 
 Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
 """What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
@@ -109,6 +113,7 @@ async def converse(
             return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
         with parts.watch.step("learn.embed"):
             space, waiting = await _embedded(parts, said.kept, found.facts)
+            await find_names(parts.io, said.kept)
     except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
         return await _put_off(parts, said, error, keep=keep)
     if strict and waiting:
@@ -130,6 +135,7 @@ async def converse(
     learned = Learned([], found.error if keep else missing, partial=found.error is not None)
     learned.dropped = [one.as_dict() for one in found.dropped]
     learned.review = await _for_review(parts, found.review)
+    learned.warnings = found.left
     learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
     learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
     unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing)

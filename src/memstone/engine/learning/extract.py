@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from memstone.core.curate import EFFECT, Candidate, Rules, answer, candidates, whole_message
+from memstone.core.curate import EFFECT, Candidate, Curated, Rules, answer, candidates, curate, whole_message
 from memstone.core.llm.operations import Dropped
 from memstone.core.rules.assistant import restated
 from memstone.core.rules.named import speaker_name, without_prefix
@@ -30,6 +30,8 @@ from memstone.trace import log_event
 
 PATTERN: Final = "pattern"
 FACTS: Final = SOURCE
+_NAMED: Final = 5
+"""So many messages are named in a warning."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,9 @@ class Extracted:
     error: MemstoneError | None = None
     without: LlmBudgetSpent | None = None
     """Why rules alone have looked, where a model was wanted."""
+
+    left: list[str] = field(default_factory=list)
+    """What was too much to learn from, for whoever said it; the words themselves are kept."""
 
     dropped: list[Dropped] = field(default_factory=list)
     """What a model wrote and is not stored, and why."""
@@ -66,7 +71,13 @@ async def extract(parts: Parts, asked: Asked) -> Extracted:
         except MemstoneError as error:
             found = Extracted([], error)
     if PATTERN in wanted or found.without is not None:
-        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata), turns)
+        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata, found.left), turns)
+    most = parts.policy.curation.call_facts
+    if len(found.facts) > most:
+        found.left.append(
+            f"facts learned from this call: the last {most:,} of {len(found.facts):,} (extract.call_facts)"
+        )
+        found.facts = found.facts[-most:]
     for fact in found.facts:
         log_event("memory.extraction.fact_found", DEBUG, key=fact.draft.key, category=fact.candidate.category)
     return found
@@ -82,22 +93,60 @@ def _together(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequenc
     return sorted(both, key=lambda fact: place[id(fact.turn)])
 
 
-async def _by_rules(parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any]) -> list[Fact]:
-    found: list[Fact] = []
-    topic = ""
+async def _by_rules(
+    parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], left: list[str]
+) -> list[Fact]:
+    """Read turn by turn, each off the event loop; ``left`` takes what was too long to be read."""
+    found, cut, topic = list[Fact](), list[str](), ""
+    compute = parts.io.compute
+    rooms = _rooms(parts, turns)
     for at, (turn, speaker) in enumerate(zip(turns, _users(turns), strict=True)):
-        is_user = turn.message.role == "user"
-        if turn.message.role not in parts.policy.curation.roles:
+        is_user, room = turn.message.role == "user", rooms[at]
+        if not room:
             continue
-        told = _of_user(parts, turn, topic) if is_user else _of_assistant(parts, turn, speaker)
+        work = partial(_of_user, topic=topic) if is_user else partial(_of_assistant, speaker=speaker)
+        read = await compute(partial(work, parts, turn, room))
+        told = read.facts
+        cut += [f"messages[{turn.draft.item}]"] if read.is_cut else []
         if is_user and all(one.category == EFFECT for one in told):
-            told = _in_place(turn, _answered(parts, turn, await asked_before(parts, turns, at))) or told
-        found += [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
-        if is_user and reader_of(parts) is not None and (whole := _as_a_whole(turn, told)) is not None:
-            found.append(replace(_fact(parts, scope, turn, whole, metadata, PATTERN, speaker), only_read=True))
+            question = await asked_before(parts, turns, at)
+            told = (await compute(partial(_answered, parts, turn, question)) if question else []) or told
+        found += await compute(partial(_drafted, parts, scope, turn, told, metadata, speaker))
         if is_user:
             topic = next((one.category for one in reversed(told) if one.category != EFFECT), topic)
+    if cut:
+        named = ", ".join(cut[:_NAMED]) + (f" and {len(cut) - _NAMED:,} more" if len(cut) > _NAMED else "")
+        left.append(f"{named}: too long to learn everything from, so facts may be missing (extract.message_chars)")
+    unread = sum(_is_read(parts, turn) and not room for turn, room in zip(turns, rooms, strict=True))
+    if unread:
+        left.append(f"messages not read for facts, because together they are too long: {unread:,} (extract.call_chars)")
     return found
+
+
+def _rooms(parts: Parts, turns: Sequence[Turn]) -> list[int]:
+    """Return how many characters of each turn are read, counted from its end: the newest turns come first."""
+    limits, rooms = parts.policy.curation, [0] * len(turns)
+    room = limits.call_chars
+    for at in range(len(turns) - 1, -1, -1):
+        if _is_read(parts, turns[at]):
+            rooms[at] = min(len(turns[at].text), limits.message_chars, room)
+            room -= rooms[at]
+    return rooms
+
+
+def _is_read(parts: Parts, turn: Turn) -> bool:
+    return turn.message.role in parts.policy.curation.roles
+
+
+def _drafted(
+    parts: Parts, scope: Scope, turn: Turn, told: Sequence[Candidate], metadata: dict[str, Any], speaker: str
+) -> list[Fact]:
+    """Return facts ready to be compared, and the message as a whole where only a reading can tell what it changes."""
+    facts = [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
+    is_user = turn.message.role == "user"
+    if is_user and reader_of(parts) is not None and (whole := _as_a_whole(turn, told)) is not None:
+        facts.append(replace(_fact(parts, scope, turn, whole, metadata, PATTERN, speaker), only_read=True))
+    return facts
 
 
 def _users(turns: Sequence[Turn]) -> Iterator[str]:
@@ -108,20 +157,22 @@ def _users(turns: Sequence[Turn]) -> Iterator[str]:
         yield speaker
 
 
-def _of_user(parts: Parts, turn: Turn, topic: str) -> list[Candidate]:
+def _of_user(parts: Parts, turn: Turn, room: int, topic: str) -> Curated:
     rules = Rules(patterns=parts.policy.curation.own.patterns)
-    return _in_place(turn, candidates(_own_words(turn), speaker=turn.message.name, rules=rules, topic=topic))
+    words = _own_words(turn)[-room:]
+    read = curate(words, speaker=turn.message.name, rules=rules, topic=topic)
+    return Curated(_in_place(turn, words, read.facts), read.is_cut or room < len(turn.text))
 
 
 def _answered(parts: Parts, turn: Turn, question: str) -> list[Candidate]:
-    """What a word or two say to a question; '' is none."""
-    rules = Rules(patterns=parts.policy.curation.own.patterns)
-    return answer(question, _own_words(turn), speaker=turn.message.name, rules=rules) if question else []
+    """What a word or two say to a question."""
+    rules, words = Rules(patterns=parts.policy.curation.own.patterns), _own_words(turn)
+    return _in_place(turn, words, answer(question, words, speaker=turn.message.name, rules=rules))
 
 
-def _in_place(turn: Turn, found: list[Candidate]) -> list[Candidate]:
-    """Candidates in a turn's own words, with their places counted from where the turn begins."""
-    skipped = len(turn.text) - len(_own_words(turn))
+def _in_place(turn: Turn, words: str, found: list[Candidate]) -> list[Candidate]:
+    """Candidates in the last words of a turn, with their places counted from where the turn begins."""
+    skipped = len(turn.text) - len(words)
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
 
 
@@ -138,18 +189,20 @@ def _as_a_whole(turn: Turn, told: Sequence[Candidate]) -> Candidate | None:
     return whole_message(said, speaker=turn.message.name, skipped=len(turn.text) - len(said))
 
 
-def _of_assistant(parts: Parts, turn: Turn, speaker: str) -> list[Candidate]:
+def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
     """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
+    words, skipped = as_heard(turn).text[-room:], len(turn.text) - room
     found = [
-        replace(one, start=said.start, end=said.end)
-        for said in restated(as_heard(turn).text)
+        replace(one, start=said.start + skipped, end=said.end + skipped)
+        for said in restated(words)
         for one in candidates(said.text, speaker=speaker)
         if one.category != EFFECT and not one.forget and (one.category == "decision" or not said.agreed)
     ]
     if parts.policy.curation.assistant_first_person:
         known = {one.key for one in found}
-        found += [one for one in candidates(turn.text, speaker=turn.message.name) if one.key not in known]
-    return found
+        own = candidates(turn.text[-room:], speaker=turn.message.name)
+        found += [one for one in _in_place(turn, turn.text[-room:], own) if one.key not in known]
+    return Curated(found, is_cut=room < len(turn.text))
 
 
 def _fact(

@@ -28,6 +28,7 @@ from memstone.engine.storing.attachments import accepted
 from memstone.engine.storing.draft import new_record
 from memstone.engine.storing.embedding import failure_of, is_outage
 from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.mention import find_names
 from memstone.engine.storing.redaction import masked_metadata, redaction_of, warning
 from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all
 from memstone.engine.storing.turns import Turn, turn_of, without_injected
@@ -71,7 +72,7 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
     keeps = parts.policy.curation.keep_turns
     if not keeps and not request.learn:
         raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
-    said = checked_transcript(parts, request)
+    said = await parts.io.compute(partial(checked_transcript, parts, request))
     said.turns, left_out = await admitted(parts, said.turns)
     said.warnings += left_out
     chars = sum(len(turn.text) for turn in said.turns)
@@ -80,7 +81,9 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
     total, done = len(said.turns), 0
     for chunk in _chunks(said.turns):
         if keeps:
-            await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
+            new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk))
+            await embed_turns(parts, said, new)
+            await find_names(parts.io, new)
         done += len(chunk)
         due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
         work = partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps)
@@ -219,7 +222,7 @@ async def new_entries(
         else:
             record = new_record(draft, parts.tenant_id, now)
             vectors = [] if draft.vector is None or space is None else [(space, draft.vector)]
-            entries.append(Entry(record, [Link(draft.scope, now, draft.dedupe)], vectors))
+            entries.append(Entry(record, [Link(draft.scope, now, draft.dedupe)], vectors, draft.named))
             turn.id = record.id
             counts["stored"] += 1
     return entries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from memstone.core.checks.filters import split_scope
@@ -19,7 +20,7 @@ from memstone.engine.scoping import renamed
 from memstone.engine.storing.attachments import accepted
 from memstone.engine.storing.projects import PREFIX
 from memstone.engine.storing.redaction import redaction_of
-from memstone.engine.storing.turns import Turn, heard, turns_of
+from memstone.engine.storing.turns import Heard, Turn, heard, turns_of
 from memstone.engine.work.pending import learn_waiting
 from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
@@ -41,28 +42,33 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
             "filters choose which memories new facts are compared with, and here whole sessions are distilled",
             hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
         )
-    redaction = redaction_of(parts.policy)
     (scope, project), now = request_scope(parts, request), parts.now()
     metadata, warnings = request_metadata(parts, request)
     dated = request.occurred_at is not None
     occurred_at = parse_when(request.occurred_at, "occurred_at") if request.occurred_at is not None else now
     expires_at = checked_expiry(request.expires_at, now, warnings)
-    kept = heard(accepted(parts.policy, stored_messages(_read(parts, request, warnings))), redaction)
-    turns = turns_of(scope, kept.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
+    build = partial(turns_of, dated=dated, expires_at=expires_at, metadata=metadata)
+
+    def prepared() -> list[Turn]:
+        kept = _kept(parts, request, warnings)
+        warnings.extend(kept.warnings)
+        return build(scope, kept.messages, occurred_at)
+
+    turns = await parts.io.compute(prepared)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
     said = Conversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
     said.compared_with = compared_with
     if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
         return _unwanted(parts)
     if not is_inline(parts):
-        return await queue(parts, said, [*warnings, *kept.warnings])
+        return await queue(parts, said, warnings)
     if parts.llm is not None or await parts.waiting.anything(parts):
         await learn_waiting(parts, scope)
     learned = await converse(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    unforgotten = _unforgotten(turns, learned)
-    answer = _learned(learned, [*warnings, *kept.warnings, *unforgotten])
+    unforgotten = await parts.io.compute(partial(_unforgotten, turns, learned))
+    answer = _learned(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     return {**answer, "left_out": left_out} if left_out else answer
 
@@ -81,6 +87,12 @@ def _check_prompt(parts: Parts, prompt: str | None) -> None:
 def _is_digested(parts: Parts) -> bool:
     """Whether what is said waits for the end of its session, and is then distilled as a whole."""
     return not is_inline(parts) and parts.policy.formation.digest
+
+
+def _kept(parts: Parts, request: AddRequest, warnings: list[str]) -> Heard:
+    """Return the messages of a request as they may be kept."""
+    messages = accepted(parts.policy, stored_messages(_read(parts, request, warnings)))
+    return heard(messages, redaction_of(parts.policy))
 
 
 def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from memstone.core.rules.courtesy import tells_nothing
@@ -42,7 +43,7 @@ async def note(parts: Parts, request: AddRequest) -> dict[str, Any]:
 
 async def _stored(parts: Parts, as_it_is: AddRequest, answer: dict[str, Any]) -> dict[str, Any]:
     """Store what nothing was learned from, unless there is a reason not to."""
-    drafts = draft_request(parts, as_it_is).drafts
+    drafts = (await parts.io.compute(partial(draft_request, parts, as_it_is))).drafts
     if all(tells_nothing(draft.text) for draft in drafts):
         return answer
     if await _is_deleted(parts, drafts):

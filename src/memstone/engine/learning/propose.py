@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from logging import DEBUG
 from typing import Final
 
@@ -45,9 +46,9 @@ async def propose(parts: Parts, scope: Scope, facts: list[Fact], among: list[Fac
         return None
     shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
     neighbours = [[Known(str(one.seq), one.text, one.day) for one in around] for around in shown]
-    question = decision_prompt(
-        [fact.draft.text for fact, _ in asked], neighbours, parts.policy.curation.decision_prompt
-    )
+    new = [fact.draft.text for fact, _ in asked]
+    build = partial(decision_prompt, new, neighbours, parts.policy.curation.decision_prompt)
+    question = await parts.io.compute(build)
     answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
     for line in answer.value.log:
         log_event("memory.decision.dropped", DEBUG, what=line)

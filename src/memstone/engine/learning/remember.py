@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from memstone.core.checks.filters import Filters, split_scope
@@ -63,7 +64,7 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
         return await _taught(parts, request)
     if (answer := await turned_away(parts, request)) is not None:
         return answer
-    drafted = draft_request(parts, request)
+    drafted = await parts.io.compute(partial(draft_request, parts, request))
     if not parts.waiting.none(parts.tenant_id):
         await _catch_up(parts, drafted.drafts)
     prepared = await prepare(parts, drafted.drafts)
@@ -218,7 +219,7 @@ async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted 
         if request.infer:
             return await _taught(parts, request)
         answer = await turned_away(parts, request, ahead)
-        return draft_request(parts, request) if answer is None else answer
+        return answer if answer is not None else await parts.io.compute(partial(draft_request, parts, request))
     except StorageError:  # it is not about this item
         raise
     except MemstoneError as error:

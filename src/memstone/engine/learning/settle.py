@@ -114,7 +114,8 @@ async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, at: 
     if holder is not None:  # the same words once more, later: a turn of its own
         await tx.links.release(parts.tenant_id, holder)
     record = new_record(turn.draft, parts.tenant_id, now)
-    await enter(tx, record, [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space))
+    links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space)
+    await enter(tx, record, links, vectors, turn.draft.named)
     turn.id = record.id
 
 

@@ -6,15 +6,18 @@ The names are found before (``note_of`` is pure), and a memory that names nothin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
+from memstone.engine.storing.turns import Turn
 from memstone.model.entity import USER, Entity, EntityRow, EntityType, Found, Relation, RelationRow, owner_of
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record
 from memstone.model.scope import Scope
+from memstone.ports.io import Io
 from memstone.ports.ledger import Tx
 
 _LAYERS: Final = frozenset({Layer.FACT, Layer.TURN, Layer.EPISODE})
@@ -46,11 +49,24 @@ def _found_in(record: Record) -> Found:
 
 def speaker_of(record: Record) -> str:
     """Who "I" is in a memory's text: the user, by name where one is known; '' in what an assistant said."""
-    role = record.source_role or USER
+    return _speaker(record.source_role or USER, record.data)
+
+
+def _speaker(role: str, data: Mapping[str, Any]) -> str:
     if role != USER:
         return ""
-    speaker = str(record.data.get("speaker") or USER)
+    speaker = str(data.get("speaker") or USER)
     return USER if speaker == role else speaker
+
+
+async def find_names(io: Io, turns: Iterable[Turn]) -> None:
+    """Note in new turns what they name, so that no transaction is open while long texts are read."""
+    from memstone.core.entities.relations import found_in
+
+    for turn in turns:
+        if not turn.place and turn.draft.named is None:
+            speaker = _speaker(turn.message.role, turn.draft.data or {})
+            turn.draft.named = await io.compute(partial(found_in, turn.text, speaker))
 
 
 async def mention(tx: Tx, notes: Iterable[Note | None], now: Instant) -> None:

@@ -17,9 +17,10 @@ from memstone.ports.ledger import Tx
 if TYPE_CHECKING:
     from memstone.core.ranking.fusion import Scored
 
-_JOINT_AFTER: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
-_JOINT_BEFORE: Final = re.compile(r"[\s,;]*\b(?:and|but|so)\s+\Z", re.IGNORECASE)
-_STOP: Final = re.compile(r"[.!?]+(?=\s|\Z)|\n")
+_JOINT_AFTER: Final = re.compile(r"[\s,;]*+\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
+_JOINT_BEFORE: Final = re.compile(r"\b(?:and|but|so)\s++\Z", re.IGNORECASE)
+_JOINT_MARKS: Final = " \t\r\n\u00a0,;"
+_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|\Z)|\n")
 _MOST: Final = 1_000
 _ALL: Final = (0, 1 << 62)
 _TURNS: Final = Condition("layer", Op.EQ, str(Layer.TURN))
@@ -196,7 +197,9 @@ def _with_its_joint(text: str, start: int, end: int) -> tuple[int, int]:
         start = begins
     if after is not None:
         return start, after.end()
-    return (before.start() if before is not None else start), end
+    if before is not None:
+        start = begins + len(text[begins : before.start()].rstrip(_JOINT_MARKS))
+    return start, end
 
 
 def _is_from(line: str, said: Sequence[str]) -> bool:

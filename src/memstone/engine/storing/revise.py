@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
@@ -68,7 +69,7 @@ class Revision:
 
 async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
     """Change a memory; gives it as it is now."""
-    return await changed(parts, check_update(parts, request))
+    return await changed(parts, await parts.io.compute(partial(check_update, parts, request)))
 
 
 async def changed(parts: Parts, checked: Revision) -> dict[str, Any]:
@@ -84,7 +85,9 @@ async def changed(parts: Parts, checked: Revision) -> dict[str, Any]:
 async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
     """Change many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "update", items, idempotency_key)
-    revisions = await _prepared(parts, [_checked_or_error(parts, item) for item in items])
+    revisions = await _prepared(
+        parts, [await parts.io.compute(partial(_checked_or_error, parts, one)) for one in items]
+    )
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:

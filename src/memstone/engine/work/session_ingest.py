@@ -26,6 +26,7 @@ from memstone.engine.learning.queueing import is_on
 from memstone.engine.parts import Parts
 from memstone.engine.requests import IngestRequest
 from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.mention import find_names
 from memstone.engine.storing.store import ensure_space, enter_all, leave
 from memstone.engine.tuning import tuned_for
 from memstone.engine.work.claims import Claim, take
@@ -66,7 +67,7 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any
     parts = await tuned_for(parts, request)
     if (idle := not_stored(parts)) is not None:
         return {"status": idle["status"], "turns_ingested": 0, "distillation": DISABLED, "reason": idle["reason"]}
-    said = _checked(parts, request, given)
+    said = await parts.io.compute(partial(_checked, parts, request, given))
     if not said.turns:
         return _answer(said, 0, Formed(_scope(parts, request)))
     keeps = parts.policy.curation.keep_turns
@@ -75,6 +76,7 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any
     await admit(parts, _scope(parts, request), Usage(turns=len(new), chars=chars))
     if keeps:
         await embed_turns(parts, said, new)
+        await find_names(parts.io, new)
     learns = not request.skip_extraction
     async with parts.workshop.turn(parts.io):
         claimed = await parts.ledger.write(partial(_replace, parts=parts, said=said, learns=learns and is_on(parts)))

@@ -134,8 +134,9 @@ class SessionWork:
 
         ``earlier`` was too little to make anything of when it was said.
         """
-        said = conversation_of(signals)
-        said.turns = [*(conversation_of(earlier).turns if earlier else ()), *said.turns]
+        said = await self._parts.io.compute(partial(conversation_of, signals))
+        if earlier:
+            said.turns = [*(await self._parts.io.compute(partial(conversation_of, earlier))).turns, *said.turns]
         await self._parts.ledger.read(partial(recognised, said=said))
         self._vectors = await turn_vectors(self._parts, said.kept)
         return said
@@ -144,7 +145,9 @@ class SessionWork:
 
     async def _store(self, signals: Sequence[Signal]) -> None:
         parts = self._parts
-        prepared = await prepare(parts, [verbatim_of(parts, signal, at) for at, signal in enumerate(signals)])
+        numbered = list(enumerate(signals))
+        drafts = await parts.io.compute(lambda: [verbatim_of(parts, signal, at) for at, signal in numbered])
+        prepared = await prepare(parts, drafts)
         errors = {signals[outcome.draft.item].id: str(outcome.error) for outcome in prepared.failed}
         ready = Prepared(prepared.drafts, space=prepared.space)
 

@@ -19,6 +19,11 @@ BEHIND: Final = 256
 """How many rows the index may be behind, and a few more."""
 
 _LOOK: Final = 16
+_LONG: Final = 16_000
+"""A text of so many characters is looked at once whether the index is too far behind."""
+
+BEHIND_CHARS: Final = 262_144
+"""How much text it may be behind: whoever asks reads all of that, for every question."""
 
 _COLUMNS: Final = "body, key, speaker, day, scope"
 _INSERT: Final = f"INSERT INTO words (seq, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
@@ -74,7 +79,9 @@ class FullTextTable:
     async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
         rows = await self._insert(docs)
         # They are the last there are, so the index knows none of them; how far it is behind is looked at now and then.
-        if rows and rows[-1][0] // _LOOK != (rows[0][0] - 1) // _LOOK:
+        if not rows:
+            return
+        if rows[-1][0] // _LOOK != (rows[0][0] - 1) // _LOOK or any(len(row[1]) > _LONG for row in rows):
             await self._follow(rows[-1][0], await self._last_indexed())
 
     async def put_back(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
@@ -95,8 +102,12 @@ class FullTextTable:
         return rows
 
     async def _follow(self, newest: int, last: int) -> None:
-        if newest - last >= BEHIND:
+        if newest - last >= BEHIND or await self._chars_behind(last) > BEHIND_CHARS:
             await self._sql.run(f"{_INDEX}seq > ?", (last,))
+
+    async def _chars_behind(self, last: int) -> int:
+        row = await self._sql.one("SELECT sum(length(body)) FROM words WHERE seq > ?", (last,))
+        return int(row[0] or 0) if row else 0
 
     async def drop(self, seqs: Iterable[int]) -> None:
         gone = [(seq,) for seq in seqs]

@@ -1,0 +1,302 @@
+"""Everything that reads a caller's text, as functions of one text.
+
+Public functions of ``memstone.core`` and ``memstone.model`` are found by importing them: one that takes text is called
+with it for each of its arguments that is text, and with something plain for the others. A new one is covered by being
+there, unless it takes something nobody here knows how to fill: then a test asks for it. What reads text elsewhere, or
+by methods of objects, is named below.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cache, partial
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+from click import ClickException
+from starlette.datastructures import Headers
+
+from memstone.adapters.embed.wordpiece import WordPiece
+from memstone.adapters.io.http import Lines
+from memstone.cli.parse import filters, metadata, scalar
+from memstone.core.access.jwt import Claims
+from memstone.core.checks.filters import parse_filters, split_scope
+from memstone.core.checks.values import checked_metadata
+from memstone.core.dialects.anthropic import Messages
+from memstone.core.dialects.base import readable, text_of
+from memstone.core.dialects.chat import Chat
+from memstone.core.dialects.responses import Responses
+from memstone.core.digest.extractive import extractive
+from memstone.core.entities.types import Spotted
+from memstone.core.gate.said import own_words_of
+from memstone.core.importers.items import Reading
+from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
+from memstone.core.llm.question import Question
+from memstone.core.privacy.poison import disarmed
+from memstone.core.privacy.redact import RedactPolicy
+from memstone.core.ranking.abstain import BY_WORDS
+from memstone.core.rules.material import Span
+from memstone.core.rules.told import Context
+from memstone.core.showing.fence import Fence
+from memstone.core.showing.inject import Position
+from memstone.core.talk.evidence import Source
+from memstone.core.talk.messages import read_messages
+from memstone.core.talk.transcript import read_transcript
+from memstone.engine.storing.retelling import _with_its_joint
+from memstone.engine.storing.turns import without_injected
+from memstone.errors import MemstoneError
+from memstone.model.entity import EntityType
+from memstone.model.message import Message
+from memstone.model.policy import Identity, Limits, Policy
+from memstone.ports.io import HttpRequest
+from memstone.server.gateway.sse import Events, event_of
+from memstone.server.identity import read_headers, user_in_chat
+from memstone.server.observe import clean, unsecret
+from memstone.server.proxies import parse_address
+from tests.linear.patterns import modules
+
+Work = Callable[[str], object]
+
+_NOW: Final = datetime(2026, 5, 4, 12, tzinfo=UTC)
+_PLAIN: Final = "I like green tea, and my dog is called Bob."
+_WIDE: Final = Limits(text_chars=10**9, metadata_bytes=10**9, messages=10**6)
+_TEXT: Final = "str"
+
+_FILLED: Final[dict[str, Callable[[str], Any]]] = {
+    _TEXT: lambda text: text,
+    "object": lambda text: text,
+    "bytes": lambda text: text.encode("utf-8", "replace"),
+    "Sequence[str]": lambda text: [text],
+    "Iterable[str]": lambda text: [text],
+    "Collection[str]": lambda text: [text],
+    "tuple[str, ...]": lambda text: (text,),
+    "set[str]": lambda text: {text},
+    "Sequence[tuple[str, str]]": lambda text: [("m1", text)],
+    "Mapping[int, str]": lambda text: {1: text},
+    "Sequence[Message]": lambda text: [Message("user", text)],
+    "Message": lambda text: Message("user", text),
+    "Source": Source,
+    "Said": own_words_of,
+    "Talk": lambda text: _talk(text),  # noqa: PLW0108 - defined below
+    "Iterable[Span]": lambda text: [Span(text, 0, len(text))],
+}
+"""What holds a text, by the annotation of the argument."""
+
+_OTHERS: Final[dict[str, Callable[[], Any]]] = {
+    "int": lambda: 5,
+    "float": lambda: 0.5,
+    "bool": lambda: False,
+    "datetime": lambda: _NOW,
+    "date": lambda: date(2026, 5, 4),
+    "Instant": lambda: "2026-05-04T12:00:00.000000Z",
+    "Context": lambda: Context("User"),
+    "Limits": lambda: _WIDE,
+    "Reading": lambda: Reading(10**9),
+    "RedactPolicy": RedactPolicy,
+    "Any": lambda: {"note": _PLAIN},
+    "Claims": lambda: Claims("u1", "t1", "reader", "s1", 0, 0, 2**33),
+    "Form": lambda: "NFKC",
+    "Policy": Policy,
+    "Position": lambda: Position.SPLIT,
+    "Question": lambda: Question([{"role": "user", "content": _PLAIN}], {}, "v1"),
+    "Spotted": lambda: Spotted(7, 12, "Green", EntityType.PERSON),
+    "Weights": lambda: BY_WORDS,
+    "Mapping[str, Any]": dict,
+    "Mapping[str, float]": dict,
+    "Mapping[str, str]": dict,
+    "Sequence[Line]": list,
+    "Sequence[Sentence]": list,
+    "Sequence[Span]": list,
+    "Sequence[Sequence[str]]": lambda: [["tea"]],
+    "Sequence[Sequence[Neighbour]]": list,
+    "Sequence[Sequence[Known]]": lambda: [[Known("1", _PLAIN)]],
+    "Sequence[Sequence[float]]": lambda: [[0.5] * 8],
+    "Sequence[Entity]": list,
+    "Sequence[Neighbour]": list,
+    "Sequence[OwnPattern]": list,
+    "Iterable[OwnSlot]": list,
+    "Iterable[Found]": list,
+    "Sequence[Any]": list,
+    "Sequence[Mapping[str, Any]]": list,
+}
+"""What an argument that is no text is given."""
+
+_EXPECTED: Final = (MemstoneError, ClickException, ValueError, LookupError, RecursionError)
+"""What a text may be refused with."""
+
+
+@cache
+def readers() -> dict[str, Work]:
+    """Return all of them, by name."""
+    found = {f"{_place(function)}({name})": _called(function, name) for function, name in _by_argument()}
+    return found | {name: partial(_tried, work) for name, work in _BY_HAND.items()}
+
+
+def unfilled() -> list[str]:
+    """Return functions that take text and something nobody here knows how to fill."""
+    return [_place(function) for function in _functions() if _texts(function) and not _fillable(function)]
+
+
+def _by_argument() -> Iterator[tuple[FunctionType, str]]:
+    for function in _functions():
+        if _fillable(function):
+            yield from ((function, name) for name in _texts(function))
+
+
+def _functions() -> Iterator[FunctionType]:
+    for module in modules():
+        if module.__name__.startswith(("memstone.core.", "memstone.model.")):
+            yield from (one for one in _own(module) if _place(one) not in NOT_FOR_TEXTS)
+
+
+def _own(module: ModuleType) -> Iterator[FunctionType]:
+    """Give the public functions that a module defines, also those that are wrapped in a cache."""
+    for name, value in vars(module).items():
+        function = inspect.unwrap(value) if callable(value) and not inspect.isclass(value) else None
+        if not isinstance(function, FunctionType) or inspect.iscoroutinefunction(function):
+            continue
+        if function.__module__ == module.__name__ and not name.startswith("_"):
+            yield function
+
+
+def _place(function: FunctionType) -> str:
+    return f"{function.__module__.removeprefix('memstone.')}.{function.__name__}"
+
+
+def _required(function: FunctionType) -> list[inspect.Parameter]:
+    given = inspect.signature(function).parameters.values()
+    return [one for one in given if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+
+
+def _texts(function: FunctionType) -> list[str]:
+    return [one.name for one in _required(function) if str(one.annotation) in _FILLED]
+
+
+def _fillable(function: FunctionType) -> bool:
+    return all(str(one.annotation) in {*_FILLED, *_OTHERS} for one in _required(function))
+
+
+def _called(function: FunctionType, hostile: str) -> Work:
+    """Return a function that passes its text to one argument, and something plain to the others."""
+    wanted = _required(function)
+
+    def work(text: str) -> object:
+        given = {one.name: _value(one, text if one.name == hostile else _PLAIN) for one in wanted}
+        positional = [given.pop(one.name) for one in wanted if one.kind is not one.KEYWORD_ONLY]
+        return _tried(lambda _: function(*positional, **given), text)
+
+    return work
+
+
+def _value(one: inspect.Parameter, text: str) -> Any:
+    kind = str(one.annotation)
+    return _FILLED[kind](text) if kind in _FILLED else _OTHERS[kind]()
+
+
+def _tried(work: Work, text: str) -> object:
+    try:
+        found = work(text)
+        return list(found) if isinstance(found, Iterator) else found
+    except _EXPECTED:
+        return None
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def _in_pieces(text: str) -> object:
+    events, raw = Events(), text.encode("utf-8", "replace")
+    return [list(events.feed(raw[at : at + 64])) for at in range(0, len(raw), 64)]
+
+
+def _in_lines(text: str) -> object:
+    lines, raw = Lines(HttpRequest("GET", "http://127.0.0.1/")), text.encode("utf-8", "replace")
+    return [lines.feed(raw[at : at + 64]) for at in range(0, len(raw), 64)] + [lines.end()]
+
+
+def _headers(text: str) -> object:
+    raw = text.encode("utf-8", "replace")
+    found = read_headers(Headers(raw=[(b"x-memstone-user", raw), (b"x-session-id", raw)]))
+    return user_in_chat(found, {"user": text}, Identity(), trusted=True)
+
+
+def _chat(dialect: Any, text: str) -> object:
+    told: Sequence[Mapping[str, Any]] = [
+        {"role": "user", "content": text},
+        {"role": "user", "content": [{"type": "text", "text": text}, {"type": "input_text", "text": text}]},
+    ]
+    body = {"model": "m", "messages": told, "input": told}
+    return dialect.question(body), readable(dialect.messages(body)), dialect.spoken(body), dialect.goes_on(body)
+
+
+def _talk(text: str) -> Talk:
+    said = [Message("user", text), Message("assistant", text)]
+    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text])
+
+
+def _operations(text: str, talk: str) -> object:
+    """Read an answer of a model that says the text in every field, about a conversation."""
+    one = {"op": "ADD", "memory": 1, "text": text, "turns": [1], "quote": text, "category": text, "about": text}
+    given = [one, {**one, "op": "UPDATE"}, {**one, "text": _PLAIN}, {**one, "quote": "nobody said this"}]
+    return parse_operations(json.dumps({"operations": given}), _talk(talk))
+
+
+_WORDPIECE: Final = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a", "##b", "tea", "##s", ".", "7"])
+_FENCE: Final = Fence(b"key", foreign=True)
+
+_BY_HAND: Final[dict[str, Work]] = {
+    "WordPiece.encode": _WORDPIECE.encode,
+    "WordPiece.words": _WORDPIECE.words,
+    "Fence.strip": _FENCE.strip,
+    "disarmed words of the user": lambda text: disarmed(Message("user", text), own=True),
+    "without_injected": lambda text: without_injected(Message("user", text)),
+    "Events.feed": _in_pieces,
+    "event_of": lambda text: event_of(text.encode("utf-8", "replace")),
+    "Lines.feed": _in_lines,
+    "headers": _headers,
+    "answer of a model": lambda text: _operations(text, _PLAIN),
+    "answer of a model about a long talk": lambda text: _operations(_PLAIN, text),
+    "question for a model": lambda text: learn_question(_talk(text)),
+    "Chat": partial(_chat, Chat()),
+    "Messages": partial(_chat, Messages()),
+    "Responses": partial(_chat, Responses()),
+    "text_of": text_of,
+    "digest of one turn": lambda text: extractive([Message("user", text)]),
+    "digest of many turns": lambda text: extractive(
+        [Message("user" if at % 2 else "assistant", line) for at, line in enumerate(text.split("\n"))]
+    ),
+    "read_messages": lambda text: read_messages([{"role": "user", "content": text}], _WIDE),
+    "read_messages of many": lambda text: read_messages([{"role": "user", "content": one} for one in text], _WIDE),
+    "read_transcript": lambda text: read_transcript(
+        [{"role": "user", "content": one, "timestamp": text[:100]} for one in text.split("\n")], _WIDE
+    ),
+    "filter value": lambda text: parse_filters({"note": text}),
+    "filter name": lambda text: parse_filters({text: 1}),
+    "filter of many": lambda text: parse_filters({"OR": [{f"n{at}": one} for at, one in enumerate(text)]}),
+    "filter of JSON": lambda text: parse_filters(json.loads(text)),
+    "filter of scopes": lambda text: split_scope({"AND": [{"user_id": one} for one in text]}),
+    "metadata": lambda text: checked_metadata({"note": text, "notes": [text], text: 1}, _WIDE),
+    "metadata of a command": lambda text: metadata([f"note={text}"]),
+    "filters of a command": lambda text: filters([f"note={text}"]),
+    "value of a command": scalar,
+    "value of the log": clean,
+    "text of the log": unsecret,
+    "address": parse_address,
+    "part of a sentence": lambda text: _with_its_joint(text, len(text) // 2, len(text) // 2 + 4),
+}
+
+NOT_FOR_TEXTS: Final = frozenset(
+    """
+    core.access.passwords.hashed core.access.passwords.matches
+    core.gate.phrases.any_of core.privacy.numbers.pattern core.prompts.prompt_text core.rules.question_table.ask
+    core.rules.slot_patterns.owned core.text.clues.clued core.text.clues.is_possible core.llm.question.system_message
+    core.rules.reply_values.having core.rules.runaway.runs_away core.settings.resolve.scope_key
+    core.changes.judge.as_table core.changes.features.features core.changes.judge.judge core.changes.judge.weigh
+    core.changes.merge.merged_text
+    """.split()
+)
+"""What makes expressions, reads those of an operator (which are short), looks up names of our own, takes long on
+purpose, or compares statements, which are short too."""

@@ -1,0 +1,96 @@
+"""No regular expression of the package is slower than linear, whatever text it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from tests.linear.attacks import attacks
+from tests.linear.growth import LINEAR, Sizes, TooSlow, exponent
+from tests.linear.patterns import MATCH, SCAN, Found, built_at_run_time, every_pattern
+
+_QUICK: Final = Sizes(least=2_000, most=2_000, enough=0.001)
+_DEEP: Final = Sizes(least=500, most=8_000, enough=0.003)
+_SHARDS: Final = 12
+
+
+def _work(pattern: re.Pattern[Any], use: str) -> Callable[[str], object]:
+    def run(text: str) -> object:
+        given = text if isinstance(pattern.pattern, str) else text.encode("utf-8")
+        if use == SCAN:
+            return [None for _ in pattern.finditer(given)]
+        return pattern.match(given) if use == MATCH else pattern.fullmatch(given)
+
+    return run
+
+
+def _faults(found: Found, sizes: Sizes) -> list[str]:
+    faults = []
+    for use in sorted(found.uses):
+        for name, shape in attacks(found.pattern).items():
+            try:
+                power = exponent(_work(found.pattern, use), shape, sizes)
+            except TooSlow:
+                power = float("inf")
+            if power > LINEAR:
+                faults.append(f"{found.place}.{use}: power {power:.1f} on {name}")
+                break
+    return faults
+
+
+def _faults_of_shard(shard: int, sizes: Sizes) -> list[str]:
+    return [fault for found in every_pattern()[shard::_SHARDS] for fault in _faults(found, sizes)]
+
+
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_every_pattern_is_linear(shard: int) -> None:
+    faults = _faults_of_shard(shard, _QUICK)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_every_pattern_is_linear_on_longer_texts(shard: int) -> None:
+    faults = _faults_of_shard(shard, _DEEP)
+    assert not faults, "\n".join(faults)
+
+
+def test_patterns_made_at_run_time_are_known() -> None:
+    assert set(built_at_run_time()) == _BUILT
+
+
+_BUILT: Final = frozenset(
+    {
+        "adapters.embed.wordpiece: _patterns",
+        "core.changes.merge: _as_written",
+        "core.changes.merge: _with_value",
+        "core.changes.people: in_full",
+        "core.changes.renew: _word",
+        "core.changes.slots: _statuses",
+        "core.entities.naming: _pattern",
+        "core.gate.people: _stands",
+        "core.gate.phrases: any_of",
+        "core.importers.markup: _end",
+        "core.privacy.numbers: pattern",
+        "core.rules.named: _name",
+        "core.rules.named: _prefix",
+        "core.rules.own: _compiled",
+        "core.rules.own: _form",
+        "core.rules.quantities: written_number",
+        "core.rules.question_table: ask",
+        "core.rules.reply_values: having",
+        "core.rules.requests: _about",
+        "core.rules.signals: _pattern",
+        "core.showing.excerpt: _pieces",
+        "core.showing.excerpt: _starts",
+        "core.temporal.phrases: _rule",
+        "core.text.analyze: _chunk_pattern",
+        "core.text.clues: clued",
+        "engine.learning.reading: _about_the_user",
+    }
+)
+"""Where an expression is made of what is only known then: a name or a number, with its signs escaped, or a table that
+is found among what a module holds. Whoever adds one looks whether a hostile name makes it slow."""

@@ -1,0 +1,75 @@
+"""Whatever reads a caller's text takes time that grows with its length, however hostile the text is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Final
+
+import pytest
+
+from tests.linear.growth import LINEAR, Sizes, TooSlow, exponent
+from tests.linear.readers import readers, unfilled
+from tests.linear.shapes import SHAPES
+
+_QUICK: Final = Sizes(least=4_000, most=4_000, enough=0.02)
+_DEEP: Final = Sizes(least=2_000, most=32_000, enough=0.02)
+_SHARDS: Final = 24
+_numbers: Final[Iterator[int]] = count()
+
+_ENTRANCES: Final = (
+    "core.curate.curate(message)",
+    "core.changes.statement.understand(text)",
+    "core.entities.relations.found_in(text)",
+    "core.gate.said.own_words_of(message)",
+    "core.privacy.redact.redact(text)",
+    "core.privacy.poison.disarmed(message)",
+    "core.text.analyze.terms(text)",
+    "core.temporal.dates.resolve(text)",
+    "core.text.normalize.normal_text(text)",
+    "core.showing.neutralize.neutralize(text)",
+    "core.importers.markdown.read(text)",
+    "digest of one turn",
+    "Fence.strip",
+    "WordPiece.encode",
+    "Chat",
+    "Messages",
+    "read_messages",
+    "filter of JSON",
+    "Events.feed",
+)
+"""Through which texts come in; the others stand behind them."""
+
+
+def _fresh(shape: Callable[[int], str]) -> Callable[[int], str]:
+    """Return a shape that is a new text every time, so that no cache answers for it."""
+    return lambda size: f"{shape(size)} z{next(_numbers)}"
+
+
+def faults_of(name: str, work: Callable[[str], object], sizes: Sizes) -> Iterator[str]:
+    """Give the shapes on which something is slower than linear."""
+    for shape, text in SHAPES.items():
+        try:
+            power = exponent(work, _fresh(text), sizes)
+        except TooSlow:
+            power = float("inf")
+        if power > LINEAR:
+            yield f"{name}: power {power:.1f} on {shape}"
+
+
+@pytest.mark.parametrize("name", _ENTRANCES)
+def test_what_texts_come_in_through_is_linear(name: str) -> None:
+    faults = list(faults_of(name, readers()[name], _QUICK))
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("shard", range(_SHARDS))
+def test_every_reader_is_linear(shard: int) -> None:
+    named = sorted(readers().items())[shard::_SHARDS]
+    faults = [fault for name, work in named for fault in faults_of(name, work, _DEEP)]
+    assert not faults, "\n".join(faults)
+
+
+def test_every_function_that_takes_text_is_among_the_readers() -> None:
+    assert unfilled() == []
