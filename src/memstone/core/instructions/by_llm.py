@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +18,7 @@ _SCHEMA: Final = {
     "title": "instructions",
     **object_schema({"include": _TEXTS, "exclude": _TEXTS, "categories": {"type": "array", "items": _CATEGORY}}),
 }
+_BULLET: Final = re.compile(r"^(?:[-*\u2022]|\d{1,2}[.)]) +")
 _MOST: Final = 16
 _MOST_CATEGORIES: Final = 12
 _CHARS: Final = 300
@@ -63,7 +65,7 @@ def parse_instructions(answer: str, use_case: str) -> Advice:
 def _lines(value: Any) -> tuple[str, ...]:
     """Texts, however they are listed."""
     given = value.split("\n") if isinstance(value, str) else value if isinstance(value, list) else []
-    lines = (clean(one).rstrip(".;,") for one in given if isinstance(one, str))
+    lines = (_BULLET.sub("", clean(one)).rstrip(".;,") for one in given if isinstance(one, str))
     return tuple(dict.fromkeys(one for one in lines if one and len(one) <= _CHARS))[:_MOST]
 
 
