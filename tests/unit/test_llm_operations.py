@@ -306,8 +306,8 @@ def test_what_cannot_be_stored_is_reported(item: Any) -> None:
 
 
 def test_labels_are_taken_when_they_are_known() -> None:
-    good = {"category": "Habit", "kind": "semantic", "polarity": "negative", "about": " Mo "}
-    bad = {"category": "zodiac", "kind": 4, "about": None}
+    good: dict[str, Any] = {"category": "Habit", "kind": "semantic", "polarity": "negative", "about": " Mo "}
+    bad: dict[str, Any] = {"category": "zodiac", "kind": 4, "about": None}
     plan = {"category": "plan"}
     first, second, third = read(
         add(ALLERGY, **good), add("User's cat is called Mo.", **bad), add("User moved to Oslo.", **plan)
