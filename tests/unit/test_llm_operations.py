@@ -376,6 +376,7 @@ _VERIFIED = [
     ("I eat fish again. not meat tho", "User eats fish again but no meat.", "I eat fish again. not meat"),
     ("Doctor says latex allergy", "User has a latex allergy.", "Doctor says latex allergy"),
     ("my ex Callum wants the twins", "The twins are with Callum.", "Callum wants the twins"),
+    ("i got one!! her name's Pip", "User has a hamster named Pip.", "i got one!! her name's Pip"),
     ("hey bhai, running a startup here", "User runs a startup.", "hey bhai, running a startup"),
 ]
 

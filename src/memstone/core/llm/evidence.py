@@ -168,14 +168,15 @@ class Conversation:
             return NUMBER
         if self._is_opposite(fact, clause):
             return OPPOSITE
-        if about_user and self._is_of_another(fact, self._closest(fact, clause), self.turns[number - 1].role):
+        if about_user and self._is_of_another(fact, clause, self.turns[number - 1].role):
             return SOMEBODY_ELSE
         return NAME if unsaid_names(fact, self._all.text, self._subjects) else ""
 
-    def _is_of_another(self, fact: str, said: Sequence[str], role: str) -> bool:
+    def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
+        said = self._closest(fact, clause)
         if role == "assistant":
             return any(map(is_of_the_speaker, said))
-        return bool(said) and all(begins_in_another(fact, part) for part in said)
+        return all(begins_in_another(fact, part, clause) for part in said)
 
     def _closest(self, fact: str, clause: str) -> list[str]:
         """The parts of a stretch of text that have most words of a statement."""

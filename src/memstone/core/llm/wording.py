@@ -113,8 +113,11 @@ def is_denied(text: str) -> bool:
     return _DENIES_INSIDE.search(said) is not None
 
 
-def begins_in_another(fact: str, clause: str) -> bool:
-    """Whether a statement of the user was said of somebody whom the statement does not mention."""
+def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
+    """Whether a statement of the user was said of somebody whom the statement does not mention.
+
+    Who "he" or "her" is may stand ``around`` the clause: where the user speaks of themselves, it may be their dog.
+    """
     if not _OF_THE_USER.match(fact):
         return False
     words = [word.lower() for word in _TOKEN.findall(_HEARSAY.sub(" ", clause.replace("\u2019", "'")))]
@@ -124,6 +127,8 @@ def begins_in_another(fact: str, clause: str) -> bool:
     others = [word for word in words if (word.removesuffix("'s") in _OTHERS)]
     if others:
         return not any(_mentions(other.removesuffix("'s"), told) for other in others)
+    if any(word.lower() in _OWN for word in _TOKEN.findall(around.replace("\u2019", "'"))):
+        return False
     return bool(words) and words[0] in _PRONOUNS and not told & _OTHERS and not told & _PRONOUNS
 
 
