@@ -154,7 +154,13 @@ MEANING: Final = {
     "graph.llm": "the language model names whom and what a fact speaks of, and how that is related; else rules do",
     "context.budget": "tokens a model is shown at most",
     "context.scope": "how far a chat looks: in its `session`, at all of its `owner`'s, or also at everybody's",
-    "context.gate": "who decides whether memory helps: nobody (`always`), rules, or also a language model",
+    "context.gate": "`profile`: what is always known, and what is near to the message; or who decides whether memory "
+    "helps: nobody (`always`), rules (`heuristic`), also a language model (`llm`); `never` shows nothing",
+    "context.profile_tokens": "tokens of the [profile](guides/context.md#the-profile) at most",
+    "context.recalled_turns": "turns that are recalled for a message at most",
+    "context.recall_score": "how near to a message something must be to be recalled, with the built-in model",
+    "context.embed_seconds": "how long a block waits for an embedder elsewhere; then words and the profile answer",
+    "context.excerpt_chars": "characters of a turn that are shown at most",
     "context.false_injection": "the share of unrelated questions that may be shown anything; 0: all found is shown",
     "context.strategy": "how is searched for it; none: as `policy.strategy` says",
     "context.min_score": "how near in meaning it must be",
@@ -175,6 +181,7 @@ MEANING: Final = {
     "recall.salience": "the weight of a memory counts in its score",
     "recall.mmr": "spreads hits that say the same: 1 keeps the order, less spreads more; none: off",
     "recall.visible_days": "older memories are not found; none: all are",
+    "recall.layers": "what a search looks at, unless the call says it",
     "recall.bootstrap_min": "a user with fewer facts also sees those of the user `*`, which are everybody's; 0: never",
     "extract.strategies": (
         "who finds facts: `pattern` (rules), `facts` (a language model), or both; none: the model where there is one"

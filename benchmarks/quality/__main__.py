@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.quality import abstention, embedding, extraction, replay, retrieval, updates
+from benchmarks.quality import abstention, chats, embedding, extraction, peers, replay, retrieval, updates
 from benchmarks.quality import gate as gating
 from benchmarks.quality.cases import FORMATS, lines, load
 from benchmarks.quality.metrics import DRAWS
@@ -83,6 +83,12 @@ def _recorded(options: argparse.Namespace) -> Measured:
     return "Recorded answers", facts, replay.tables(played)
 
 
+def _chats(options: argparse.Namespace) -> Measured:
+    found = chats.tables(options.data, peers.mem0 if options.peer else None, _say)
+    facts = {"data": f"{len(options.data)} people", "learned by": "rules, no model", "embedder": "built in"}
+    return "Chats of a person with an assistant", facts, found
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.quality", description=__doc__)
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
@@ -91,6 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     found.add_argument("--data", type=Path, required=True, help="the JSON file")
     found.add_argument("--by", choices=("turn", "session"), default="turn", help="what should be found")
     found.add_argument("--ablate", action="store_true", help="also with one ingredient left out at a time")
+    talk = _kind(kinds, "chats", _chats, "whether what a person told an assistant reaches the prompt later")
+    talk.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="files of people, see benchmarks/quality/chats.py"
+    )
+    talk.add_argument("--peer", action="store_true", help="also with mem0, which is installed for this")
     gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")
     gate.add_argument("--messages", type=Path, nargs="+", required=True, help="JSONL: text, needs_memory, kind")
     silent = _kind(kinds, "abstention", _abstention, "whether nothing is shown where memory has no answer")

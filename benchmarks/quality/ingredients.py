@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
 from memstone.core.entities.naming import Spoken, spoken
-from memstone.core.ranking.fusion import Ranking, fuse
+from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse
 
 
 class Seam(NamedTuple):
@@ -69,8 +69,8 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
-    "speaker match": (Seam("memstone.core.ranking.fusion", "SPEAKER", 0.0),),
-    "penalty for questions": (Seam("memstone.core.ranking.fusion", "ASKING", 0.0),),
+    "speaker match": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, speaker=0.0)),),
+    "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
     "names put in the first person": (Seam("memstone.engine.recall.retrieve", "spoken", _as_it_was_asked),),
     "words of the day": (
         Seam("memstone.engine.storing.draft", "_day_words", _no_word),

@@ -126,6 +126,7 @@ class RecallSettings(Section):
     mmr: float | None = Field(default=None, ge=0, le=1)
     visible_days: int | None = Field(default=None, ge=1, le=36_500)
     bootstrap_min: int = Field(default=5, ge=0)
+    layers: tuple[Literal["fact", "turn", "episode", "identity"], ...] = Field(default=("fact", "turn"), min_length=1)
 
     @model_validator(mode="after")
     def _one_speed(self) -> Self:
@@ -156,7 +157,12 @@ class ContextSettings(Section):
     """
 
     budget: int | None = Field(default=None, ge=0, le=16_000)
-    gate: Literal["always", "off", "heuristic", "llm"] | None = None
+    profile_tokens: int | None = Field(default=None, ge=0, le=16_000)
+    recalled_turns: int | None = Field(default=None, ge=0, le=100)
+    recall_score: float | None = Field(default=None, ge=0, le=1)
+    excerpt_chars: int | None = Field(default=None, ge=80, le=4_000)
+    embed_seconds: float | None = Field(default=None, gt=0, le=60)
+    gate: Literal["profile", "always", "off", "heuristic", "llm", "never"] | None = None
     scope: Literal["session", "owner", "global"] | None = None
     false_injection: float | None = Field(default=None, ge=0, lt=1)
     strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] | None = None

@@ -153,6 +153,6 @@ class GatewaySettings(Section):
     """
 
     upstreams: tuple[UpstreamSettings, ...] = ()
-    recall_ms: float = Field(default=300.0, ge=0)
+    recall_ms: float = Field(default=2_000.0, ge=0)
     tool_rounds: int = Field(default=3, ge=1, le=10)
     body_bytes: int = Field(default=33_554_432, ge=1_024)

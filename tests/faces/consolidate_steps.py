@@ -29,10 +29,12 @@ async def parts_of(face: Face) -> Parts:
 
 
 async def with_upkeep(face: Face, policy: Upkeep = TIDY, **changed: Any) -> Parts:
-    """The same with this policy from now on."""
+    """The same with this policy from now on, and without a profile: what stands in one is never put aside."""
     parts = await parts_of(face)
+    shown = parts.policy.retrieval
+    gated = replace(shown, gate="heuristic" if shown.gate == "profile" else shown.gate)
     face.memory._engine.parts = replace(
-        parts, policy=replace(parts.policy, upkeep=replace(policy, **changed), recall=parts.policy.recall)
+        parts, policy=replace(parts.policy, upkeep=replace(policy, **changed), retrieval=gated)
     )
     return face.memory._engine.parts
 

@@ -55,6 +55,7 @@ RIGHT: Final[dict[str, Any]] = {
     "user_id": "alice",
     "values": {"context.budget": 800},
     "vector": [0.1, 0.2],
+    "visibility": "pinned",
     "vector_id": "v",
     "vectors": [{"id": "v", "values": [0.1, 0.2]}],
 }

@@ -20,7 +20,9 @@ async def test_the_text_about_a_user_follows_what_is_known_of_them(face: Face, o
     assert (await face.consolidate(everybody=True))["narratives"] == 0, "nothing has changed since"
     opens.clock.advance(days=60)
     answer = await face.consolidate(everybody=True)
-    assert (answer["evicted"], answer["narratives"]) == (2, 2)
+    assert (answer["evicted"], answer["narratives"]) == (0, 0), "what it tells is shown, and so it stays"
+    await face.delete_all(user_id="alice", filters={"memory.layer": "fact"})
+    assert (await face.consolidate(everybody=True))["narratives"] == 1
     assert (await face.identity(user_id="alice"))["narrative"] is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memstone.model.policy import Upkeep
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import episode, keep
 from tests.faces.harness import Face, Opens
@@ -62,6 +63,7 @@ async def test_what_several_hold_goes_when_it_is_over_for_all_of_them(face: Face
 @pytest.mark.req("S-38")
 async def test_the_settings_of_a_user_and_of_their_agent_add_up(face: Face, opens: Opens) -> None:
     """The user says that what faded is put aside, the agent when something has faded."""
+    await steps.with_upkeep(face, Upkeep())
     await face.set_settings({"upkeep.evict": True}, user_id="alice")
     await face.set_settings({"upkeep.idle_days": 1, "upkeep.salience_floor": 1}, agent_id="helper")
     both = await keep(face, "Alice likes tea", user_id="alice", agent_id="helper", salience=0.4)

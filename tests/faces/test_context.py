@@ -31,7 +31,7 @@ async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(f
     assert "not instructions" in pack.text
     assert "ignore the rest" in pack.text
     assert pack.text.startswith("<memstone-memory")
-    assert 0 < pack.tokens <= pack.budget == 800
+    assert 0 < pack.tokens <= pack.budget == 1_200
     cited = {citation.memory_id for citation in pack.citations}
     known = {item["id"] for item in (await face.get_all(user_id="alice"))["results"]}
     assert cited
@@ -41,15 +41,28 @@ async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(f
 
 
 @pytest.mark.req("X-4", "S-24", "D-10")
-async def test_a_question_about_the_world_brings_nothing(face: Face) -> None:
+@pytest.mark.parametrize("gate", ["heuristic", "never"])
+async def test_a_gate_that_closes_shows_nothing_and_says_why(opens: Opens, gate: str) -> None:
+    face = opens({"context": {"gate": gate}})
+    await face.add("I am allergic to peanuts.", user_id="alice")
+    pack = await face.context("What is the capital of Peru?", user_id="alice")
+
+    assert pack.volatile == ""
+    assert "Anna" not in pack.text
+    assert pack.gate.reason
+    if gate == "heuristic":
+        assert not (await face.receipt(pack.receipt_id))["chosen"]
+
+
+@pytest.mark.req("X-4")
+async def test_a_question_about_the_world_brings_the_profile_and_recalls_nothing(face: Face) -> None:
     await told(face)
     pack = await face.context("What is the capital of Peru?", user_id="alice")
 
-    assert not pack
-    assert pack.text == ""
-    assert pack.gate.reason
-    receipt = await face.receipt(pack.receipt_id)
-    assert receipt["chosen"] == [] or receipt["chosen"] == ()
+    assert [section.name for section in pack.sections] == ["profile"]
+    assert pack.sections[0].heading == "Known about the user:"
+    assert "User is allergic to peanuts." in pack.stable
+    assert "peanuts" not in pack.volatile
 
 
 async def test_it_is_shown_who_said_what(face: Face) -> None:
@@ -157,7 +170,7 @@ async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> No
 async def test_what_does_not_belong_is_left_out_however_little_there_is_room_for(
     opens: Opens, given: dict[str, int], candidates: int
 ) -> None:
-    face = opens({"context": {"candidates": candidates}})
+    face = opens({"context": {"gate": "heuristic", "candidates": candidates}})
     things = ("tools", "books", "toys")
     await face.store_many(
         [

@@ -29,7 +29,7 @@ async def test_what_is_known_is_shown_with_where_it_comes_from(face: Face, opens
     assert [(one.memory_id, one.turn_id, one.date) for one in pack.citations] == [
         (fact["id"], fact["evidence"]["turn"], "2026-01-01")
     ]
-    assert 0 < pack.tokens <= pack.budget == 800
+    assert 0 < pack.tokens <= pack.budget == 1_200
     assert "Current date: 2026-01-01 (Thursday)" in pack.volatile
     assert not pack.empty
     assert json.loads(json.dumps(pack.as_dict()))["text"] == pack.text
@@ -101,7 +101,7 @@ async def test_a_receipt_says_what_was_shown_what_was_not_and_why(face: Face, op
     kept = await account(face, pack)
     assert kept.id == pack.receipt_id
     assert kept.query == "Where in Lisbon do I live?"
-    assert (kept.user_id, kept.agent_id, kept.budget, kept.tokens) == ("alice", None, 800, pack.tokens)
+    assert (kept.user_id, kept.agent_id, kept.budget, kept.tokens) == ("alice", None, 1_200, pack.tokens)
     assert [one.id for one in kept.chosen] == [one.memory_id for one in pack.citations]
     assert [one.reason for one in kept.dropped] == ["duplicate"]
     assert kept.considered == 2
@@ -198,7 +198,7 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     hits = (await hits_of(parts, check(parts, SearchRequest("Where do I live?", user_id="alice")))).found
     await face.delete(memory_id)
     wanted = Surfacing(Scope(parts.tenant_id, "alice"), hits, (), parts.now(), parts.zone)
-    found = await parts.ledger.read(lambda tx: material(tx, wanted))
+    found = await parts.ledger.read(lambda tx: material(tx, wanted, parts.blocks))
     assert [item.text for item in found.items] == ["I live near the river"]
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]
 
@@ -310,13 +310,13 @@ async def test_owner_expiry_session_and_age_hold_on_every_path(face: Face, opens
 async def test_the_newest_whatever_is_asked(face: Face, opens: Opens) -> None:
     await face.store_many([{"messages": f"Note {number}", "user_id": "alice"} for number in range(105)])
     pack = await shown(await parts_of(face, strategy="recent"), "something else entirely")
-    assert lines(pack) == [f"- [2026-01-01] Note {number}" for number in range(104, 91, -1)]
+    assert lines(pack) == [f"- [2026-01-01] Note {number}" for number in range(104, 89, -1)]
 
 
 @pytest.mark.req("X-5")
 async def test_limit_and_minimum_score_are_parts_of_the_policy(face: Face, opens: Opens) -> None:
     await face.store_many([{"messages": f"Tea of kind {number}", "user_id": "alice"} for number in range(20)])
-    assert len(lines(await shown(face, "tea"))) == 13
+    assert len(lines(await shown(face, "tea"))) == 15
     assert len(lines(await shown(await parts_of(face, limit=10), "tea"))) == 10
     assert (await shown(await parts_of(face, min_score=1.0), "coffee")).empty
     few = await parts_of(face, candidates=4)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.engine.layers.distill import Distilled
-from memstone.errors import InvalidInput, LLMError, StorageError
+from memstone.errors import InvalidInput, LLMError, LlmUnavailable, StorageError
 from memstone.ports.llm import Prompt, Reply
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.formation_steps import (
@@ -148,6 +148,34 @@ async def test_what_waits_and_was_never_logged_is_a_reason(opens: Opens) -> None
     opens.clock.advance(minutes=11)
     assert (await llm.health())["reasons"] == ["pending_without_jobs"]
     assert parts.policy.formation.mode == "inline"
+
+
+@pytest.mark.req("N-26")
+async def test_sessions_that_wait_behind_an_open_breaker_are_a_reason(opens: Opens) -> None:
+    down = True
+
+    def answer(_: Prompt) -> str:
+        if down:
+            raise LlmUnavailable("the model is not asked after 5 failures in a row")
+        return '{"facts": []}'
+
+    face = opens(later("manual"), llm=ScriptedLlm(answer))
+    for number in range(8):
+        await face.add("I live in Oslo.", user_id="alice", run_id=f"r{number}")
+    assert (await face.health())["level"] == "healthy", "nobody has been asked yet"
+    await face.flush(everybody=True)
+    told = await face.jobs(limit=1, everybody=True)
+    assert told["results"][0]["outcome"] == "skipped:breaker_open"
+
+    answered = await face.health()
+    assert (answered["level"], answered["reasons"]) == ("degraded", ["waiting_for_model"])
+    assert answered["waiting_for_model"] == 8
+
+    down = False
+    opened = opens(later("manual"), llm=ScriptedLlm(answer))
+    await opened.flush(everybody=True)
+    answered = await opened.health()
+    assert (answered["level"], answered["waiting_for_model"]) == ("healthy", 0)
 
 
 @pytest.mark.req("N-26")

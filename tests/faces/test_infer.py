@@ -57,7 +57,8 @@ async def test_a_first_conversation_and_a_new_job(real: Face, opens: Opens) -> N
         ("ADD", None, work),
         ("UPDATE", work, change["memory"]),
     ]
-    assert (await real.search("BigTech Inc", user_id="alice", strategy="vector"))["results"][0]["id"] == change["id"]
+    found = await real.search("BigTech Inc", user_id="alice", strategy="vector", layers=["fact"])
+    assert found["results"][0]["id"] == change["id"]
 
 
 # --- one fact ---------------------------------------------------------------------------------------------------------

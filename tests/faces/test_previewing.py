@@ -6,7 +6,7 @@ import pytest
 
 from memstone.core.settings.backends import BACKENDS
 from memstone.errors import Forbidden, InvalidInput
-from tests.faces.harness import Face
+from tests.faces.harness import Face, Opens
 
 
 @pytest.mark.req("O-76", "O-13")
@@ -119,3 +119,33 @@ async def test_who_is_given_no_tokens_is_shown_nothing_whoever_asks(face: Face) 
         seen = await face.retrieve_preview("tea", user_id="alice", max_tokens=most)
         assert (seen["items"], seen["totals"]["shown"], seen["totals"]["max_tokens"]) == ([], 0, 0)
     assert (await face.context("tea", user_id="alice")).text == ""
+
+
+def _lines(block: str) -> list[str]:
+    return block.splitlines()[1:-1]  # each block has a fence of its own
+
+
+@pytest.mark.req("N-10", "O-52")
+@pytest.mark.parametrize("budget", [1, 40, 300, None])
+@pytest.mark.parametrize("gate", ["profile", "always", "heuristic", "never"])
+async def test_a_preview_shows_what_a_chat_is_given_to_the_line(opens: Opens, gate: str, budget: int | None) -> None:
+    face = opens({"context": {"gate": gate}})
+    for text in ("I am allergic to nuts.", "My sister Ida lives in Bergen.", "I work as a baker, mostly at night."):
+        await face.add(text, user_id="alice")
+        opens.clock.advance(days=1)
+    for query in ("Where does my sister live?", "What should I cook tonight?", "what is 2+2?"):
+        seen = await face.retrieve_preview(query, user_id="alice", max_tokens=budget)
+        pack = await face.context(query, user_id="alice", budget=budget)
+        assert _lines(seen["block"]) == _lines(pack.text)
+        shown = {one["id"] for one in (await face.receipt(pack.receipt_id))["chosen"]} if pack.receipt_id else set()
+        assert {one["id"] for one in seen["items"] if one["injected"]} <= shown
+
+
+@pytest.mark.req("O-52")
+async def test_a_preview_stops_at_the_first_that_does_not_fit_but_shows_one(face: Face) -> None:
+    for text in ("tea " * 60 + "is what I drink", "tea"):
+        await face.store(text, user_id="alice")
+    ranked = await face.retrieve_preview("tea is what I drink", user_id="alice", max_tokens=16_000)
+    assert len(ranked["items"]) == 2
+    seen = await face.retrieve_preview("tea is what I drink", user_id="alice", max_tokens=1)
+    assert [one["id"] for one in seen["items"]] == [ranked["items"][0]["id"]]

@@ -137,7 +137,8 @@ async def test_the_turn_of_what_was_put_aside_is_not_shown_to_a_model(face: Face
 async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(face: Face, place: int) -> None:
     said = ["The harbour crane is blue.", "We ate soup.", "It rained all day.", "The bakery was closed."]
     words = ["harbour crane", "soup", "rained", "bakery"]
-    await face.ingest(said, user_id="alice", run_id="r1")
+    talk = [{"role": "user", "name": ("Ada", "Ben")[at % 2], "content": text} for at, text in enumerate(said)]
+    await face.ingest(talk, user_id="alice", run_id="r1")
     turns = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice", layers=["turn"]))["results"]}
 
     async def found(query: str) -> list[str]:

@@ -21,8 +21,8 @@ async def shown(face: Face, name: str, **scope: Any) -> tuple[Any, str]:
 @pytest.mark.req("O-64")
 async def test_the_agent_s_value_holds_then_the_user_s_then_the_tenant_s(opens: Opens) -> None:
     face = opens({"context": {"limit": 50}})
-    assert await shown(face, "context.budget") == (800, "default")
-    assert await shown(face, "context.gate") == ("heuristic", "preset")
+    assert await shown(face, "context.budget") == (1_200, "default")
+    assert await shown(face, "context.gate") == ("profile", "default")
     assert await shown(face, "context.limit") == (50, "configuration")
 
     await face.set_settings({"context.budget": 700, "context.limit": 40})
@@ -40,7 +40,7 @@ async def test_the_agent_s_value_holds_then_the_user_s_then_the_tenant_s(opens: 
     assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (600, "user")
     assert await face.unset_settings(user_id="alice") == {"scope": "user", "unset": 1}
     assert await face.unset_settings() == {"scope": "tenant", "unset": 2}
-    assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (800, "default")
+    assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (1_200, "default")
     assert await face.unset_settings(["context.budget"]) == {"scope": "tenant", "unset": 0}
 
 
@@ -60,7 +60,7 @@ async def test_what_is_set_holds_at_once(opens: Opens) -> None:
     assert len(await face.found("tea", user_id="alice")) == 8
 
 
-@pytest.mark.req("O-68", "O-55", "O-67")
+@pytest.mark.req("O-68", "O-55", "O-67", "X-43")
 async def test_a_gateway_s_words_change_what_is_found(opens: Opens) -> None:
     face = opens({"preset": "gateway", "context": STANDING, "write": {"mode": "inline"}})
     await face.remember("The spare key is under the mat")
@@ -72,6 +72,8 @@ async def test_a_gateway_s_words_change_what_is_found(opens: Opens) -> None:
     await face.set_settings({"memoryStrategy": "hybrid"})
     assert "mat" in (await face.context("Where is the spare key?", user_id="alice")).text
     await face.set_settings({"memoryRetentionDays": 10})
+    assert "mat" in (await face.context("Where is the spare key?", user_id="alice")).text, "it was just used"
+    opens.clock.advance(days=20)
     assert "mat" not in (await face.context("Where is the spare key?", user_id="alice")).text
 
     answer = await face.settings(names="gateway")
@@ -169,7 +171,7 @@ async def test_what_cannot_be_read_in_the_table_is_left_out(opens: Opens, caplog
         database.execute("INSERT INTO settings VALUES ('default', 'user:alice', 'policy.enabled', '{', '')")
     with caplog.at_level(logging.WARNING, "memstone"):
         answer = await face.settings(user_id="alice")
-    assert (answer["settings"]["context.budget"], answer["settings"]["context.limit"]) == (800, 7)
+    assert (answer["settings"]["context.budget"], answer["settings"]["context.limit"]) == (1_200, 7)
     assert answer["sources"]["context.budget"] == "default"
     assert "context.budget, future.thing" in caplog.text
 

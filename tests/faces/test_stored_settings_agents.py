@@ -92,11 +92,36 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     assert opens.rows("SELECT count(*) FROM settings WHERE scope_key = 'agent:bot'") == [(0,)]
     held = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
     assert opens.rows(held) == [(0,)]
-    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 800
+    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 1_200
     with pytest.raises(NotFoundError, match="no agent bot"):
         await face.delete_agent("bot")
     await face.remember("back again", **who)
     assert (await face.agent("bot"))["memory_entry_count"] == 1
+
+
+@pytest.mark.req("S-67", "X-4")
+async def test_who_the_user_is_stays_known_when_the_agent_is_gone_that_learned_it(opens: Opens) -> None:
+    face = opens({"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}})
+    who = {"user_id": "alice", "agent_id": "bot"}
+    said = "My name is Alice and I work as a nurse. Always answer in metric units. The bulbs are in the cellar drawer."
+    await face.add([{"role": "user", "content": said}], **who, run_id="r1")
+    await face.end_session(**who)
+    await face.store("The cellar key is blue", **who)
+    await face.consolidate(everybody=True)
+    before = await face.delete_agent("bot", dry_run=True)
+    assert "nurse" in (await face.context("ok", user_id="alice", agent_id="other")).text
+
+    assert before == {**await face.delete_agent("bot"), "dry_run": True}
+    await face.consolidate(everybody=True)
+
+    identity = await face.identity(user_id="alice")
+    assert [one for one in ("Alice", "nurse") if one not in str(identity["narrative"])] == []
+    assert "metric units" in (await face.standing_instructions(user_id="alice"))["text"]
+    told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
+    assert "nurse" in told
+    assert not any("key" in one for one in await face.listed(user_id="alice"))
+    assert await face.get_all(agent_id="bot") == {"results": []}
+    assert (await face.episodes(user_id="alice"))["results"] == []
 
 
 @pytest.mark.req("S-67")
@@ -149,7 +174,7 @@ async def test_whoever_reaches_one_user_registers_agents_and_changes_none(opens:
     with pytest.raises(InvalidInput):
         await own.set_settings({"policy.enabled": False}, agent_id="bot")
     assert (await own.set_settings({"context.budget": 5}))["scope"] == "user"
-    assert (await face.settings())["settings"]["context.budget"] == 800
+    assert (await face.settings())["settings"]["context.budget"] == 1_200
     await own.pause(run_id="r1")
     assert (await face.add("I live in Oslo", user_id="bob", run_id="r1"))["status"] == "ok"
     assert (await own.add("I live in Bergen", run_id="r1"))["status"] == "paused"

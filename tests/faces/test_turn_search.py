@@ -8,7 +8,7 @@ from tests.faces.harness import Face, Opens, texts
 from tests.faces.infer_steps import LOCAL, told
 
 
-@pytest.mark.req("S-8")
+@pytest.mark.req("S-8", "X-42")
 @pytest.mark.parametrize("strategy", ["hybrid", "text", "vector"])
 async def test_turns_are_found_by_words_and_by_meaning(face: Face, opens: Opens, strategy: str) -> None:
     await face.ingest(["The harbour crane is blue.", "We ate soup.", "It rained."], user_id="alice", run_id="r1")
@@ -18,7 +18,8 @@ async def test_turns_are_found_by_words_and_by_meaning(face: Face, opens: Opens,
     assert found[0]["memory"] == "The harbour crane is blue."
     assert (found[0]["layer"], found[0]["run_id"], found[0]["actor"]) == ("turn", "r1", "user")
     assert "superseded_by" not in found[0]
-    assert await face.found("harbour crane") == []
+    assert (await face.found("harbour crane"))[0] == "The harbour crane is blue."
+    assert await face.found("harbour crane", layers=["fact"]) == []
 
 
 @pytest.mark.req("S-8", "X-9")
@@ -87,24 +88,24 @@ async def test_a_fact_and_the_turn_it_comes_from_are_shown_once(face: Face, open
         if turn["memory"] == "I live in Oslo."
     ]
 
-    both = (await face.search("Oslo", user_id="alice", layers=["fact", "turn"]))["results"]
+    both = (await face.search("Oslo", user_id="alice"))["results"]
 
     assert sorted(texts({"results": both})) == ["Oslo was cold.", "User lives in Oslo."]
     (fact,) = [one for one in both if one["layer"] == "fact"]
     assert fact["source"] == turn_id
-    assert "source" not in (await face.search("Oslo", user_id="alice"))["results"][0]
+    assert "source" not in (await face.search("Oslo", user_id="alice", layers=["fact"]))["results"][0]
 
 
-async def test_a_turn_that_answers_better_than_its_facts_is_shown_too(opens: Opens) -> None:
+@pytest.mark.req("X-42")
+async def test_a_turn_that_answers_better_than_its_facts_is_shown_and_names_them(opens: Opens) -> None:
     face = opens({**LOCAL, "embedder": {"provider": "none"}})
     await told(face, "I love jazz. The plumber comes on Thursdays at nine.", opens)
+    (fact,) = (await face.get_all(user_id="alice"))["results"]
 
-    async def layers(query: str) -> list[str]:
-        found = await face.search(query, user_id="alice", layers=["fact", "turn"])
-        return [one["layer"] for one in found["results"]]
-
-    assert await layers("When does the plumber come? Jazz?") == ["turn", "fact"]
-    assert await layers("User loves jazz") == ["fact"]
+    (turn,) = (await face.search("When does the plumber come? Jazz?", user_id="alice"))["results"]
+    assert (turn["layer"], turn["facts"]) == ("turn", [{"id": fact["id"], "memory": fact["memory"]}])
+    (found,) = (await face.search("User loves jazz", user_id="alice"))["results"]
+    assert (found["layer"], found["source"]) == ("fact", turn["id"])
 
 
 async def test_what_is_left_out_makes_room_for_what_comes_next(face: Face, opens: Opens) -> None:
@@ -116,11 +117,13 @@ async def test_what_is_left_out_makes_room_for_what_comes_next(face: Face, opens
     assert [one["layer"] for one in found] == ["fact"] * 3
 
 
-async def test_an_edited_fact_does_not_hide_what_was_said(face: Face, opens: Opens) -> None:
+@pytest.mark.req("X-42")
+async def test_what_an_edited_fact_no_longer_says_is_found_only_where_turns_alone_are_looked_for(
+    face: Face, opens: Opens
+) -> None:
     await told(face, "I live in Oslo.", opens)
     (fact,) = (await face.get_all(user_id="alice"))["results"]
     await face.update(fact["id"], "User lives in Oslo and Rome.")
 
-    both = (await face.search("Oslo", user_id="alice", layers=["fact", "turn"]))["results"]
-
-    assert sorted(texts({"results": both})) == ["I live in Oslo.", "User lives in Oslo and Rome."]
+    assert await face.found("Oslo") == ["User lives in Oslo and Rome."]
+    assert await face.found("Oslo", layers=["turn"]) == ["I live in Oslo."]

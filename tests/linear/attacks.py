@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from re import _constants as op  # type: ignore[attr-defined]  # the parser of the standard library, which has no types
-from re import _parser  # type: ignore[attr-defined]
+from re import _constants as op
+from re import _parser
 from typing import Any, Final
 
 _OFTEN: Final = 20

@@ -17,7 +17,7 @@ GATEWAY: Final = {"preset": "gateway", "store": {"url": "memory:"}, "embedder": 
 
 @pytest.fixture
 def memory() -> Iterator[Memory]:
-    settings = {**GATEWAY, "write": {"mode": "manual"}, "context": {"false_injection": 0}}
+    settings = {**GATEWAY, "write": {"mode": "manual"}, "context": {"gate": "always", "false_injection": 0}}
     with Memory(settings, clock=FakeClock()) as memory:
         yield memory
 
@@ -110,3 +110,17 @@ def test_what_fits_is_shown_in_order_and_never_more(memory: Memory) -> None:
     for budget in (120, 200):
         tokens = memory.context("garden", user_id="key:1", budget=budget).tokens
         assert budget - 20 < tokens <= budget, "and no room is left that another would have had"
+
+
+@pytest.mark.req("O-52", "O-43", "X-4")
+def test_the_profile_keeps_to_the_budget_and_is_one_fact_at_least() -> None:
+    with Memory({**GATEWAY, "write": {"mode": "manual"}}, clock=FakeClock()) as memory:
+        for number in range(12):
+            memory.add(f"{SMALL} in the year {2000 + number}", user_id="key:1", infer=False)
+        packs = {budget: memory.context("Hello", user_id="key:1", budget=budget) for budget in range(1, 500, 7)}
+
+        amounts = [len(pack.citations) for pack in packs.values()]
+        assert (amounts[0], amounts[-1]) == (1, 12)
+        assert amounts == sorted(amounts)
+        over = {budget: pack.tokens for budget, pack in packs.items() if pack.tokens > budget}
+        assert all(len(packs[budget].citations) == 1 for budget in over), over

@@ -27,17 +27,19 @@ TABLE: dict[str, tuple[Any, Any, Any, Any]] = {
     "curation.strategies": (("pattern",), (), (), ()),
     "curation.roles": (("user", "assistant"), ("user", "assistant"), ("user",), ("user", "assistant")),
     "curation.neighbours": (5, 5, 10, 5),
-    "retrieval.gate": ("always", "heuristic", "always", "heuristic"),
+    "retrieval.gate": ("profile", "heuristic", "profile", "profile"),
+    "retrieval.profile_tokens": (800, 800, 800, 800),
     "retrieval.strategy": ("", "", "vector", ""),
     "strategy": ("hybrid", "hybrid", "hybrid", "hybrid"),
     "recall.mmr": (None, 0.85, None, None),
+    "recall.layers": (("fact", "turn"), ("fact",), ("fact", "turn"), ("fact", "turn")),
     "retrieval.candidates": (100, 40, 10, 40),
     "retrieval.limit": (100, 100, 10, 100),
     "retrieval.sections": (False, True, False, True),
     "limit": (100, 100, 100, 100),
     "retrieval.min_score": (None, 0.1, ABOVE_08, None),
     "retrieval.turn_min_score": (None, 0.01, None, None),
-    "retrieval.token_budget": (2_000, 800, 16_000, 800),
+    "retrieval.token_budget": (2_000, 800, 16_000, 1_200),
     "inject.position": ("split", "split", "system_merge", "split"),
     "inject.chat": (True, False, True, True),
     "inject.agents": (True, True, True, True),
@@ -63,7 +65,7 @@ def value(policy: Policy, path: str) -> Any:
     return found
 
 
-@pytest.mark.req("X-2", "X-4", "X-5", "X-8", "X-9", "X-15")
+@pytest.mark.req("X-2", "X-4", "X-5", "X-8", "X-9", "X-15", "X-42")
 @pytest.mark.parametrize("path", sorted(TABLE))
 def test_the_values_of_the_presets(path: str) -> None:
     policies = [Settings.of({"preset": name}).as_policy() for name in NAMES]
@@ -108,12 +110,18 @@ def test_what_a_preset_says_can_be_configured_otherwise() -> None:
 
 @pytest.mark.req("X-6", "P-9")
 def test_with_the_built_in_model_shared_shows_what_belongs_to_a_question() -> None:
-    config = {"preset": "shared", "store": {"url": "memory:"}, "write": {"mode": "inline"}}
+    config = {
+        "preset": "shared",
+        "store": {"url": "memory:"},
+        "write": {"mode": "inline"},
+        "context": {"gate": "always"},
+    }
     with Memory(config, clock=FakeClock()) as memory:
         for text in ("My dog is called Rex", "I am allergic to peanuts", "I work as a nurse"):
             memory.add(text, user_id="alice", infer=False)
-        assert "Rex" in memory.context("What is my dog called?", user_id="alice").text
-        assert "Rex" not in memory.context("What is the capital of Peru?", user_id="alice").text
+        assert "Rex" in memory.context("What is my dog called?", user_id="alice", gate="always").text
+        assert "Rex" not in memory.context("What is the capital of Peru?", user_id="alice", gate="always").text
+        assert "Rex" in memory.context("What is the capital of Peru?", user_id="alice").stable, "the profile is there"
 
 
 @pytest.mark.req("X-2")

@@ -43,7 +43,7 @@ def test_a_message_that_is_none_goes_on_beside_what_memory_says(gate: Gate) -> N
 @pytest.mark.parametrize("position", Position)
 def test_memory_has_a_place_in_every_list(position: Position) -> None:
     for messages in ([None, USER], ["x"], [5, {"role": "system", "content": "S"}]):
-        placed = injected(messages, "A", "B", position)  # type: ignore[arg-type]  # odd on purpose
+        placed = injected(messages, ("A B", "A", "B"), position)  # type: ignore[arg-type]  # odd on purpose
         assert "A" in str(placed)
         assert [one for one in placed if not isinstance(one, dict)] == [
             one for one in messages if not isinstance(one, dict)
@@ -52,7 +52,7 @@ def test_memory_has_a_place_in_every_list(position: Position) -> None:
 
 @pytest.mark.parametrize("position", Position)
 def test_a_prompt_that_is_no_text_stays_what_it_is(position: Position) -> None:
-    block = Block("A", "B", position)
+    block = Block("A B", "A", "B", position)
     for prompt in (5, {"a": 1}):
         messages = Messages().with_memory({"system": prompt, "messages": [USER]}, block)
         responses = Responses().with_memory({"instructions": prompt, "input": "Hi"}, block)

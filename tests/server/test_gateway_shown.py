@@ -36,7 +36,7 @@ def test_streamed_messages_tell_what_was_shown_and_stay_what_they_are(gate: Gate
         events = list(answer)
         whole = answer.get_final_message()
     [memories] = carried(events)
-    assert "Oslo" in memories[0]["memory"]
+    assert memories[0]["memory"] == "User lives in Oslo."
     assert (whole.stop_reason, whole.usage.output_tokens) == ("end_turn", 1), "the upstream has the last word"
     assert answer.get_final_text().strip() == "Noted."
     pieces = list(client.messages.create(**asked, stream=True, extra_headers=WANTED))
@@ -51,7 +51,7 @@ def test_streamed_responses_tell_what_was_shown_and_stay_what_they_are(gate: Gat
         events = list(answer)
         whole = answer.get_final_response()
     [memories] = carried(events)
-    assert "Oslo" in memories[0]["memory"]
+    assert memories[0]["memory"] == "User lives in Oslo."
     assert whole.output_text.strip() == "Noted."
     numbers = [one.sequence_number for one in events]
     assert numbers == sorted(numbers)
@@ -86,3 +86,16 @@ def test_an_upstream_that_closes_as_if_it_had_ended_is_not_taken_for_ended(gate:
         list(ask(gate.openai(user_id="alice"), "I like skiing", stream=True))
     until(lambda: gate.tasks == 0)
     assert "Oslo is" in [one["memory"] for one in gate.turns("alice") if one["role"] == "assistant"][-1]
+
+
+@pytest.mark.req("P-27")
+@pytest.mark.parametrize("mode", ["profile", "always"])
+def test_an_answer_carries_memories_and_not_the_lines_of_a_prompt(tmp_path: Path, mode: str) -> None:
+    with gated(tmp_path, preset="shared", context={"gate": mode}) as gate:
+        stored = gate.memory.add("The harbour ferry leaves at 7:40\nfrom pier 2", user_id="alice", infer=False)
+        client = gate.openai(user_id="alice")
+        asked = [{"role": "user", "content": "When does the harbour ferry leave?"}]
+        answer = client.chat.completions.create(model="m", messages=asked, extra_headers=WANTED)  # type: ignore[arg-type]
+        told = (answer.model_extra or {})["memories"]
+    (one,) = [one for one in told if one["id"] == stored["results"][0]["id"]]
+    assert one["memory"] == "The harbour ferry leaves at 7:40\nfrom pier 2"

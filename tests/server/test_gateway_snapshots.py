@@ -22,6 +22,7 @@ from memstone.core.showing.inject import Position
 
 PLACE = Path(__file__).parent / "snapshots"
 STABLE, VOLATILE = "<memory>who the user is</memory>", "<memory>Today is 2026-01-02. User lives in Oslo.</memory>"
+WHOLE = "<memory>Today is 2026-01-02. who the user is. User lives in Oslo.</memory>"
 TALK: list[dict[str, Any]] = [
     {"role": "user", "content": "Hello"},
     {"role": "assistant", "content": "Hi."},
@@ -44,7 +45,7 @@ DIALECTS: dict[str, tuple[Dialect, dict[str, Any]]] = {
 def request(dialect: str, role: SystemRole, position: Position, *, stream: bool) -> dict[str, Any]:
     speaks, body = DIALECTS[dialect]
     given = {**body, "stream": True} if stream else body
-    return speaks.with_memory(given, Block(STABLE, VOLATILE, position, role))
+    return speaks.with_memory(given, Block(WHOLE, STABLE, VOLATILE, position, role))
 
 
 def pictures(dialect: str) -> dict[str, Any]:
@@ -81,10 +82,10 @@ def test_the_request_of_a_caller_is_never_changed(dialect: str) -> None:
 @pytest.mark.parametrize("position", Position)
 def test_no_model_gets_a_system_message_where_it_takes_none(position: Position) -> None:
     without = [one for one in DIALECTS["chat"][1]["messages"] if one["role"] != "system"]
-    block = Block(STABLE, VOLATILE, position, SystemRole.NO)
+    block = Block(WHOLE, STABLE, VOLATILE, position, SystemRole.NO)
     sent = Chat().with_memory({"messages": without}, block)["messages"]
     assert all(one["role"] != "system" for one in sent)
-    first = Chat().with_memory({"messages": TALK}, Block(STABLE, VOLATILE, position, SystemRole.FIRST_ONLY))
+    first = Chat().with_memory({"messages": TALK}, Block(WHOLE, STABLE, VOLATILE, position, SystemRole.FIRST_ONLY))
     assert [at for at, one in enumerate(first["messages"]) if one["role"] == "system"] in ([], [0])
     for dialect in ("messages", "responses"):
         picture = request(dialect, SystemRole.NO, position, stream=False)
@@ -107,7 +108,7 @@ def test_what_is_known_of_models_can_be_asked() -> None:
 @pytest.mark.req("O-59")
 def test_in_front_of_everything_the_callers_own_prompt_comes_later() -> None:
     sent = request("chat", SystemRole.YES, Position.SYSTEM_FIRST, stream=False)["messages"]
-    assert [one["content"] for one in sent[:2]] == [f"{STABLE}\n{VOLATILE}", "Be brief."]
+    assert [one["content"] for one in sent[:2]] == [WHOLE, "Be brief."]
 
 
 def length_in_common(one: str, other: str) -> int:
@@ -124,7 +125,7 @@ def test_over_twenty_turns_a_prompt_cache_keeps_what_it_has(dialect: str, role: 
     last, kept, all_of_it = "", 0, 0
     for turn in range(20):
         talk = [*talk, {"role": "user", "content": f"question {turn}"}]
-        block = Block(STABLE, VOLATILE.replace("Oslo", f"place {turn}"), Position.SPLIT, role)
+        block = Block(WHOLE, STABLE, VOLATILE.replace("Oslo", f"place {turn}"), Position.SPLIT, role)
         sent = speaks.with_memory({**body, where: talk}, block)
         front = json.dumps([sent.get("system"), sent.get("instructions"), sent[where]])
         if last:

@@ -139,7 +139,7 @@ def test_who_writes_the_newer_name_of_a_role_does_not_find_the_older_beside_it(
     position: Position, role: SystemRole
 ) -> None:
     given = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
-    sent = Chat().with_memory({"messages": given}, Block("who", "what", position, role))["messages"]
+    sent = Chat().with_memory({"messages": given}, Block("who what", "who", "what", position, role))["messages"]
     assert "system" not in {one["role"] for one in sent}
     assert {"who", "what"} <= set(" ".join(one["content"] for one in sent).split())
     if position is Position.SYSTEM_MERGE and role is not SystemRole.NO:
@@ -147,7 +147,7 @@ def test_who_writes_the_newer_name_of_a_role_does_not_find_the_older_beside_it(
 
 
 def test_what_a_caller_marks_for_the_cache_is_the_same_in_the_next_request() -> None:
-    block, mark = Block("who", "what"), {"cache_control": {"type": "ephemeral"}}
+    block, mark = Block("who what", "who", "what"), {"cache_control": {"type": "ephemeral"}}
     marked = {"role": "user", "content": [{"type": "text", "text": "hi", **mark}]}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "rain"}
     first = Messages().with_memory({"messages": [marked]}, block)["messages"]

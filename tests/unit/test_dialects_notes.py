@@ -35,7 +35,7 @@ def test_a_note_is_neither_asked_about_nor_learned() -> None:
 def test_a_message_of_nothing_but_notes_and_results_is_not_the_users_turn() -> None:
     body = {"messages": [user(text("I live in Oslo.")), CALLS, user(RESULT, text(NOTE))]}
     assert DIALECT.question(body) == "I live in Oslo."
-    placed = DIALECT.with_memory(body, Block(volatile="what is known"))["messages"]
+    placed = DIALECT.with_memory(body, Block("what is known", volatile="what is known"))["messages"]
     assert placed == [user(text("what is known"), text("I live in Oslo.")), *body["messages"][1:]]
     assert DIALECT.messages({"messages": [user(text(NOTE))]}) == []
 

@@ -13,7 +13,7 @@ seqs = st.integers(1, 30)
 
 def order(text: list[tuple[int, float]], dense: dict[int, float], **rest: object) -> list[tuple[int, float]]:
     found = fuse(text, dense, near=frozenset(dense), **rest)  # type: ignore[arg-type]
-    return [(item.seq, round(item.score, 4)) for item in found]
+    return [(item.seq, round(min(1.0, max(0.0, item.total / item.reach)), 4)) for item in found]
 
 
 @pytest.mark.req("X-6")
@@ -22,6 +22,14 @@ def test_the_score_is_the_mean_of_the_channels_that_took_part() -> None:
     assert order([(1, 4.0), (2, 2.0)], {}) == [(1, 1.0), (2, 0.5)]
     assert order([], {1: 0.2, 2: 0.9}) == [(2, 0.9), (1, 0.2)]
     assert order([], {}) == []
+
+
+@pytest.mark.req("X-6", "C-58.4")
+def test_where_words_and_meaning_count_the_score_is_the_root_of_that() -> None:
+    mixed = fuse([(1, 4.0), (2, 2.0)], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}))
+    assert [(item.seq, round(item.score**2, 4)) for item in mixed] == [(2, 0.7), (1, 0.6)]
+    alone = fuse([], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}), text_counts=False)
+    assert [(item.seq, round(item.score, 4)) for item in alone] == [(2, 0.9), (1, 0.2)]
 
 
 @pytest.mark.req("X-6")
@@ -144,7 +152,9 @@ def test_columns_say_what_the_formula_says(
     text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
 ) -> None:
     found = fuse(list(text.items()), dense, near=frozenset(dense), told=told, entities=named)
-    assert [(one.seq, one.score) for one in found] == [one[:2] for one in plainly(text, dense, told, named)]
+    expected = [one[:2] for one in plainly(text, dense, told, named)]
+    assert [one.seq for one in found] == [seq for seq, _ in expected]
+    assert [one.score for one in found] == pytest.approx([share**0.5 if dense else share for _, share in expected])
     assert [one.seq for one in found] == found.best(len(found)) == [found[at].seq for at in range(len(found))]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.gate import TOO_SHORT, decide
+from memstone.core.gate import ASKS_HOW_IT_WENT, TOO_SHORT, decide
 from memstone.core.gate.said import HEAD, TAIL, own_words
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateMode, Route
@@ -47,6 +47,34 @@ def test_the_first_rule_that_applies_decides() -> None:
     assert (known.route, known.matched) == (Route.PINNED, "Thea")
     assert decide("Do you remember my sister?").reason == "asks to remember"
     assert decide("How tall is my sister?").reason == "speaks of something of the user's"
+
+
+@pytest.mark.req("S-24")
+@pytest.mark.parametrize("message", ["how did it go?", "So how was it?", "what happened then?", "any news on that?"])
+def test_a_short_question_that_names_nothing_is_about_what_was_spoken_of_last(message: str) -> None:
+    assert (decide(message).route, decide(message).reason) == (Route.EPISODE, ASKS_HOW_IT_WENT)
+
+
+@pytest.mark.req("S-24")
+@pytest.mark.parametrize("message", ["how is it going?", "how did the war go?", "how was Rome founded?"])
+def test_small_talk_and_the_world_are_not_what_was_spoken_of_last(message: str) -> None:
+    assert decide(message).reason != ASKS_HOW_IT_WENT
+
+
+@pytest.mark.req("S-24", "S-26")
+def test_a_time_counts_beside_something_that_is_somebodys() -> None:
+    for message in ("When did WW2 end?", "when did jazz become popular?", "When did NASA land on Mars?"):
+        assert route(message) is Route.NONE, message
+    for message in ("When did I move?", "When did he call?", "when did the meeting end?", "When did Thea arrive?"):
+        assert route(message, "Thea") in {Route.EPISODE, Route.PINNED}, message
+
+
+@pytest.mark.req("S-24", "S-27")
+def test_a_choice_about_a_public_thing_is_the_users_where_it_is_known() -> None:
+    for message in ("Should I use Postgres?", "shall we go to Lisbon?", "Should we switch from Postgres?"):
+        assert route(message, "Postgres", "Lisbon") is Route.PINNED, message
+    for message in ("How should I tune Postgres?", "How old is Lisbon?"):
+        assert route(message, "Postgres", "Lisbon") is Route.NONE, message
 
 
 @pytest.mark.req("S-24")

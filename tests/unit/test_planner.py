@@ -285,11 +285,18 @@ def test_no_memory_can_pass_for_a_line_of_the_block(items: list[Item]) -> None:
 
 def test_a_fact_and_the_turn_it_comes_from_are_shown_once() -> None:
     turn = Item("t1", "I moved to Lisbon last week", Layer.TURN, "2026-01-02", speaker="user")
-    learned = fact(1, "Lives in Lisbon.", sources=("t1",))
+    learned = fact(1, "Lives in Lisbon.", sources=("t1",), quote="I moved to Lisbon last week")
     for items, first, second in (([turn, learned], "t1", "m1"), ([learned, turn], "m1", "t1")):
         shown = planned(items)
         assert [one.id for one in shown.chosen] == [first]
         assert [(one.id, one.reason) for one in shown.dropped] == [(second, "shown with its source")]
+
+
+def test_a_turn_that_says_more_than_its_fact_is_shown_beside_it() -> None:
+    text = "I moved to Lisbon. The piano comes by ship in October."
+    turn = Item("t1", text, Layer.TURN, "2026-01-02", speaker="user")
+    learned = fact(1, "Lives in Lisbon.", sources=("t1",), quote="I moved to Lisbon.")
+    assert [one.id for one in planned([learned, turn], route="recall").chosen] == ["m1", "t1"]
 
 
 def test_the_same_words_are_shown_once() -> None:

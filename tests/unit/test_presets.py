@@ -15,9 +15,9 @@ FORMER = {"MEMSTONE_PROFILE": "gateway"}
 def test_a_preset_is_a_set_of_values() -> None:
     gateway, companion = PRESETS["gateway"].retrieval, PRESETS["companion"].retrieval
     shared = PRESETS["shared"].retrieval
-    assert (gateway.token_budget, gateway.candidates, gateway.gate) == (2000, 100, "always")
+    assert (gateway.token_budget, gateway.candidates, gateway.gate) == (2000, 100, "profile")
     assert (companion.token_budget, companion.gate) == (800, "heuristic")
-    assert (shared.strategy, shared.limit) == ("vector", 10)
+    assert (shared.strategy, shared.limit, shared.gate) == ("vector", 10, "profile")
     assert shared.min_score is not None
     assert 0.8 < shared.min_score < 0.8 + 1e-5
 

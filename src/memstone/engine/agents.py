@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.values import checked_text
@@ -13,11 +14,15 @@ from memstone.core.settings.lenient import AGENT
 from memstone.core.settings.resolve import scope_key
 from memstone.core.settings.translate import native, operators, refuse_operators, tenant_only
 from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.layers.pinned import STANDING
 from memstone.engine.parts import Parts
+from memstone.engine.recall.profile import always_shown
 from memstone.engine.storing.lifecycle import delete_all
 from memstone.engine.tuning import PAUSED, decoded
+from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
 from memstone.model.bounds import Users
+from memstone.model.context_gate import GateMode
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer
@@ -27,6 +32,7 @@ from memstone.ports.ledger import Tx
 from memstone.trace import log
 
 _NAME_CHARS: Final = 256
+_MOST: Final = 1_000
 _NO_HINT: Final = "agents() lists those that are known"
 
 
@@ -90,11 +96,16 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
 
 
 async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
-    """Remove an agent with its memories, vectors, signals, receipts and settings."""
+    """Remove an agent with its memories, vectors, signals, receipts and settings.
+
+    Who the people are it talked to, and how they want to be served, was only learned through it: that stays theirs.
+    """
     wanted, now = _id(parts, agent_id), parts.now()
     _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
+    left = await leave_to_users(parts, wanted, partial(_of_the_user, parts=parts, now=now))
     deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
+    deleted -= left if parts.dry_run else 0  # nothing was handed over, so it was counted
 
     async def work(tx: Tx) -> bool:
         await tx.preferences.drop(parts.tenant_id, scope_key("agent", wanted), None, now)
@@ -106,6 +117,13 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     if not known and not deleted:
         raise NotFoundError(f"no agent {wanted}", hint=_NO_HINT)
     return {"id": wanted, "deleted": deleted}
+
+
+async def _of_the_user(tx: Tx, owner: Scope, *, parts: Parts, now: Instant) -> frozenset[str]:
+    """Return the facts of an agent about a user that say who they are, or how they want to be served."""
+    gated = replace(parts.policy, retrieval=replace(parts.policy.retrieval, gate=GateMode.HEURISTIC))
+    orders = await tx.memories.find(visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
+    return await always_shown(tx, parts.blocks, owner, now, gated) | {found.record.id for found in orders}
 
 
 async def meet(parts: Parts, agent_ids: Iterable[Any]) -> None:

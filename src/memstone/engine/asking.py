@@ -15,7 +15,7 @@ from memstone.engine.scoping import renamed, scope_in
 from memstone.errors import InvalidInput
 from memstone.model.instant import Instant, When, instant, parse_when
 from memstone.model.memory import Layer
-from memstone.model.query import And, Condition, Op, Where
+from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
 
 STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
@@ -78,9 +78,9 @@ def check(parts: Parts, request: SearchRequest) -> Search:
     extra = renamed(parts, extra)
     breadth = checked_breadth(request.scope)
     scope = scope_of_breadth(own, breadth)
-    layers = checked_layers(request.layers)
-    as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     strategy = _strategy(request.strategy or parts.policy.strategy)
+    layers = checked_layers(request.layers, () if strategy == "recent" else parts.policy.recall.layers)
+    as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     return Search(
         query=request.query if strategy == "recent" else _query(parts, request.query),
         scope=scope,
@@ -171,13 +171,15 @@ def _where(
     if days is None or as_of is not None:
         return where
     since = instant(parts.clock.now() - timedelta(days=days))
-    return And((*where.parts, Condition("created_at", Op.GTE, since)))
+    said_or_used = [Condition(field, Op.GTE, since) for field in ("created_at", "updated_at", "last_used_at")]
+    lasting = Condition("layer", Op.EQ, str(Layer.IDENTITY))
+    return And((*where.parts, Or((*said_or_used, lasting))))
 
 
-def checked_layers(layers: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The layers to look at; facts unless the caller says otherwise."""
+def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()) -> tuple[str, ...]:
+    """The layers to look at; the usual ones, else facts, unless the caller says otherwise."""
     if layers is None:
-        return tuple(str(layer) for layer in DEFAULT_LAYERS)
+        return tuple(usual) or tuple(str(layer) for layer in DEFAULT_LAYERS)
     known = {str(layer) for layer in Layer}
     given = (layers,) if isinstance(layers, str) else layers
     chosen = tuple(map(str, given)) if isinstance(given, (Sequence, set, frozenset)) else ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
+from memstone.core.showing.profile import Profile, ProfileFact
 from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant
@@ -20,6 +22,8 @@ Whose: TypeAlias = tuple[Scope, Bounds | None]
 _ENTRIES: Final = 256
 _LOOPS: Final = 1_024
 _SCOPES: Final = 1_024
+_FACTS: Final = 20_000
+_PROFILES: Final = 512
 
 
 class Blocks:
@@ -56,6 +60,8 @@ class BlockCache(Blocks):
         super().__init__(_ENTRIES)
         self.loops = Blocks(_LOOPS)
         self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
+        self._facts: OrderedDict[tuple[str, int], ProfileFact] = OrderedDict()
+        self._profiles: OrderedDict[Hashable, Profile] = OrderedDict()
 
     def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
         """What was found out about a scope, unless the user's memories have changed since."""
@@ -69,8 +75,35 @@ class BlockCache(Blocks):
             with suppress(KeyError):
                 self._known.popitem(last=False)
 
+    def profile_facts(self, tenant_id: str, seqs: Sequence[int]) -> dict[int, ProfileFact]:
+        """Return those of these versions that were read for a profile before."""
+        return {seq: fact for seq in seqs if (fact := self._facts.get((tenant_id, seq))) is not None}
+
+    def keep_profile_facts(self, tenant_id: str, facts: Mapping[int, ProfileFact]) -> None:
+        """Keep versions that were read for a profile; the oldest go when there are too many."""
+        for seq, fact in facts.items():
+            self._facts[tenant_id, seq] = fact
+        while len(self._facts) > _FACTS:
+            with suppress(KeyError):
+                self._facts.popitem(last=False)
+
+    def profile(self, whose: Hashable, now: Instant) -> Profile | None:
+        """Return a profile that was made before, unless something in it has ended."""
+        held = self._profiles.get(whose)
+        ends = held.expires_at if held is not None else None
+        return held if ends is None or ends > now else None
+
+    def keep_profile(self, whose: Hashable, made: Profile) -> None:
+        """Keep a profile under what it was made of; the oldest go when there are too many."""
+        self._profiles[whose] = made
+        while len(self._profiles) > _PROFILES:
+            with suppress(KeyError):
+                self._profiles.popitem(last=False)
+
     def clear(self) -> None:
         """Forget all."""
         super().clear()
+        self._profiles.clear()
         self.loops.clear()
         self._known.clear()
+        self._facts.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -12,11 +13,13 @@ from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import new_record, scope_tokens
 from memstone.engine.storing.store import enter, leave
 from memstone.engine.storing.turns import turn_of
+from memstone.engine.work.jobs import FORMING, waits_for_model
 from memstone.engine.workshop import Counters
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.event import Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, instant, moment
+from memstone.model.job import Job
 from memstone.model.memory import Link, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import TextQuery
@@ -28,6 +31,9 @@ OWNER: Final = "memstone:probe"
 
 _WORD: Final = "memstoneprobe"
 _LATE: Final = timedelta(minutes=10)
+_JOBS: Final = 20
+_MOST_SESSIONS: Final = 1_000
+"""So many sessions are counted; there are as many or more."""
 
 
 class _TakenBack(Exception):
@@ -65,11 +71,20 @@ async def _figures(tx: Tx, *, parts: Parts) -> dict[str, Any]:
     counts = await tx.admin.counts(parts.tenant_id)
     late = instant(moment(parts.now()) - _LATE)
     oldest = await tx.signals.pending(Scope(parts.tenant_id), 1)
-    logged = await tx.jobs.find(Scope(parts.tenant_id), limit=1)
+    logged = await tx.jobs.find(Scope(parts.tenant_id), limit=_JOBS)
     shown = {name: counts[name] for name in ("memories", "fulltext", "vectors", "pending", "dead")}
     without = max(0, counts["memories"] - counts["vectors"]) if parts.embedding.on else 0
     is_late = any(_is_late(one, late) for one in oldest)
-    return {**shown, "without_vector": without, "late": is_late, "jobs": bool(logged)}
+    held_up = await _held_up(tx, parts, logged)
+    return {**shown, "without_vector": without, "late": is_late, "waiting_for_model": held_up, "jobs": bool(logged)}
+
+
+async def _held_up(tx: Tx, parts: Parts, logged: Sequence[Job]) -> int:
+    """How many sessions wait for a model that could not be asked when the last of them was tried."""
+    last = next((job for job in logged if job.task in FORMING), None)
+    if last is None or not waits_for_model(str(last.details.get("outcome"))):
+        return 0
+    return len(await tx.signals.sessions(Scope(parts.tenant_id), _MOST_SESSIONS))
 
 
 def _is_late(signal: Signal, late: Instant) -> bool:
@@ -82,6 +97,7 @@ def _reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
         "vectors_missing": bool(figures["without_vector"]) and not figures["pending"],
         "pending_without_jobs": figures["late"] and not figures["jobs"],
         "pending_late": figures["late"] and figures["jobs"],
+        "waiting_for_model": bool(figures["waiting_for_model"]),
         "dead_letters": bool(figures["dead"]),
         "insert_failures": counters.failing,
     }

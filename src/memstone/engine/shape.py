@@ -39,7 +39,7 @@ def item(found: Found) -> dict[str, Any]:
         shown["actor"] = record.data.get("speaker", record.source_role)
     if record.layer == Layer.TURN:
         shown["order"] = record.seq
-    for name in ("evidence", "category", "attachments", "doubt"):
+    for name in ("evidence", "category", "attachments", "doubt", "visibility"):
         if name in record.data:
             shown[name] = record.data[name]
     return shown

@@ -149,7 +149,10 @@ class Configuring(Face):
         return drive(self._engine.run(agents.save_agent, change))
 
     def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
-        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
+        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none.
+
+        What it learned of who its users are, and of how they want to be served, stays theirs.
+        """
         from memstone.engine import agents
 
         return drive(self._engine.dry(dry_run).run(agents.delete_agent, agent_id))

@@ -50,12 +50,13 @@ class Previewing(Face):
         run_id: str | int | None = None,
         strategy: str | None = None,
         limit: int = 20,
-        max_tokens: int = 2_000,
+        max_tokens: int | None = None,
         scope: str | None = None,
     ) -> dict[str, Any]:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
-        Where ``context.budget`` is 0 nothing fits.
+        ``block`` is what a chat with this message would be given, to the line, and ``injected`` says of each item
+        whether it is in it. Without ``max_tokens`` the configured budget holds; where that is 0 nothing fits.
 
         Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
         and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.

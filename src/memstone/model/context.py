@@ -26,22 +26,30 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where one line of a block comes from; ``turn_id`` is what was said, when that is known."""
+    """Where one line of a block comes from; ``turn_id`` is what was said, when that is known.
+
+    ``memory`` is what the memory says, without what stands around it in the line.
+    """
 
     memory_id: str
     turn_id: str | None
     date: str
     line: str
+    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A memory that is shown, and what it costs."""
+    """A memory that is shown, and what it costs.
+
+    What stands in the profile is shown whatever is asked, so that showing it does not count as a use.
+    """
 
     id: str
     layer: str
     tokens: int
     score: float | None = None
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,29 @@ from enum import StrEnum
 
 
 class GateMode(StrEnum):
-    """How that is decided; ``off`` is another word for ``always``: nothing is held back."""
+    """How that is decided.
 
+    ``profile``: what is always known of a person is always shown, and further memories when the message calls for them.
+    ``always`` shows whatever fits (``off``, the gate is off, is another word for it), ``heuristic`` and ``llm`` decide
+    for each message by rules or by a model, ``never`` shows nothing.
+    """
+
+    PROFILE = "profile"
     ALWAYS = "always"
     OFF = "off"
     HEURISTIC = "heuristic"
     LLM = "llm"
+    NEVER = "never"
 
 
 class Route(StrEnum):
-    """The layer that answers: who the user is, lasting facts, what happened, what was said word for word, or none."""
+    """The layer that answers: who the user is, lasting facts, what happened, what was said word for word, or none.
+
+    ``recall``: whatever is near to the message, facts and turns together.
+    """
 
     NONE = "none"
+    RECALL = "recall"
     IDENTITY = "identity"
     PINNED = "pinned"
     EPISODE = "episode"

@@ -72,14 +72,22 @@ class RetrievalPolicy:
     cosine of one model says little about that of another.
     """
 
-    token_budget: int = 800
+    token_budget: int = 1_200
+    profile_tokens: int = 800
+    recalled_turns: int = 5
+    recall_score: float = 0.36
+    recall_scores: tuple[tuple[str, float], ...] = ()
+    """By ``provider:model``; for any other embedder ``recall_score`` is moved to where its cosines begin."""
+
+    excerpt_chars: int = 400
+    embed_seconds: float = 1.0
     strategy: str = ""
     min_score: float | None = None
     candidates: int = 40
     limit: int = 100
     transcript_days: int = 365
     override_tokens: int = 2_000
-    gate: str = "always"
+    gate: str = "profile"
     scope: str = "owner"
     false_injection: float = 0.05
     cache_seconds: float = 10.0
@@ -88,6 +96,10 @@ class RetrievalPolicy:
     turn_min_score: float | None = None
     min_scores: tuple[tuple[str, float], ...] = ()
     sections: bool = True
+
+    def recall_minimum(self, embedder: str) -> float | None:
+        """Return how near to a message something must be to be recalled, where that was measured for this embedder."""
+        return dict(self.recall_scores).get(embedder)
 
     def minimum(self, embedder: str, *, turns: bool = False) -> float | None:
         """How near in meaning something must be, by the words of this embedder (``provider:model``)."""
@@ -103,8 +115,8 @@ class Recall:
     ``fusion`` is ``sum`` (see ``memstone.core.ranking.fusion``) or ``rrf`` (reciprocal ranks with ``rrf_k``).
     ``decay_days`` lets what was not used for long fade with this time constant, ``salience`` lets the weight of a
     memory count, ``mmr`` spreads hits that say the same; None leaves each out. ``visible_days`` hides what was stored
-    before. ``bootstrap_min``: a user with fewer facts of their own also sees those of the user ``*``, which are
-    everybody's.
+    before, unless it was said again or used since. ``layers`` is what a search looks at. ``bootstrap_min``: a user with
+    fewer facts of their own also sees those of the user ``*``, which are everybody's.
     """
 
     fusion: str = "sum"
@@ -114,6 +126,7 @@ class Recall:
     mmr: float | None = None
     visible_days: int | None = None
     bootstrap_min: int = 5
+    layers: tuple[str, ...] = ("fact", "turn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from memstone.model.policy import Formation, Identity, Injection, Recall, Retrie
 # A minimum counts as reached when it is met. "Above 0.8" is a little more, because vectors hold 32-bit numbers: their
 # cosine of 0.8 comes out as 0.80000001.
 _ABOVE_EIGHT_TENTHS: Final = 0.8 + 1e-6
-_BUILT_IN: Final = "local:all-minilm-l6-v2-int8"
+BUILT_IN: Final = "local:all-minilm-l6-v2-int8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,6 @@ class Preset:
 
 PRESETS: Final[dict[str, Preset]] = {
     "facts": Preset(
-        RetrievalPolicy(gate="heuristic"),
         inject=Injection(extras=("events",)),
     ),
     "gateway": Preset(
@@ -58,8 +57,14 @@ PRESETS: Final[dict[str, Preset]] = {
     "companion": Preset(
         # By the built-in model where one lives and what one likes to hear are strangers; whether a question is about
         # the user at all is told by other means.
-        RetrievalPolicy(gate="heuristic", min_score=0.1, turn_min_score=0.01, min_scores=((_BUILT_IN, 0.0),)),
-        Recall(decay_days=30.0, salience=True, mmr=0.85, bootstrap_min=0),
+        RetrievalPolicy(
+            token_budget=800,
+            gate="heuristic",
+            min_score=0.1,
+            turn_min_score=0.01,
+            min_scores=((BUILT_IN, 0.0),),
+        ),
+        Recall(decay_days=30.0, salience=True, mmr=0.85, bootstrap_min=0, layers=("fact",)),
         Formation(mode="session_end", digest=True),
         Upkeep(evict=True, merge_facts=0.9, retain_days=(("episode", 365), ("turn", 365))),
         dedupe_scope=("user_id", "agent_id"),
@@ -75,7 +80,7 @@ PRESETS: Final[dict[str, Preset]] = {
             candidates=10,
             limit=10,
             min_score=_ABOVE_EIGHT_TENTHS,
-            min_scores=((_BUILT_IN, 0.3),),
+            min_scores=((BUILT_IN, 0.3),),
             sections=False,
         ),
         formation=Formation(mode="background"),
@@ -87,5 +92,5 @@ PRESETS: Final[dict[str, Preset]] = {
         env_embedder="mistral-embed",
     ),
 }
-"""``facts``: a store of facts (the default). ``gateway``: always shown, up to 2,000 tokens. ``companion``: behind a
-gate, 800 tokens, what is old fades. ``shared``: the ten nearest above a similarity of 0.8."""
+"""``facts``: a store of facts (the default). ``gateway``: the profile and what is near, up to 2,000 tokens.
+``companion``: behind a gate, 800 tokens, what is old fades. ``shared``: the profile, and the ten nearest."""

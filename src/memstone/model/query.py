@@ -124,7 +124,9 @@ class TextQuery:
 class WordsQuery:
     """What the text channel is asked: any of the analysed ``words``, within a scope; the rest as in ``VectorQuery``.
 
-    ``named`` holds the analysed words of the speaker the question names, when it names exactly one.
+    ``named`` holds the analysed words of the speaker the question names, when it names exactly one. With ``alone`` only
+    the words of a memory itself count, not those said beside it. ``assistant`` is the analysed name under which an
+    assistant speaks.
     """
 
     words: Sequence[str]
@@ -134,6 +136,8 @@ class WordsQuery:
     among: frozenset[int] | None = None
     also: tuple[int, ...] = ()
     named: str = ""
+    alone: bool = False
+    assistant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

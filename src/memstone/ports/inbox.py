@@ -106,8 +106,8 @@ class Signals(Protocol):
 class Suppressed(Protocol):
     """What a person deleted and must not come back by itself."""
 
-    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant) -> None:
-        """Remember a deletion."""
+    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant, turn_id: str | None = None) -> None:
+        """Remember a deletion, and the turn that asked for it: it says what is to be forgotten."""
         ...
 
     async def lift(self, tenant_id: str, dedupe: str) -> None:
@@ -127,7 +127,7 @@ class Suppressed(Protocol):
         ...
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
-        """Which of these turns are the evidence of something that a person deleted."""
+        """Which of these turns are the evidence of something that a person deleted, or asked for that."""
         ...
 
     async def page(self, tenant_id: str, after: str, limit: int) -> list[tuple[str, str, Instant]]:

@@ -20,11 +20,16 @@ class DenseHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseHits(Columns[DenseHit]):
-    """Hits in columns, of which the first ``near`` are not ``extra``."""
+    """Hits in columns, of which the first ``near`` are not ``extra``.
+
+    ``level`` is the mean cosine of everything there is to the question, where the index can tell: a question in another
+    language than the model knows best is equally near to everything in that language.
+    """
 
     seqs: Any
     cosines: Any
     near: int
+    level: float = 0.0
 
     @classmethod
     def of(cls, hits: Sequence[DenseHit]) -> DenseHits:

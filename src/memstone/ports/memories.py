@@ -98,6 +98,10 @@ class Memories(Protocol):
         """The ``seq`` of every match."""
         ...
 
+    async def hashes(self, where: Where) -> dict[int, str]:
+        """The hash of the text of every match, by ``seq``."""
+        ...
+
     async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
         """Those of ``seqs`` that match, in no particular order."""
         ...

@@ -16,7 +16,8 @@ class TextHit(NamedTuple):
 
     ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one
     that only ``also`` asked for. ``speaker`` is 1 when the question names exactly one known speaker and this is what
-    that one said. ``asking`` is the share of its text that is itself a question.
+    that one said. ``asking`` is the share of its text that is itself a question. ``assistant`` tells that these are the
+    words of an assistant. ``coverage`` is how much of what the question tells its own words hold, from 0 to 1.
     """
 
     seq: int
@@ -24,6 +25,8 @@ class TextHit(NamedTuple):
     speaker: float = 0.0
     asking: float = 0.0
     own_words: bool = False
+    assistant: bool = False
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +38,8 @@ class TextHits(Columns[TextHit]):
     speaker: Any
     asking: Any
     own_words: Any
+    assistant: Any
+    coverage: Any
 
     @classmethod
     def of(cls, hits: Sequence[TextHit]) -> TextHits:
@@ -43,12 +48,12 @@ class TextHits(Columns[TextHit]):
             return hits
         import numpy as np
 
-        kinds = (np.int64, np.float64, np.float64, np.float64, np.bool_)
+        kinds = (np.int64, np.float64, np.float64, np.float64, np.bool_, np.bool_, np.float64)
         columns = zip(*hits, strict=True) if hits else ((),) * len(kinds)
         return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
     def __iter__(self) -> Iterator[TextHit]:
-        columns = (self.seqs, self.scores, self.speaker, self.asking, self.own_words)
+        columns = (self.seqs, self.scores, self.speaker, self.asking, self.own_words, self.assistant, self.coverage)
         return map(TextHit, *(column.tolist() for column in columns))
 
 

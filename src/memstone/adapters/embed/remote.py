@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.adapters.embed.outage import Outage
@@ -10,7 +11,7 @@ from memstone.adapters.embed.rows import unit_rows
 from memstone.adapters.io.http import host_of, is_success, refusal
 from memstone.adapters.retry import with_retry
 from memstone.errors import EmbeddingError, MemstoneError
-from memstone.ports.hurry import is_hurried
+from memstone.ports.hurry import is_hurried, seconds_left
 from memstone.ports.io import HttpRequest, Io
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class RemoteEmbedder:
 
     async def _post(self, request: HttpRequest) -> bytes:
         """The body of a successful answer, tried again when that may help; not asked for while the service is down."""
+        request = replace(request, timeout=seconds_left(request.timeout))
 
         async def attempt() -> bytes:
             response = await self._io.http(request)

@@ -31,16 +31,28 @@ def found(partition: TextPartition, query: WordsQuery) -> TextHits:
         seqs, others = partition.shared.columns.seqs, _places(partition, query.also)
         others = others[~np.isin(seqs[others], seqs[places])]
         places, scores = np.concatenate([places, others]), np.concatenate([scores, np.zeros(len(others))])
-    return _hits(partition, places, scores, speaker)
+    assistant = partition.shared.speakers.known(query.assistant) if query.assistant else -1
+    return _hits(partition, places, scores, speaker, assistant, _coverage(partition, query.words, places))
 
 
 def _matching(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any]:
     """Where the best stand, best first, and their scores."""
     allowed = _allowed(partition, query)
-    scores = _scores(partition, query.words)
+    scores = _scores(partition, query.words, alone=query.alone)
     matching = np.nonzero(scores > 0 if allowed is None else (scores > 0) & allowed)[0]
     best = _once(partition, _best(scores, matching, _LINKS * query.limit), query.limit)
     return best, scores[best]
+
+
+def _coverage(partition: TextPartition, words: Sequence[str], places: Any) -> Any:
+    """How much of what a question tells each of these rows holds itself: its rare words count more than its common."""
+    shares, total = np.zeros(len(places)), 0.0
+    for word in set(words) if len(places) else ():
+        holding = _weights(partition, word, []) > 0
+        weight = float(np.log(1 + (partition.count + 0.5) / (np.count_nonzero(holding) + 0.5)))
+        total += weight
+        shares += weight * holding[places]
+    return shares / total if total else shares
 
 
 def around(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
@@ -55,11 +67,13 @@ def rarity(partition: TextPartition, word: str) -> float:
     return float(np.log(1 + (partition.count - holding + 0.5) / (holding + 0.5)))
 
 
-def _scores(partition: TextPartition, words: Sequence[str]) -> Any:
+def _scores(partition: TextPartition, words: Sequence[str], *, alone: bool) -> Any:
     scores = np.zeros(partition.rows, dtype=np.float32)
     if not words:
         return scores
-    neighbours, norm = partition.ready = partition.ready or _ready(partition)
+    neighbours, norm, own_norm = partition.ready = partition.ready or _ready(partition)
+    if alone:
+        neighbours, norm = [], own_norm
     rows = partition.count
     for word in words:
         weight = _weights(partition, word, neighbours)
@@ -70,10 +84,10 @@ def _scores(partition: TextPartition, words: Sequence[str]) -> Any:
     return scores
 
 
-def _ready(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any]:
+def _ready(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any, Any]:
     """What depends on no word. A state is searched many times, and who comes second finds this."""
     neighbours = _neighbours(partition)
-    return neighbours, _norm(partition, neighbours)
+    return neighbours, _norm(partition, neighbours), _norm(partition, [])
 
 
 def _neighbours(partition: TextPartition) -> list[tuple[Any, float]]:
@@ -174,9 +188,10 @@ def _seq(partition: TextPartition, at: int) -> int:
     return int(partition.shared.columns.seqs[at])
 
 
-def _hits(partition: TextPartition, places: Any, scores: Any, speaker: int) -> TextHits:
+def _hits(partition: TextPartition, places: Any, scores: Any, speaker: int, assistant: int, coverage: Any) -> TextHits:
     columns = partition.shared.columns
     own = columns.own[places]
     spoken = own & (columns.speakers[places] == speaker)
     scored, speaker, asking = (column.astype(np.float64) for column in (scores, spoken, columns.asking[places]))
-    return TextHits(columns.seqs[places], scored, speaker, asking, own)
+    said = own & (columns.speakers[places] == assistant)
+    return TextHits(columns.seqs[places], scored, speaker, asking, own, said, coverage)

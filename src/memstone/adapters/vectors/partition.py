@@ -119,7 +119,7 @@ class Partition:
         scores = self._cosines(query)
         best = _top(scores, self._once(self._allowed(query)), query.limit)
         found = np.concatenate([best, self._extra(query, self.seqs[best])])
-        return DenseHits(self.seqs[found], scores[found].astype(np.float64), len(best))
+        return DenseHits(self.seqs[found], scores[found].astype(np.float64), len(best), float(scores.mean()))
 
     def _cosines(self, query: VectorQuery) -> Any:
         """The cosine of every row; what is held in somebody's own words is compared with the question as spoken."""

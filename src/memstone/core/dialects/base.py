@@ -23,17 +23,17 @@ _CHAT, _CHAT_END = "<chat_history>", "</chat_history>"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a model is to be shown, and where."""
+    """What a model is to be shown, and where.
 
+    ``whole`` is everything under one fence, for where it stands in one message; ``stable`` and ``volatile`` are the
+    same in two, for where it stands in two.
+    """
+
+    whole: str = ""
     stable: str = ""
     volatile: str = ""
     position: Position = Position.SPLIT
     system: SystemRole = SystemRole.YES
-
-    @property
-    def whole(self) -> str:
-        """Both parts in one."""
-        return "\n".join(part for part in (self.stable, self.volatile) if part)
 
     def among_the_users(self) -> tuple[str, str]:
         """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""

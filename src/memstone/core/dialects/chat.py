@@ -10,7 +10,7 @@ from memstone.core.dialects.base import Block, Body, Heard, Said, is_chore, text
 from memstone.core.dialects.chat_tools import ChatTools
 from memstone.core.dialects.tooling import mappings, table
 from memstone.core.showing.capability import SystemRole
-from memstone.core.showing.inject import INSTRUCTING, Position, injected, instruction
+from memstone.core.showing.inject import INSTRUCTING, Position, injected, instruction, last_user, prefixed
 
 _MARK: Final = "[DONE]"
 
@@ -90,7 +90,7 @@ class Chat:
 def _placed(messages: list[Any], block: Block) -> list[Any]:
     match block.system:
         case SystemRole.YES:
-            return injected(messages, block.stable, block.volatile, block.position)
+            return injected(messages, (block.whole, block.stable, block.volatile), block.position)
         case SystemRole.NO:
             return _no_system(messages, block)
         case _:
@@ -99,18 +99,18 @@ def _placed(messages: list[Any], block: Block) -> list[Any]:
 
 def _no_system(messages: list[Any], block: Block) -> list[Any]:
     """What would stand in a system message is the first message of the user."""
-    lead, beside = block.among_the_users()
-    moved = injected(messages, "", beside, Position.PREFIX_LAST_USER) if beside else list(messages)
+    lead, beside = block.among_the_users() if last_user(messages) is not None else (block.whole, "")
+    moved = prefixed(messages, beside) if beside else list(messages)
     return [{"role": "user", "content": lead}, *moved] if lead else moved
 
 
 def _first_only(messages: list[Any], block: Block) -> list[Any]:
     """What is stable at the front of the one system message, what changes before the words of the last user message."""
-    if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
+    if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE) or last_user(messages) is None:
         return _fronted(messages, block.whole)
     if block.position is Position.PREFIX_LAST_USER:
-        return injected(messages, "", block.whole, Position.PREFIX_LAST_USER)
-    moved = injected(messages, "", block.volatile, Position.PREFIX_LAST_USER) if block.volatile else list(messages)
+        return prefixed(messages, block.whole)
+    moved = prefixed(messages, block.volatile) if block.volatile else list(messages)
     return _fronted(moved, block.stable) if block.stable else moved
 
 

@@ -14,13 +14,16 @@ from memstone.core.gate.query import query_of
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateDecision, GateMode, Route
 
-__all__ = ["DEPENDS_ON_WHO_ASKS", "SHORTEST", "TOO_SHORT", "checked_mode", "decide", "query_of"]
+__all__ = ["ASKS_HOW_IT_WENT", "DEPENDS_ON_WHO_ASKS", "SHORTEST", "TOO_SHORT", "checked_mode", "decide", "query_of"]
 
 SHORTEST: Final = 3
 """Characters a message must have to be looked at."""
 
 DEPENDS_ON_WHO_ASKS: Final = "depends on who asks"
 """The reason for a question whose answer depends on the user, whatever it speaks of: "what shall I cook tonight?"."""
+
+ASKS_HOW_IT_WENT: Final = "asks how something went"
+"""The reason for a short question that names nothing: it is about what was spoken of last."""
 
 TOO_SHORT: Final = GateDecision(Route.NONE, "too short")
 

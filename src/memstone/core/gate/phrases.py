@@ -64,16 +64,14 @@ _SAID: Final = (
     r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|put|phrased|worded|called|typed|texted"
     rf"|(?:{_ADVICE})e?d)"
 )
-_SAY: Final = (
-    r"(?:did|had|have) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word"
-    rf"|(?:{_ADVICE})(?:e?d)?)"
-)
+_SAYING: Final = rf"(?:say|said|tell|told|write|wrote|written|ask|asked|put|call|phrase|word|(?:{_ADVICE})(?:e?d)?)"
+_SAY: Final = rf"(?:did|had|have) (?:i|we|you) (?:\w+ )?{_SAYING}"
 _SHOW: Final = r"(?:quote|repeat|read|give|show|recite|tell|find|copy|pull up)"
 _LITERAL: Final = (
     r"(?:exactly|exact|verbatim|word for word|word-for-word|literally|literal|precise|precisely|to the letter)"
 )
 TRANSCRIPT: Final = any_of(
-    rf"\b{_LITERAL}\b.{{0,40}}\b{_SAY}\b|\b{_SAY}\b.{{0,60}}\b{_LITERAL}\b",
+    rf"\b{_LITERAL}\b.{{0,40}}\b{_SAY}\b|\b{_SAY}\b.{{0,60}}\b{_LITERAL}\b|\b(?:did|had|have) (?:i|we|you) {_LITERAL} {_SAYING}\b",
     rf"\b{_SHOW}\b.{{0,50}}\b{_LITERAL}\b.{{0,40}}\b(?!you just){_SAID}\b|\b{_SHOW}\b.{{0,30}}\b(?!you just){_SAID}\b.{{0,60}}\b{_LITERAL}\b",
     r"\b(?:my|our|your) (?:exact|own|literal|original|very|precise) (?:words|wording|phrasing|quote|message|sentence)\b",
     r"\b(?:the )?(?:exact|literal|original|precise) (?:words|wording|phrasing|quote) (?:that )?(?:i|we|you)\b",
@@ -112,12 +110,23 @@ LOOSE_CLOCK: Final = any_of(
 )
 """Times that questions of general knowledge hold too: they count beside something that is the user's."""
 
+OWN_CHOICE: Final = re.compile(r"(?<!how )(?<!why )(?<!where )(?<!what )\b(?:should|shall|ought) (?:i|we)\b")
+"""What to decide depends on who asks, also where it is about something that everybody knows."""
+
 HAPPENED: Final = re.compile(
     r"(?<!\bis )(?<!\bare )\b(?:\w{3,}ed|i|we|me|my|our|us|he|she|his|her|did|was|were|had|happened|went|said|the|that|this|those|anything|something|anyone|plan\w*|free|busy|what is)\b"
 )
 OPENS_QUESTION: Final = re.compile(
     r"(?:so |and |ok |but ){0,3}(?:what|which|who|when|where|why|how|do|does|did|is|are|was|were|can|could|should|would|will|has|have)\b"
 )
+
+WENT: Final = re.compile(
+    r"^\W*(?:(?:so|and|ok|okay|hey|hi|well|oh|but),? ){0,3}(?:how (?:did|was|were|has|have) (?:it|that|this|they|things?|everything|all of it)"
+    r"(?: (?:go|gone|been|end|ended|turn|turned|work|worked|come|came))?(?: (?:up|out|along))?"
+    r"|(?:what (?:happened|became|came)|any (?:news|updates?))(?: (?:of|on|with|about|from) (?:it|that|this|them))?)"
+    r"(?: (?:then|in the end|after all|so far|yet|for (?:me|us)))*\W*$"
+)
+"""Short questions about something that was going on when it was last spoken of: they name nothing themselves."""
 
 PRIOR: Final = any_of(
     rf"(?<!if )\bwe {_ADVERBS}{_DID_TOGETHER}\b|\b(?:did|have|had|were|was) we\b",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
 from memstone.core.entities.naming import spoken
-from memstone.core.gate import DEPENDS_ON_WHO_ASKS, needs, phrases
+from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, needs, phrases
 from memstone.core.gate.evidence import weigh
 from memstone.core.gate.people import known_name, private_person
 from memstone.core.gate.said import Said, own_words_of
@@ -41,6 +41,17 @@ def first_match(message: str, names: Collection[str]) -> GateDecision:
     return next((found for found in decisions if found), GateDecision(Route.NONE, "nothing in it refers to memory"))
 
 
+def may_ask_for_words(message: str) -> bool:
+    """Return whether a message may ask for the very words somebody said; cheap, and most do not."""
+    said = own_words_of(message)
+    return not phrases.TRANSCRIPT_WORDS.isdisjoint(said.words) or not said.low.isascii()
+
+
+def asks_for_words(message: str, names: Collection[str]) -> GateDecision | None:
+    """Return a decision for a message that asks for the very words of the user or somebody named; None for others."""
+    return _transcript(own_words_of(message), names)
+
+
 def _search(pattern: re.Pattern[str], words: frozenset[str], said: Said) -> re.Match[str] | None:
     """Search, but only where one of the words occurs that it takes; scripts without blanks are always searched."""
     if words.isdisjoint(said.words) and said.low.isascii():
@@ -67,6 +78,11 @@ def _whose_words(said: Said, names: Collection[str]) -> str:
     return put.named[-1] if phrases.TRANSCRIPT.search(put.text.lower()) else ""
 
 
+def _went(said: Said, _: Collection[str]) -> GateDecision | None:
+    found = phrases.WENT.match(said.low)
+    return GateDecision(Route.EPISODE, ASKS_HOW_IT_WENT, found[0], asks_memory=True) if found else None
+
+
 def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
     if is_general(said) or is_puzzle(said) or is_technical_how_to(said):
         return None
@@ -77,7 +93,11 @@ def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
     if when:
         return GateDecision(Route.EPISODE, "names a time", when[0])
     when = phrases.LOOSE_CLOCK.search(said.low)
-    if when and (phrases.HAPPENED.search(said.low) or not phrases.OPENS_QUESTION.match(said.low)):
+    if when is None:
+        return None
+    # "When did WW2 end?" asks about the world: beside the time there must be something that is somebody's.
+    rest = said.low.replace("when did ", "", 1)
+    if phrases.HAPPENED.search(rest) or not phrases.OPENS_QUESTION.match(said.low):
         return GateDecision(Route.EPISODE, "names a time", when[0])
     return None
 
@@ -92,7 +112,9 @@ def _known(said: Said, names: Collection[str]) -> GateDecision | None:
 def _asks_the_world(said: Said, name: str) -> bool:
     """Whether a question that names what everybody knows is about that: who lives in Paris may ask how old it is."""
     alone = said.low.strip(" .!?") == name.casefold()
-    return not alone and is_of_the_world(said) and not _search(needs.TASTE, needs.TASTE_WORDS, said)
+    if alone or phrases.OWN_CHOICE.search(said.low):
+        return False
+    return is_of_the_world(said) and not _search(needs.TASTE, needs.TASTE_WORDS, said)
 
 
 def _recall(said: Said, _: Collection[str]) -> GateDecision | None:
@@ -137,4 +159,4 @@ def _needs(said: Said) -> GateDecision | None:
     return GateDecision(Route.PINNED, "asks about a private person", name, asks_memory=True) if name else None
 
 
-_RULES: Final[tuple[_Rule, ...]] = (_identity, _transcript, _earlier, _known, _recall, _possessive, _implied)
+_RULES: Final[tuple[_Rule, ...]] = (_identity, _transcript, _went, _earlier, _known, _recall, _possessive, _implied)

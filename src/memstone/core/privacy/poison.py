@@ -13,12 +13,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from memstone.core.rules.fences import quotes
 from memstone.core.rules.material import handed_over
 from memstone.core.rules.orders import suspect, takes_over
+from memstone.core.rules.requests import asks_to_forget, may_forget
 from memstone.model.message import Message
 
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=\S))+[.!?]*|[.!?]+")
 _WORD: Final = re.compile(r"\S")
+_WORDS: Final = re.compile(r"\w+")
+_DOUBLE: Final = frozenset({'"', "\u201c"})
+"""Marks of quotations that are nothing else; an apostrophe is."""
+
+_SENTENCE_WORDS: Final = 6
+"""A quotation of so many words is no name and no title."""
+
+_FEWEST: Final = 4
+"""With fewer words of one's own, a message is what it hands over."""
 
 
 def disarmed(message: Message, *, own: bool) -> Message:
@@ -54,6 +65,51 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _blank(text: str) -> str:
     return _WORD.sub(" ", text)
+
+
+def own_words(text: str) -> str:
+    """Return what somebody says in a message themselves, without what they hand over and what they want forgotten.
+
+    It is '' if that is next to nothing beside the rest.
+    """
+    kept, at = list[str](), 0
+    for start, end in sorted([*handed_over(text), *_long_quotes(text), *_forgotten(text)]):
+        if end <= at:
+            continue
+        kept.append(text[at:start])
+        at = end
+    said = "\u2026".join([*kept, text[at:]]) if kept else text
+    return said if not kept or len(_WORDS.findall(said)) >= _FEWEST else ""
+
+
+def _forgotten(text: str) -> list[tuple[int, int]]:
+    """Sentences that ask to forget something: they say what it is."""
+    if not may_forget(text):
+        return []
+    return [one.span() for one in _SENTENCE.finditer(text) if asks_to_forget(one[0].strip())]
+
+
+def _long_quotes(text: str) -> list[tuple[int, int]]:
+    """Quotations that are more than a name or a title."""
+    if not any(mark in text for mark in _DOUBLE):
+        return []
+    found = [span for span in quotes(text) if not {text[span[0] - 1], text[span[0]]}.isdisjoint(_DOUBLE)]
+    return [(start, end) for start, end in found if len(_WORDS.findall(text[start:end])) >= _SENTENCE_WORDS]
+
+
+def words_to_show(text: str, *, own: bool) -> str:
+    """Return what of a turn a model may be shown unasked; '' if nothing is left.
+
+    With ``own`` the user said it: without what they quote or hand over. Of what others said, and of what came in from
+    elsewhere, every sentence is left out that wants to be a memory or an order.
+    """
+    if own:
+        return own_words(text)
+    kept = _disarmed(text)
+    if kept == text:
+        return text
+    said = " ".join(kept.split())
+    return said if len(_WORDS.findall(said)) >= _FEWEST else ""
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:

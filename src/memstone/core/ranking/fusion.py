@@ -5,8 +5,10 @@ conversations (docs/guides/recall.md shows what each of them brings):
 
     keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.4 entity
 
-The best of them are then compared word by word, which adds 1.5 times that similarity. The score is the total over what
-could have been reached. Reciprocal ranks are available as another method.
+The best of them are then compared word by word, which adds 1.5 times that similarity. Those are the weights of people
+who talk to each other; a person and an assistant have others (``PERSON``). Where words and meaning both count, the
+score is the root of the total over what could have been reached: what answers is then above one half, and what has
+nothing to do with the question below. Reciprocal ranks are available as another method.
 """
 
 from __future__ import annotations
@@ -21,10 +23,28 @@ import numpy as np
 from memstone.model.query import ScoreParts
 
 RRF_K: Final = 60
-SPEAKER: Final = 0.4
-ASKING: Final = 0.8
-WORDS: Final = 1.5
-ENTITY: Final = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each channel says, and whether the words beside a memory count for it."""
+
+    keyword: float = 1.0
+    speaker: float = 0.4
+    asking: float = 0.8
+    words: float = 1.5
+    entity: float = 0.4
+    assistant: float = 0.0
+    coverage: float = 0.0
+    neighbours: bool = True
+
+
+PEOPLE: Final = Weights()
+"""Several people who speak by name: chosen on their conversations (docs/guides/recall.md)."""
+
+PERSON: Final = Weights(keyword=0.0, coverage=1.0, asking=0.0, words=0.6, entity=0.1, assistant=0.4, neighbours=False)
+"""One person and an assistant: what the person said is near to what they ask for, and an answer is not news."""
+
 _PARTS: Final = tuple(one.name for one in fields(ScoreParts))
 _NONE: Final = float("nan")
 """Where a channel has nothing to say."""
@@ -99,6 +119,8 @@ class Telling:
     seqs: Any
     speaker: Any
     asking: Any
+    assistant: Any = None
+    coverage: Any = None
 
     @classmethod
     def of(cls, given: Telling | Mapping[int, Features] | None) -> Telling:
@@ -120,6 +142,9 @@ class Ranking(Sequence[Scored]):
     reach: float
     parts: Mapping[str, Any]
     """What the scores are made of, by the names of ``ScoreParts``."""
+
+    mixed: bool = False
+    """Whether words and meaning both count."""
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -158,7 +183,7 @@ class Ranking(Sequence[Scored]):
     def ordered(self, order: Any) -> Ranking:
         """The same candidates in another order."""
         parts = {name: column[order] for name, column in self.parts.items()}
-        return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts)
+        return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts, self.mixed)
 
 
 def fuse(
@@ -170,6 +195,7 @@ def fuse(
     text_counts: bool = True,
     told: Telling | Mapping[int, Features] | None = None,
     entities: Given | None = None,
+    weights: Weights = PEOPLE,
 ) -> Ranking:
     """Candidates, best first.
 
@@ -181,17 +207,29 @@ def fuse(
     seqs = np.unique(np.concatenate([keyword.seqs, _reaching(near, meaning, min_score), named.seqs]))
     words, cosines = keyword.beside(seqs), meaning.beside(seqs)
     speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
-    reach = (1.0 if len(keyword) else 0.0) + (1.0 if len(meaning) else 0.0) + (SPEAKER if speaker.any() else 0.0)
+    assistant = np.zeros(len(seqs)) if known.assistant is None else _or_zero(Numbers(known.seqs, known.assistant), seqs)
+    coverage = np.zeros(len(seqs)) if known.coverage is None else _or_zero(Numbers(known.seqs, known.coverage), seqs)
+    reach = (weights.keyword + weights.coverage) * bool(len(keyword)) + bool(len(meaning))
+    reach += weights.speaker * bool(speaker.any())
     semantic = _clamped(cosines)
-    totals = _filled(words) + _filled(semantic) + SPEAKER * speaker - ASKING * asking
+    totals = weights.keyword * _filled(words) + weights.coverage * coverage
+    totals += _filled(semantic) + weights.speaker * speaker
+    totals -= weights.asking * asking + weights.assistant * assistant
     parts = {"semantic": semantic, "keyword": words, "speaker": _or_none(speaker), "asking": _or_none(asking)}
     if len(named):
         parts["entity"] = named.beside(seqs)
-        totals += ENTITY * _filled(parts["entity"])
-    scores = _clamped(totals / (reach or 1.0))
+        totals += weights.entity * _filled(parts["entity"])
+    mixed = text_counts and bool(len(meaning))
+    scores = _scores(totals, reach or 1.0, mixed=mixed)
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
-    order = np.lexsort((-seqs, -_filled(cosines), -scores))
-    return Ranking(seqs, scores, totals, reach or 1.0, parts).ordered(order)
+    # By the share itself: its root makes two of them equal that hardly differ.
+    order = np.lexsort((-seqs, -_filled(cosines), -_clamped(totals / (reach or 1.0))))
+    return Ranking(seqs, scores, totals, reach or 1.0, parts, mixed).ordered(order)
+
+
+def _scores(totals: Any, reach: float, *, mixed: bool) -> Any:
+    share = _clamped(totals / reach)
+    return np.sqrt(share) if mixed else share
 
 
 def _reaching(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
@@ -204,18 +242,19 @@ def _reaching(near: Collection[int], cosines: Numbers, least: float | None) -> A
     return seqs[order][reached]
 
 
-def with_words(ranked: Ranking, similarity: Mapping[int, float]) -> Ranking:
+def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float = PEOPLE.words) -> Ranking:
     """The ranking after its best were compared word by word; the others stay behind those."""
     if not similarity:
         return ranked
     order = np.argsort(ranked.seqs)
     alike = np.empty(len(ranked))
     alike[order] = Numbers.of(similarity).beside(ranked.seqs[order])
-    totals = ranked.totals + WORDS * _filled(alike, min(similarity.values()))
-    reach = ranked.reach + WORDS
+    totals = ranked.totals + weight * _filled(alike, min(similarity.values()))
+    reach = ranked.reach + weight
     parts = {**ranked.parts, "words": alike}
     order = np.lexsort((-ranked.seqs, -totals))
-    return replace(ranked, scores=_clamped(totals / reach), totals=totals, reach=reach, parts=parts).ordered(order)
+    scores = _scores(totals, reach, mixed=ranked.mixed)
+    return replace(ranked, scores=scores, totals=totals, reach=reach, parts=parts).ordered(order)
 
 
 def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:

@@ -18,13 +18,13 @@ _SOMEBODY_SPEAKS: Final = re.compile(
     r"\b(?:I|I'm|I’m|I've|my|My|we|We|our|me|you|your)\b|(?<!\S)(?:\S++ ){5}\S+[.!?][\"”']$"
 )
 _HERE_IS: Final = (
-    r"\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|e-?mail|message|essay|log|logs|"
+    r"\b(?:here is|here's|this is|below is|see|the following|following) (?:the |an |a |my |this )?(?:article|text|(?:e-?)?mail|(?:web ?)?page|web ?site|thread|tweet|contract|message|essay|log|logs|"
     r"code|error|output|story|paragraph|letter|document|transcript|post|review|prompt|draft|conversation|chat|stack ?trace|config|file|abstract|poem|lyrics|script)\b[^\n]{0,60}?(?::|\n|$)"
     r"|^(?:please |pls |now |can you |could you )*(?:write|continue|turn|translate|fix|convert|complete|finish|rate|grade|check|correct|rewrite|rephrase|draft|compose|act|classify|extract)\b[^\n:]{0,90}?[:.](?= ?[\n\"'A-Z]|\s*\n)"
 )
 _HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
 _HANDED_OVER: Final = re.compile(
-    r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
+    r"\b(?:gave|gives|says|said|reads|shows|returned|printed|wrote|writes|sent|told|texted|replied|answered)(?: (?:to )?(?:me|us))?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
     r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer (?:this|these|the|him|her|them))\b[^\n]{0,80}?(?::|\n)"
     rf"|{_HERE_IS}"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",

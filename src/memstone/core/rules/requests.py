@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from memstone.core.rules.plain import plain
 from memstone.core.rules.rewrite import about, third
 from memstone.core.rules.verbs import third_person
 from memstone.model.memory import Kind
@@ -255,6 +256,14 @@ _THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay)){1,6
 def _as_fact(what: str, who: str) -> str:
     what = what.strip().rstrip(".!")
     return third(what, who) if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE) else about(what, who)
+
+
+def asks_to_forget(sentence: str) -> bool:
+    """Tell whether a sentence asks to forget something, or all there is."""
+    if not may_forget(sentence):
+        return False
+    said = plain(sentence)
+    return _forget(said, "User") is not None or forgets_everything(said)
 
 
 def may_forget(text: str) -> bool:

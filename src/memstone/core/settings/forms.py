@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memstone.core.privacy.redact import RedactPolicy
+from memstone.model.context_gate import GateMode
 
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?")
 _TEXT_CHARS: Final = 20_000
@@ -97,8 +98,8 @@ class Gate(_Plain):
 
     def read(self, value: object) -> str:
         """The word."""
-        word = Choice(("always", "off", "heuristic", "llm")).read(value)
-        return "always" if word == "off" else word
+        word = Choice(tuple(map(str, GateMode))).read(value)
+        return str(GateMode.ALWAYS) if word == GateMode.OFF else word
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +139,15 @@ class Zone(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Some of a few words, each once."""
+    """Some of a few words, each once; at least so many."""
 
     words: tuple[str, ...]
+    least: int = 0
 
     def read(self, value: object) -> tuple[str, ...]:
         """The words, in their order."""
         given = tuple(value) if isinstance(value, (list, tuple)) else (None,)
-        if any(one not in self.words for one in given) or len(set(given)) < len(given):
+        if any(one not in self.words for one in given) or not self.least <= len(given) == len(set(given)):
             raise ValueError("a list of some of " + ", ".join(self.words))
         return given
 

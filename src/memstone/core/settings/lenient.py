@@ -90,7 +90,7 @@ COMPANION: Final[dict[str, Foreign]] = {
     "relevanceGateMode": Foreign(
         word("heuristic", "off", "heuristic", "llm"),
         "context.gate",
-        of=lambda gate: "off" if gate == "always" else gate,
+        of=lambda gate: gate if gate in ("heuristic", "llm") else "off",
     ),
     "memoryBudgetTokens": Foreign(number(800, 100, 4_000), "context.budget"),
     "summaryDebounceSeconds": Foreign(number(60, 10, 3_600), "write.debounce_seconds", of=round),

@@ -86,6 +86,11 @@ SETTINGS: Final[dict[str, Setting]] = {
         "retrieval",
         {
             "gate": Gate(),
+            "profile_tokens": Number(0, 16_000),
+            "recalled_turns": Number(0, 100),
+            "recall_score": Number(0, 1, whole=False),
+            "excerpt_chars": Number(80, 4_000),
+            "embed_seconds": Number(0, 60, whole=False, above=True),
             "scope": Choice(("session", "owner", "global")),
             "false_injection": Number(0, 1, whole=False, below=True),
             "strategy": Choice(("", *STRATEGIES)),
@@ -114,6 +119,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "mmr": Number(0, 1, whole=False, optional=True),
             "visible_days": Number(1, LONGEST_DAYS, optional=True),
             "bootstrap_min": Number(0),
+            "layers": Words(LAYERS, least=1),
         },
     ),
     **_group(

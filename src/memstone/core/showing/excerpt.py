@@ -20,17 +20,17 @@ _LOOKED: Final = 100_000
 _BLANKS: Final = {ord(blank): " " for blank in "\t\n\r\v\f\x1c\x1d\x1e\x1f"}
 
 
-def excerpt(text: str, match: int = 0) -> str:
+def excerpt(text: str, match: int = 0, chars: int = EXCERPT_CHARS) -> str:
     """The beginning of a text on one line, or the part around a match that stands further on."""
     short = one_line(text)
-    if len(short) <= EXCERPT_CHARS:
+    if len(short) <= chars:
         return short
     at = len(one_line(text[:match]))
-    if at + _BEFORE_MATCH < EXCERPT_CHARS:
-        return f"{short[:EXCERPT_CHARS]}\u2026"
-    start = min(at - _BEFORE_MATCH, len(short) - EXCERPT_CHARS)
-    end = "\u2026" if start + EXCERPT_CHARS < len(short) else ""
-    return f"\u2026{short[start : start + EXCERPT_CHARS]}{end}"
+    if at + _BEFORE_MATCH < chars:
+        return f"{short[:chars]}\u2026"
+    start = min(at - _BEFORE_MATCH, len(short) - chars)
+    end = "\u2026" if start + chars < len(short) else ""
+    return f"\u2026{short[start : start + chars]}{end}"
 
 
 def one_line(text: str) -> str:

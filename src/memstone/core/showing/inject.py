@@ -33,15 +33,18 @@ class Position(StrEnum):
 def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: str = Position.SPLIT) -> Messages:
     """Chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
     try:
-        return injected(messages, pack.stable, pack.volatile, Position(position))
+        return injected(messages, (pack.text, pack.stable, pack.volatile), Position(position))
     except ValueError as error:
         raise InvalidInput(f"unknown position {position!r}", hint="one of " + ", ".join(Position)) from error
 
 
-def injected(messages: Sequence[Mapping[str, Any]], stable: str, volatile: str, position: Position) -> Messages:
-    """The messages with a block of memory in its place; as they were when there is nothing to put in."""
+def injected(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, str], position: Position) -> Messages:
+    """The messages with a block of memory in its place; as they were when there is nothing to put in.
+
+    A block is everything under one fence, and the same in two parts: no message holds more than one fence.
+    """
     given = [dict(message) if isinstance(message, Mapping) else message for message in messages]
-    whole = "\n".join(part for part in (stable, volatile) if part)
+    whole, stable, volatile = block
     if not whole:
         return given
     match position:
@@ -50,7 +53,7 @@ def injected(messages: Sequence[Mapping[str, Any]], stable: str, volatile: str, 
         case Position.SYSTEM_MERGE:
             return _merged(given, whole)
         case Position.PREFIX_LAST_USER:
-            return _prefixed(given, whole)
+            return prefixed(given, whole)
         case _:
             return _split(given, stable, volatile)
 
@@ -62,7 +65,7 @@ def instruction(text: str, messages: Sequence[Any]) -> dict[str, Any]:
 
 
 def _split(messages: Messages, stable: str, volatile: str) -> Messages:
-    at = _last_user(messages)
+    at = last_user(messages)
     place = len(messages) if at is None else at
     before = [instruction(stable, messages)] if stable else []
     beside = [instruction(volatile, messages)] if volatile else []
@@ -75,8 +78,9 @@ def _merged(messages: Messages, text: str) -> Messages:
     return [{**messages[0], "content": _joined(messages[0].get("content"), text, first=False)}, *messages[1:]]
 
 
-def _prefixed(messages: Messages, text: str) -> Messages:
-    at = _last_user(messages)
+def prefixed(messages: Messages, text: str) -> Messages:
+    """The messages with a text before the words of the last user message, or in front where there is none."""
+    at = last_user(messages)
     if at is None:
         return [instruction(text, messages), *messages]
     changed = {**messages[at], "content": _joined(messages[at].get("content"), text, first=True)}
@@ -93,7 +97,8 @@ def _joined(content: Any, text: str, *, first: bool) -> Any:
     return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)
 
 
-def _last_user(messages: Messages) -> int | None:
+def last_user(messages: Messages) -> int | None:
+    """Where the last message stands in which the user speaks; None if there is none."""
     places = (at for at in range(len(messages) - 1, -1, -1) if _speaks(messages[at]))
     return next(places, None)
 

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from memstone.core.showing.excerpt import excerpt, one_line
+from memstone.core.showing.excerpt import EXCERPT_CHARS, excerpt, one_line
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.neutralize import neutralize
+from memstone.core.showing.profile import NOBODY, Profile
+from memstone.core.showing.says_more import adds_words, says_more
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memstone.model.context import Chosen, Citation, Dropped, Section
+from memstone.model.context_gate import Route
 from memstone.model.memory import Layer
 from memstone.model.policy import RetrievalPolicy
 
@@ -27,12 +30,21 @@ NOTICE: Final = (
 )
 OVERRIDES: Final = "The user asked to keep in mind:"
 NARRATIVE: Final = "About the user:"
+PROFILE: Final = "Known about the user:"
+TURNS: Final = "The user's own words:"
 HEADINGS: Final = {
     "identity": "Known about the user:",
     "pinned": "Known facts:",
     "episode": "From earlier conversations:",
     "transcript": "Said earlier (excerpts):",
+    "recall": "Recalled for this message:",
 }
+
+_RECALLED_TOKENS: Final = 200
+"""So much is left beside the profile, of a budget that has room for it."""
+
+_FRAME_TOKENS: Final = 85
+"""So much markers, notice, date and headings take of a budget."""
 
 BLANK: Final = "blank"
 DUPLICATE: Final = "duplicate"
@@ -47,8 +59,9 @@ class Item:
     """A memory that might be shown.
 
     ``date`` is the day it was said. ``speaker`` is whose words these are, where they do not tell. ``sources`` are the
-    ids of the turns it comes from. ``decision`` is the first one of an episode. ``note`` says what a reader should know
-    about it, such as that it no longer holds. ``match`` is where in its text the query was found.
+    ids of the turns it comes from, ``holds`` those of the memories that it tells as well. ``decision`` is the first one
+    of an episode. ``note`` says what a reader should know about it, such as that it no longer holds. ``match`` is where
+    in its text the query was found.
     """
 
     id: str
@@ -61,6 +74,8 @@ class Item:
     note: str = ""
     match: int = 0
     score: float | None = None
+    quote: str = ""
+    holds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +92,7 @@ class Plan:
     tokens: int = 0
 
 
-def plan(
+def plan(  # noqa: PLR0913 - by keyword, each a part of the block
     items: Sequence[Item],
     *,
     budget: int,
@@ -86,11 +101,13 @@ def plan(
     route: str = "episode",
     overrides: Sequence[Item] = (),
     narrative: Item | None = None,
+    profile: Profile = NOBODY,
     policy: RetrievalPolicy | None = None,
 ) -> Plan:
     """The block for a budget in tokens; items come best first.
 
-    Overrides are shown whatever the budget. The narrative has at most half of it. Of the items, one is always shown.
+    Overrides are shown whatever the budget. The narrative has at most half of it, the profile comes as it was chosen.
+    Of the items, one is always shown.
     """
     if budget <= 0:
         return Plan()
@@ -98,11 +115,28 @@ def plan(
     picked = _Picked()
     told = _always(picked, overrides, policy.override_tokens)
     about = _about(picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile(fence, today, "", ())))
+    known, said = _known(picked, profile), _said(picked, profile)
     heading = HEADINGS.get(route, "")
-    frame = len(_volatile(fence, today, heading, ())) + len(_joined(_block(NARRATIVE, about)))
-    room = budget * CHARS_PER_TOKEN - frame
-    lines = _walk(picked, items if heading else (), sizes(budget, policy), policy.limit, room)
-    return _assembled(picked, fence, today, (told, about, lines), route)
+    paid = () if profile.beside_budget else (*_block(PROFILE, known), *_block(TURNS, said))
+    fixed = _joined((*_block(NARRATIVE, about), *paid))
+    room = budget * CHARS_PER_TOKEN - len(_volatile(fence, today, heading, ())) - len(fixed)
+    lines = _walk(picked, items if heading else (), _rooms(route, budget, policy), policy, room)
+    return _assembled(picked, fence, today, (told, about, known, said, lines), route)
+
+
+def profile_tokens(budget: int, policy: RetrievalPolicy) -> int:
+    """Return how much of a budget the profile may have: what the message calls for must find room beside it.
+
+    It is 1 at least, for the most important fact, unless there is to be no profile.
+    """
+    free = budget - _FRAME_TOKENS - min(_RECALLED_TOKENS, budget // 4)
+    return min(policy.profile_tokens, max(1, free))
+
+
+def _rooms(route: str, budget: int, policy: RetrievalPolicy) -> dict[str, int]:
+    if route != Route.RECALL:
+        return sizes(budget, policy)
+    return {**dict.fromkeys(Layer, policy.limit), Layer.TURN: policy.recalled_turns}
 
 
 def sizes(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
@@ -133,19 +167,30 @@ class _Picked:
     chosen: list[Chosen] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
-    sources: set[str] = field(default_factory=set)
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    """The turns that what is shown comes from, and the words of theirs that it stands for."""
+
     turns: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+    """The memories that something else tells which is shown."""
+
+    listed: dict[str, str] = field(default_factory=dict)
+    """What is shown by id; '' for what the section lists, the text of what stands there whatever is asked."""
+
     told: str = ""
     """What the text about the user says: sentences of it need not be shown again."""
 
-    def take(self, item: Item, said: str, line: str) -> str:
+    def take(self, item: Item, said: str, line: str, *, uses: bool = True) -> str:
         self.texts.add(said)
-        self.sources.update(item.sources)
+        for source in item.sources:
+            self.sources.setdefault(source, []).append(item.quote)
+        self.held.update(item.holds)
+        self.listed[item.id] = "" if uses else item.text
         if item.layer == Layer.TURN:
             self.turns.add(item.id)
         turn = item.id if item.layer == Layer.TURN else item.sources[0] if item.sources else None
-        self.citations.append(Citation(item.id, turn, item.date, line))
-        self.chosen.append(Chosen(item.id, str(item.layer), estimate_tokens(line), item.score))
+        self.citations.append(Citation(item.id, turn, item.date, line, item.text))
+        self.chosen.append(Chosen(item.id, str(item.layer), estimate_tokens(line), item.score, counts=uses))
         return line
 
     def drop(self, item: Item, reason: str) -> None:
@@ -156,10 +201,43 @@ class _Picked:
         if not item.text.strip():
             return BLANK
         told = bool(self.told) and item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told
-        if said in self.texts or told:
+        if said in self.texts or told or item.id in self.held:
             return DUPLICATE
-        same = item.id in self.sources if item.layer == Layer.TURN else not self.turns.isdisjoint(item.sources)
+        if item.layer == Layer.TURN:
+            same = item.id in self.sources and not says_more(item.text, self.sources[item.id])
+        elif item.layer == Layer.EPISODE:
+            same = self._tells_facts_of(item)
+        else:
+            same = not self.turns.isdisjoint(item.sources)
         return SAME_SOURCE if same else ""
+
+    def _tells_facts_of(self, episode: Item) -> bool:
+        """Whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
+        facts = [self.listed[one] for one in episode.holds if one in self.listed]
+        return bool(facts) and not (all(facts) and adds_words(episode.text, facts))
+
+
+def _known(picked: _Picked, profile: Profile) -> tuple[str, ...]:
+    """The lines of the profile, without what the user's own words or the narrative say already."""
+    lines: list[str] = []
+    for fact in profile.facts:
+        item = Item(fact.id, fact.text, sources=fact.sources, quote=fact.quote)
+        said = normal_text(fact.text)
+        if reason := picked.repeated(item, said):
+            picked.drop(item, reason)
+        else:
+            lines.append(picked.take(item, said, f"- {_indented(neutralize(fact.text))}", uses=False))
+    return tuple(lines)
+
+
+def _said(picked: _Picked, profile: Profile) -> tuple[str, ...]:
+    """The lines of the profile that are the user's own words, with the day of each."""
+    lines: list[str] = []
+    for turn in profile.turns:
+        item = Item(turn.id, turn.text, Layer.TURN, turn.date)
+        line = f"- [{turn.date}] {_indented(neutralize(turn.text))}"
+        lines.append(picked.take(item, normal_text(turn.text), line, uses=False))
+    return tuple(lines)
 
 
 def _always(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, ...]:
@@ -190,7 +268,9 @@ def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...
     return (picked.take(narrative, said, line),)
 
 
-def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: int, room: int) -> tuple[str, ...]:
+def _walk(
+    picked: _Picked, items: Iterable[Item], left: dict[str, int], policy: RetrievalPolicy, room: int
+) -> tuple[str, ...]:
     """Take items in order until one does not fit; the first is taken in any case."""
     lines: list[str] = []
     full = False
@@ -198,12 +278,12 @@ def _walk(picked: _Picked, items: Iterable[Item], left: dict[str, int], limit: i
     for item in items:
         said = normal_text(_told_by(item) + item.text)
         reason = DUPLICATE if item.id in shown else picked.repeated(item, said)
-        if not reason and (not left.get(item.layer, 0) or len(lines) >= limit):
+        if not reason and (not left.get(item.layer, 0) or len(lines) >= policy.limit):
             reason = SECTION_FULL
         if reason or full:
             picked.drop(item, reason or OVER_BUDGET)
             continue
-        line = line_of(item)
+        line = line_of(item, policy.excerpt_chars)
         cost = _cost(line)
         if full := bool(lines) and cost > room:
             picked.drop(item, OVER_BUDGET)
@@ -222,16 +302,16 @@ def _cost(line: str) -> int:
 # --- in what words ----------------------------------------------------------------------------------------------------
 
 
-def line_of(item: Item) -> str:
+def line_of(item: Item, chars: int = EXCERPT_CHARS) -> str:
     """An item as it is shown: the day, who said it, the text, and what should be known about it; nothing hidden."""
     day = f"[{item.date}] " if item.date else ""
-    return f"- {day}{_indented(neutralize(_words_of(item)))}"
+    return f"- {day}{_indented(neutralize(_words_of(item, chars)))}"
 
 
-def _words_of(item: Item) -> str:
+def _words_of(item: Item, chars: int) -> str:
     note = f" ({item.note})" if item.note else ""
     if item.layer == Layer.TURN:
-        return f"{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match)}{note}"
+        return f"{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match, chars)}{note}"
     decision = one_line(item.decision)
     decided = f" Decided: {decision}" if decision and decision not in one_line(item.text) else ""
     return f"{_told_by(item)}{item.text.strip()}{decided}{note}"
@@ -273,17 +353,21 @@ def _assembled(
     picked: _Picked,
     fence: Fence,
     today: date,
-    parts: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    parts: tuple[tuple[str, ...], ...],
     route: str,
 ) -> Plan:
     """The whole text, and its two parts; nothing at all when there would be only a date."""
-    named = zip(("overrides", "narrative", route), (OVERRIDES, NARRATIVE, HEADINGS.get(route, "")), parts, strict=True)
+    heading = HEADINGS.get(route, "")
+    names, headings = (
+        ("overrides", "narrative", "profile", "turns", route),
+        (OVERRIDES, NARRATIVE, PROFILE, TURNS, heading),
+    )
+    named = zip(names, headings, parts, strict=True)
     sections = tuple(Section(name, heading, lines) for name, heading, lines in named if lines)
     if not sections:
         return Plan(dropped=tuple(picked.dropped))
-    told, about, lines = parts
-    fixed = (*_block(OVERRIDES, told), *_block(NARRATIVE, about))
-    heading = HEADINGS.get(route, "")
+    *always, lines = parts
+    fixed = tuple(line for title, part in zip(headings, always, strict=False) for line in _block(title, part))
     text = fence.wrap("\n".join((NOTICE, date_line(today), *fixed, *_block(heading, lines))))
     return Plan(
         text=text,

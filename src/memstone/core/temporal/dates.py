@@ -83,6 +83,13 @@ def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, 
     return start, end
 
 
+def past_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
+    """From when (included) to when (excluded) a question looks back; ``None`` if it names no time that is over."""
+    refs = _resolve(query, now, tz, looks_back=False)
+    over = bool(refs) and max(ref.last for ref in refs) < _local(now, tz).date()
+    return query_range(query, now, tz) if over else None
+
+
 def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[str]]:
     """The days a question means without naming them ("yesterday", "last month"), as the full text holds them.
 

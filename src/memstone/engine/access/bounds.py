@@ -263,6 +263,10 @@ class BoundMemories:
         """Their numbers."""
         return await self._memories.seqs(self._only(where))
 
+    async def hashes(self, where: Where) -> dict[int, str]:
+        """The hashes of their texts."""
+        return await self._memories.hashes(self._only(where))
+
     async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
         """Those of ``seqs`` that match, within the bounds."""
         return await self._memories.among(seqs, self._only(where))

@@ -17,7 +17,7 @@ from memstone.model.memory import Found, Kind, Layer, Origin
 from memstone.model.query import And, Condition, Not, Op
 
 _MOST_STANDING: Final = 100
-_STANDING: Final = And((Condition("kind", Op.EQ, str(Kind.PROCEDURAL)), Condition("origin", Op.EQ, str(Origin.USER))))
+STANDING: Final = And((Condition("kind", Op.EQ, str(Kind.PROCEDURAL)), Condition("origin", Op.EQ, str(Origin.USER))))
 """What the user wants to be done always: a surface of its own, which no other one repeats."""
 
 
@@ -36,7 +36,7 @@ async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
     now, days = parts.now(), (await tuned_for(parts, request)).policy.recall.decay_days
-    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=Not(_STANDING))
+    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=Not(STANDING))
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
     return {"results": [_shown(found, now, days) for found in rows]}
 
@@ -75,7 +75,7 @@ def _tags(metadata: Mapping[str, Any]) -> list[str]:
 
 async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
-    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=_STANDING)
+    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=STANDING)
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
     shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstone.core.digest.portrait import Line, composed
+from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.layers.derived import holding, is_true, may_be_identity, rows_of
 from memstone.engine.storing.draft import text_hash
 from memstone.model.instant import Instant
@@ -18,6 +19,7 @@ from memstone.ports.ledger import Tx
 _SPARE: Final = 20
 """So many tokens more than the text it stands for may a list of sentences have: facts are wordier than a text."""
 
+_NOT_ALWAYS: Final = frozenset({Visibility.HIDDEN, Visibility.PRIVATE})
 _IMPORTED: Final = "imported:"
 _NEAR: Final = 0.5
 """How near a sentence of an imported text is taken to be to a fact: both are about the user."""
@@ -44,6 +46,7 @@ async def portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | None = N
     mirrors = [one for one in rows if one.record.kind == Kind.DERIVED]
     behind = [*_made_of(told), *(one.record.origin_id or "" for one in mirrors)]
     facts = await holding(tx, owner, behind, now, as_of)
+    facts = {one: fact for one, fact in facts.items() if visibility_of(fact.data) not in _NOT_ALWAYS}
     return Portrait(
         overrides=[one for one in rows if one.record.kind == Kind.OVERRIDE],
         derived=[one for one in mirrors if is_true(one.record, facts.get(one.record.origin_id or ""))],

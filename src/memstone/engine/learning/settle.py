@@ -102,7 +102,7 @@ async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome
     if plan.project is not None:
         await feed_turns(tx, [turn.id for turn in plan.turns], plan.project, now)
         await feed_outcomes(tx, outcomes, now)
-    await counted(tx, outcomes, now)
+    await counted(tx, outcomes, now, fades=parts.policy.recall.visible_days is not None)
     return outcomes
 
 
@@ -389,7 +389,7 @@ async def _retract(
     assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
     mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes, parts.bounds)
     if fact.candidate.forget:
-        await suppress(tx, target, mine, now)
+        await suppress(tx, target, mine, now, fact.turn.id or None)
     if others:
         ended = unlink if fact.candidate.forget else retract_for
         await ended(tx, target, mine, now, decision.reason)

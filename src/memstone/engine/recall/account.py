@@ -82,6 +82,8 @@ class Account:
     def uses(self) -> Iterator[tuple[int, Scope]]:
         """The versions that are shown, and whose."""
         for one in self.planned.chosen:
+            if not one.counts:
+                continue
             row = self.found.rows[one.id]
             yield row.record.seq, row.link.scope
 

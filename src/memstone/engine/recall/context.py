@@ -12,8 +12,9 @@ from typing import Final
 
 from memstone.core.checks.values import checked_text
 from memstone.core.gate import checked_mode
+from memstone.core.gate.agenda import asks_what_is_up
 from memstone.core.showing.fence import Fence
-from memstone.core.showing.planner import Plan, plan
+from memstone.core.showing.planner import Plan, plan, profile_tokens
 from memstone.core.text.analyze import query_terms
 from memstone.engine.access.pause import not_shown
 from memstone.engine.asking import checked_breadth, scope_of_breadth
@@ -22,6 +23,7 @@ from memstone.engine.recall.account import Account, accounted, packed
 from memstone.engine.recall.context_hits import find
 from memstone.engine.recall.fencing import fence_of
 from memstone.engine.recall.gating import gate
+from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import Material, Surfacing, day_of, material
 from memstone.engine.requests import ContextRequest
@@ -37,6 +39,7 @@ from memstone.trace import log_event
 
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
+_GATED: Final = frozenset({GateMode.HEURISTIC, GateMode.LLM})
 
 
 @dataclass(slots=True)
@@ -91,6 +94,8 @@ async def answered(parts: Parts, request: ContextRequest) -> tuple[ContextPack, 
     asked = check(parts, request)
     if reason := not_shown(parts):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
+    if asked.mode is GateMode.NEVER:
+        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, "memory is never shown")), None
     if asked.budget == 0:
         return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
     look = partial(_looked, parts, asked)
@@ -138,14 +143,25 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         identity=asked.gate.route is Route.IDENTITY,
         nobody=known is not None,
         checked=parts.alone,
+        profile_tokens=_profile_tokens(parts, asked),
+        state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
+        identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
+        recall=asked.gate.route is Route.RECALL,
+        due=asks_what_is_up(asked.query),
     )
-    found = await parts.ledger.read(partial(material, wanted=wanted))
+    found = await parts.ledger.read(partial(material, wanted=wanted, cache=parts.blocks))
     if asked.stamps and found.nobody:
         parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
+    if found.due and asked.gate.route is Route.NONE:
+        asked.gate = GateDecision(Route.EPISODE, "something is due")
     asked.lap("read")
     planned = _planned(parts, asked, found, await fence_of(parts))
     asked.lap("plan")
     return found, planned
+
+
+def _profile_tokens(parts: Parts, asked: Asked) -> int:
+    return profile_tokens(asked.budget, parts.policy.retrieval) if asked.mode is GateMode.PROFILE else 0
 
 
 def check(parts: Parts, request: ContextRequest) -> Asked:
@@ -226,8 +242,19 @@ async def _gated(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
+    if asked.mode is GateMode.PROFILE:
+        literal = await _literal(parts, asked)
+        return literal or GateDecision(Route.RECALL, "the profile, and what is near to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
     return await gate(parts, asked.query, asked.mode, names)
+
+
+async def _literal(parts: Parts, asked: Asked) -> GateDecision | None:
+    from memstone.core.gate.rules import asks_for_words, may_ask_for_words
+
+    if not may_ask_for_words(asked.query):
+        return None
+    return asks_for_words(asked.query, await _known_names(parts, asked))
 
 
 async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:
@@ -255,6 +282,7 @@ def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
         route=asked.gate.route,
         overrides=found.overrides,
         narrative=found.narrative,
+        profile=found.profile,
         policy=parts.policy.retrieval,
     )
 
@@ -262,5 +290,5 @@ def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
 def _until(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:
     """How long a block may be shown again: a few seconds, and never longer than the first thing in it lives."""
     soon = instant(moment(asked.now) + timedelta(seconds=parts.policy.retrieval.cache_seconds))
-    ends = (found.rows[one.id].record.expires_at for one in planned.chosen)
-    return min([soon, *(end for end in ends if end is not None)])
+    ends = [found.rows[one.id].record.expires_at for one in planned.chosen if one.counts]
+    return min([soon, *(end for end in (*ends, found.profile.expires_at) if end is not None)])

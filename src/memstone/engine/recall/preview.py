@@ -1,4 +1,4 @@
-"""``retrieve_preview``: what a search would find and what would fit, each hit with what speaks for it.
+"""``retrieve_preview``: what a search would find and what would fit, and the block that a chat would be given.
 
 Somebody tries things out: nothing counts as used, no receipt is written.
 """
@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.showing.neutralize import neutralize
+from memstone.core.showing.planner import Plan
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine import shape
+from memstone.engine.access.pause import not_shown
 from memstone.engine.asking import SearchRequest, check
 from memstone.engine.parts import Parts
+from memstone.engine.recall.context import check as check_context
+from memstone.engine.recall.context import made
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import Hits, hits_of
+from memstone.engine.requests import ContextRequest
 from memstone.engine.tuning import tuned_for
 from memstone.errors import InvalidInput
+from memstone.model.context_gate import GateMode
 from memstone.model.query import ScoreParts
 
 MOST_TOKENS: Final = 16_000
@@ -28,22 +34,38 @@ class PreviewRequest:
     """One call of ``retrieve_preview``."""
 
     search: SearchRequest
-    max_tokens: int = 2_000
+    max_tokens: int | None = None
+    """How large the block may be; None is as it is configured."""
 
 
 async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, Any]:
     """What would be found, best first, as far as it fits into the tokens; and how it was looked for."""
-    most = request.max_tokens
-    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= MOST_TOKENS:
-        raise InvalidInput(f"max_tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {most!r}")
+    given = request.max_tokens
+    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MOST_TOKENS):
+        raise InvalidInput(f"max_tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {given!r}")
     mine = await tuned_for(parts, request.search)
-    most = most if mine.policy.retrieval.token_budget else 0  # who is given no tokens is shown nothing, whoever asks
+    configured = mine.policy.retrieval.token_budget
+    most = min(configured, MOST_TOKENS) if given is None or not configured else given
     wanted = check(mine, request.search)
     hits = await hits_of(mine, wanted)
     shown = [_shown(hit) for hit in hits.found]
     fitting = _fitting(shown, most)
     totals = {"found": len(shown), "shown": len(fitting), "tokens": _tokens(fitting), "max_tokens": most}
-    return {"items": fitting, "resolution": _resolution(mine, wanted.strategy, hits), "totals": totals}
+    block = await _block(mine, request.search, most)
+    inside = {one.id for one in block.chosen}
+    for item in fitting:
+        item["injected"] = item["id"] in inside
+    resolution = _resolution(mine, wanted.strategy, hits)
+    return {"items": fitting, "block": block.text, "resolution": resolution, "totals": totals}
+
+
+async def _block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
+    """What a chat with this message would be given, to the line; nothing is written."""
+    named = {name: getattr(search, name) for name in ("user_id", "agent_id", "run_id", "scope")}
+    asked = check_context(parts, ContextRequest(search.query, budget=budget, **named))
+    if not budget or not_shown(parts) or asked.mode is GateMode.NEVER:
+        return Plan()
+    return (await made(parts, asked))[1]
 
 
 def _shown(hit: Hit) -> dict[str, Any]:
@@ -63,12 +85,13 @@ def _tier(parts: ScoreParts) -> str:
 
 
 def _fitting(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Those that fit, in their order; a long one does not keep the shorter ones behind it out."""
-    chosen, left = [], most
-    for item in items:
-        if item["tokens"] <= left:
-            chosen.append(item)
-            left -= item["tokens"]
+    """Those that fit, in their order, up to the first that does not; the very first in any case."""
+    chosen, left = list[dict[str, Any]](), most
+    for item in items if most else ():
+        left -= item["tokens"]
+        if left < 0 and chosen:
+            break
+        chosen.append(item)
     return chosen
 
 

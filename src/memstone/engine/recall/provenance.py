@@ -4,71 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from memstone.core.text.analyze import query_terms
+from memstone.core.showing.says_more import says_more
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.surface import learned_from, shown_text
 from memstone.model.memory import Layer, Record
+from memstone.ports.ledger import Tx
+from memstone.ports.provenance import TurnFact
 
-_SPARE: Final = 2
-"""How many times the wanted number is looked up where turns may be left out."""
+_Traced: TypeAlias = tuple[Hit, dict[str, Any]]
+"""A hit, and what is added about where it comes from."""
 
-_MORE: Final = 3
-"""So many words besides those of its facts make a turn worth showing for itself."""
+_SPARE: Final = 20
+"""So many more are looked for, at most as many as are wanted, where turns may have to stand behind their facts."""
 
 
 def with_spare(wanted: Search) -> Search:
     """The same search, with some to spare when facts and the turns they come from are both looked for."""
-    return replace(wanted, limit=_SPARE * wanted.limit) if _is_mixed(wanted) else wanted
+    return replace(wanted, limit=wanted.limit + min(wanted.limit, _SPARE)) if _is_mixed(wanted) else wanted
 
 
 def _is_mixed(wanted: Search) -> bool:
     return Layer.TURN in wanted.layers and len(wanted.layers) > 1
 
 
-async def traced(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[tuple[Hit, dict[str, Any]]]:
+async def traced(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
     """The hits to show, each with what is to be added about where it comes from."""
-    shown, left_out = _once(hits, wanted.limit) if _is_mixed(wanted) else (list(hits), set[str]())
-    turns = [found.record.id for found, _ in shown if found.record.layer == Layer.TURN]
-    overtaken = await _overtaken(parts, wanted, turns) if turns else {}
-    return [(hit, _about(hit[0].record, left_out, overtaken)) for hit in shown]
+    turns = [found.record.id for found, _ in hits if found.record.layer == Layer.TURN]
+    if not turns:
+        return [(hit, {}) for hit in hits[: wanted.limit]]
+    if not _is_mixed(wanted):
+        overtaken = await _overtaken(parts, wanted, turns)
+        return [(hit, _about(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
+    facts, hidden = await parts.ledger.read(partial(_behind, parts, wanted, hits, turns))
+    return fold_sources([hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit)
 
 
-def _once(hits: Sequence[Hit], limit: int) -> tuple[list[Hit], set[str]]:
-    """The best hits without the turns whose facts are among them; and those turns.
+async def _behind(
+    parts: Parts, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
+) -> tuple[list[TurnFact], set[str]]:
+    """The facts that were learned from the turns, and the turns of which something was deleted or put aside."""
+    facts = await learned_from(tx, wanted.scope, [found for found, _ in hits], parts.now(), wanted.as_of)
+    return facts, await tx.suppressed.turns(parts.tenant_id, turns)
 
-    Leaving turns out makes room for hits further down, whose turns may have to go as well; a fact that is in stays in.
+
+def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> list[_Traced]:
+    """Show a turn and the facts that come from it once, in the place of the one that answers better.
+
+    A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
+    than its facts, is shown itself and names them; one that says no more leaves its place to the first of them. A turn
+    of which something no longer holds is not shown at all, and neither is what others say in one: a model may read what
+    a search finds.
     """
-    left_out: set[str] = set()
-    fuller = _fuller(hits)
-    while True:
-        shown = [hit for hit in hits if hit[0].record.id not in left_out][:limit]
-        sources = {_turn_of(found.record) for found, _ in shown} - fuller
-        again = {found.record.id for found, _ in hits if found.record.layer == Layer.TURN} & sources
-        if again <= left_out:
-            return shown, left_out
-        left_out |= again
+    learned, found = dict[str, list[TurnFact]](), dict[str, list[Hit]]()
+    for fact in facts:
+        learned.setdefault(fact.turn_id, []).append(fact)
+    turns = {one.record.id for one, _ in hits if one.record.layer == Layer.TURN}
+    for hit in hits:
+        if (turn := _turn_of(hit[0].record)) in turns:
+            found.setdefault(turn, []).append(hit)
+    shown, done = list[_Traced](), set[str]()
+    for hit in hits:
+        record = hit[0].record
+        if record.id in done:
+            continue
+        if record.layer == Layer.TURN:
+            shown += _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done)
+            continue
+        turn = _turn_of(record)
+        shown.append((hit, {"source": turn} if turn in turns else {}))
+        done |= {turn} if turn else set()
+    return shown[:limit]
 
 
-def _fuller(hits: Sequence[Hit]) -> set[str | None]:
-    """The turns that answer better than the facts that come from them, and say something else as well."""
-    before: dict[str, str] = {}
-    told: dict[str, list[str]] = {}
-    for found, _ in hits:
-        record, turn = found.record, _turn_of(found.record)
-        if record.layer == Layer.TURN and record.id not in told:
-            before[record.id] = record.text
-        elif turn is not None:
-            told.setdefault(turn, []).append(str(record.data["evidence"].get("quote", "")))
-    return {turn for turn, quotes in told.items() if turn in before and _says_more(before[turn], quotes)}
-
-
-def _says_more(text: str, quotes: Sequence[str]) -> bool:
-    for quote in quotes:
-        text = text.replace(quote, " ") if quote else text
-    return len(query_terms(text)) >= _MORE
+def _of_turn(hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str]) -> list[_Traced]:
+    """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
+    record, text = hit[0].record, shown_text(hit[0].record)
+    if not text or any(not fact.holds for fact in learned):
+        return []
+    if found and not says_more(text, [fact.quote for fact in learned]):
+        first = found[0][0]
+        done.add(first.record.id)
+        return [((first, hit[1]), {"source": record.id})]
+    done.update(fact.record.id for fact, _ in found)
+    more: dict[str, Any] = {} if text == record.text else {"memory": text}
+    if found:
+        more["facts"] = [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]
+    return [(hit, more)]
 
 
 def _turn_of(record: Record) -> str | None:
@@ -86,8 +112,5 @@ async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict
     return {turn: list(by_id.values()) for turn, by_id in changes.items()}
 
 
-def _about(record: Record, left_out: set[str], overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    if record.id in overtaken:
-        return {"superseded_by": overtaken[record.id]}
-    source = _turn_of(record)
-    return {"source": source} if source in left_out else {}
+def _about(record: Record, overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    return {"superseded_by": overtaken[record.id]} if record.id in overtaken else {}

@@ -38,6 +38,8 @@ class Hits:
     found: list[Hit]
     degraded: list[dict[str, object]]
     words: Mapping[int, bytes] = field(default_factory=dict)
+    level: float = 0.0
+    """How near everything is to the question on average, where that is known."""
 
 
 class _Glimpse(NamedTuple):
@@ -128,7 +130,7 @@ async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) ->
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
         hits = doubtful_last(spread(parts, faded(parts, found, parts.now()), wanted.limit))
-    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read)
+    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level)
 
 
 async def _retrieved(parts: Parts, wanted: Search, known: Understood, read: int | None) -> tuple[Question, list[Hit]]:
@@ -152,7 +154,7 @@ async def _by_channels(parts: Parts, wanted: Search, question: Question, read: i
         if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
             held = await containing(parts, wanted) if wordless else []
             return held or ([] if wanted.min_score else await newest(parts, wanted))
-        ranked = await word_by_word(parts, question, _ranked(parts, wanted, found), found)
+        ranked = await word_by_word(parts, question, _ranked(parts, wanted, question, found), found)
         hits = await (_checked(parts, wanted, ranked) if read is None else _glimpsed(parts, wanted, ranked, read))
         if len(hits) >= wanted.limit or found.exhausted:
             return hits or await _by_less(parts, wanted, question)
@@ -173,7 +175,7 @@ async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
     return frozenset(await parts.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
 
 
-def _ranked(parts: Parts, wanted: Search, found: Candidates) -> Ranking:
+def _ranked(parts: Parts, wanted: Search, question: Question, found: Candidates) -> Ranking:
     policy = parts.policy.recall
     ranked = fuse(
         found.text,
@@ -183,6 +185,7 @@ def _ranked(parts: Parts, wanted: Search, found: Candidates) -> Ranking:
         text_counts=wanted.strategy not in {"vector", "semantic"} or not len(found.cosines),
         told=found.told,
         entities=found.entities,
+        weights=question.weights,
     )
     return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
 
 from memstone.core.entities.naming import NOBODY, Spoken, spoken
-from memstone.core.ranking.fusion import NO_NUMBERS, Numbers, Ranking, Telling, with_words
+from memstone.core.ranking.fusion import NO_NUMBERS, PEOPLE, PERSON, Numbers, Ranking, Telling, Weights, with_words
 from memstone.core.temporal.dates import asked_days
 from memstone.core.text.analyze import query_terms, terms
 from memstone.engine.parts import Parts
@@ -16,6 +16,7 @@ from memstone.engine.recall.graph import related
 from memstone.engine.recall.wordwise import CANDIDATES, Asked, similarities
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
+from memstone.model.memory import Layer
 from memstone.model.query import VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.model.vector import Vector
@@ -23,6 +24,8 @@ from memstone.ports.hurry import hurried
 from memstone.ports.index import DenseHits
 from memstone.ports.texts import TextHits
 
+_ROLES: Final = frozenset({"user", "assistant"})
+_ASSISTANT: Final = " ".join(terms("assistant"))
 _PUT_IN: Final = frozenset({"i", "my"})
 
 
@@ -42,6 +45,7 @@ class Understood:
     spoken: Spoken = NOBODY
     vectors: tuple[Vector, ...] = ()
     error: MemstoneError | None = None
+    weights: Weights = PEOPLE
 
 
 @dataclass(slots=True)
@@ -57,6 +61,10 @@ class Question:
     signature: str = ""
     asked: dict[bool, Asked] = field(default_factory=dict)
     degraded: list[dict[str, object]] = field(default_factory=list)
+    weights: Weights = PEOPLE
+    level: float = 0.0
+    """How near everything is to the question on average."""
+
     words_read: dict[int, bytes] = field(default_factory=dict)
     """The vectors of the words of what was compared word by word."""
 
@@ -85,16 +93,19 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
     that does not answer is asked once: words answer meanwhile.
     """
-    said = spoken(wanted.query, await _speakers(parts, wanted.scope))
+    speakers = await _speakers(parts, wanted.scope)
+    said, weights = spoken(wanted.query, speakers), PEOPLE if len(speakers - _ROLES) > 1 else PERSON
+    if wanted.layers == (Layer.TURN,):  # who looks through what was said looks for what the assistant said as well
+        weights = replace(weights, assistant=0.0)
     if wanted.strategy == "text" or not parts.embedding.on:
-        return Understood(said)
+        return Understood(said, weights=weights)
     try:
         with hurried():
             found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
     except MemstoneError as error:  # the model cannot even be asked for its dimension
-        return Understood(said, (), error)
+        return Understood(said, (), error, weights)
     failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
-    return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed)
+    return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
 
 
 async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
@@ -108,7 +119,7 @@ async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
 async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
     words = await _words(parts, wanted)
-    question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken)
+    question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights)
     if wanted.strategy != "text":
         try:
             await _near(parts, wanted, known, question)
@@ -146,21 +157,19 @@ async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Quest
         if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
             raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
         return
+    if known.error is not None:  # first: a model that does not answer cannot be asked who it is either
+        raise known.error
     signature = await parts.embedding.signature()
     spaces = {
         info.signature: info.state for info in await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
     }
     if not spaces:  # nothing has a vector yet
-        if known.error is not None:
-            raise known.error
         return
     if spaces.get(signature) != "active":
         built = next((name for name, state in spaces.items() if state == "active"), "none")
         message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
         question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
         return
-    if known.error is not None:
-        raise known.error
     question.vectors, question.signature = known.vectors, signature
     question.asked = _by_word(parts, wanted.query, known)
 
@@ -206,6 +215,7 @@ async def _by_channel(parts: Parts, question: Question, depth: int, among: froze
         question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
         return _of_text(hits, depth)
+    question.level = dense.level
     found = _of_text(hits, depth)
     found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
     others = await _features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
@@ -221,10 +231,11 @@ def _of_text(hits: TextHits, depth: int) -> Candidates:
 
 def _told(*hits: TextHits) -> tuple[Telling, Any]:
     """What the text channel knows of all these besides their words."""
-    seqs, speaker, asking, own = (
-        np.concatenate([getattr(one, name) for one in hits]) for name in ("seqs", "speaker", "asking", "own_words")
+    seqs, speaker, asking, assistant, coverage, own = (
+        np.concatenate([getattr(one, name) for one in hits])
+        for name in ("seqs", "speaker", "asking", "assistant", "coverage", "own_words")
     )
-    return Telling(seqs, speaker, asking), own
+    return Telling(seqs, speaker, asking, assistant.astype(np.float64), coverage), own
 
 
 def _vector_query(question: Question, depth: int, among: frozenset[int] | None, also: tuple[int, ...]) -> VectorQuery:
@@ -237,7 +248,16 @@ def _vector_query(question: Question, depth: int, among: frozenset[int] | None, 
 async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
     if not question.words:
         return TextHits.of(())
-    asked = WordsQuery(question.words, depth, question.scope, question.layers, among, named=_named(question))
+    asked = WordsQuery(
+        question.words,
+        depth,
+        question.scope,
+        question.layers,
+        among,
+        named=_named(question),
+        alone=not question.weights.neighbours,
+        assistant=_ASSISTANT,
+    )
     try:
         return TextHits.of(await parts.texts.search(asked))
     except StorageError as error:
@@ -252,7 +272,9 @@ async def _features(parts: Parts, question: Question, seqs: Any) -> TextHits:
         return TextHits.of(())
     also, named = tuple(seqs.tolist()), _named(question)
     return TextHits.of(
-        await parts.texts.search(WordsQuery((), 0, question.scope, question.layers, also=also, named=named))
+        await parts.texts.search(
+            WordsQuery((), 0, question.scope, question.layers, also=also, named=named, assistant=_ASSISTANT)
+        )
     )
 
 
@@ -267,4 +289,4 @@ async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
     alike, question.words_read = await similarities(parts, question.scope, question.signature, question.asked, best)
-    return with_words(ranked, alike)
+    return with_words(ranked, alike, question.weights.words)

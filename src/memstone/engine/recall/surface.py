@@ -6,16 +6,22 @@ the evidence of something that was deleted, and which say what has changed since
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Final
 
 from memstone.core.checks.visible import current, unexpired, valid_at, within
+from memstone.core.privacy.poison import words_to_show
 from memstone.core.showing.excerpt import excerpt, place_of
 from memstone.core.showing.planner import Item
+from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, visibility_of
+from memstone.core.showing.says_more import tells
+from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
+from memstone.engine.recall.due import read_due
+from memstone.engine.recall.profile import ProfileRequest, read_identity, read_profile
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.retelling import retold
 from memstone.engine.storing.status import OPEN
@@ -25,11 +31,17 @@ from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from memstone.ports.provenance import TurnFact
 
 GONE: Final = "no longer visible"
 SUPPRESSED: Final = "evidence of what was deleted"
 CHANGED: Final = "this has changed since"
 IMPORTED: Final = "imported"
+QUOTED: Final = "what others say"
+DUE: Final = "due"
+OWN_HAND: Final = "user"
+"""The model of a narrative that a person wrote."""
+
 _MOST: Final = 1_000
 _CHANGES: Final = 4
 """How many changes are told of what one turn states."""
@@ -56,6 +68,21 @@ class Surfacing:
     checked: bool = False
     """Whether the hits were looked up just now, and nothing was waited for since."""
 
+    profile_tokens: int = 0
+    """How large the profile may be; 0 shows none."""
+
+    state: Hashable = None
+    """The state of the user's memories, as far as the caller sees them, where it was looked up."""
+
+    due: bool = False
+    """Whether it is told what is due these days."""
+
+    identity_tokens: int = 0
+    """How much of who the user is may be shown where there is no profile."""
+
+    recall: bool = False
+    """Whether turns are shown because they are near, and not because somebody asked for the very words."""
+
 
 @dataclass(slots=True)
 class Material:
@@ -69,13 +96,20 @@ class Material:
     nobody: bool = False
     """Whether nothing says who the user is."""
 
+    due: bool = False
+    """Whether something is due these days."""
 
-async def material(tx: Tx, wanted: Surfacing) -> Material:
+    profile: Profile = NOBODY
+
+
+async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     """Read it, within one transaction."""
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
-    changed = await _changed(tx, wanted, turns) if turns else {}
+    facts = await learned_from(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
+    changed = _ended(facts) if wanted.recall else await _changed(tx, wanted, turns) if turns else {}
+    private = {fact.turn_id for fact in facts if fact.is_private}
     nothing = Portrait([], [])
     who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
@@ -88,10 +122,17 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
         rows={one.record.id: one for one in (*who.overrides, *((who.row,) if who.row else ()))},
         nobody=who == nothing,
     )
+    await _add_profile(tx, made, wanted, who, cache)
+    due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
     for found, scored in wanted.hits:
         record = told.get(found.record.id, found.record)
+        if found.record.id in due:
+            continue
         if record is None or found.record.id in hidden:
             made.dropped.append(Dropped(found.record.id, SUPPRESSED))
+            continue
+        if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed):
+            made.dropped.append(Dropped(record.id, reason))
             continue
         if record.seq not in there or record.id in stale:
             made.dropped.append(Dropped(record.id, GONE))
@@ -103,6 +144,29 @@ async def material(tx: Tx, wanted: Surfacing) -> Material:
             made.rows[one.record.id] = one
             made.items.append(_item(one.record, wanted))
     return made
+
+
+async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait, cache: BlockCache) -> None:
+    """Add the profile or, where most of it stands behind a gate, who the user is; not beside a text that tells it."""
+    asked = ProfileRequest(wanted.scope, wanted.now, wanted.profile_tokens, wanted.as_of, wanted.zone, wanted.state)
+    if wanted.profile_tokens > 0:
+        made.profile = await read_profile(tx, cache, asked)
+        if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of stands in the profile
+            made.narrative = None
+    elif wanted.identity_tokens > 0:
+        made.profile = await read_identity(tx, cache, replace(asked, tokens=wanted.identity_tokens), who.derived)
+        if made.narrative is not None:
+            told = [one.id for one in made.profile.facts if tells(made.narrative.text, one.text)]
+            made.narrative = replace(made.narrative, holds=tuple(told))
+
+
+async def _add_due(tx: Tx, made: Material, wanted: Surfacing) -> frozenset[str]:
+    """Add what is due before all that was found; gives the memories that tell it."""
+    asked = ProfileRequest(wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone)
+    for row, one in await read_due(tx, asked):
+        made.rows[one.id], made.due = row, True
+        made.items.append(Item(one.id, one.text, row.record.layer, one.day.isoformat(), note=DUE))
+    return frozenset(item.id for item in made.items)
 
 
 async def _still_there(tx: Tx, wanted: Surfacing) -> set[int]:
@@ -130,6 +194,48 @@ async def _few(tx: Tx, where: Where) -> list[Found]:
     """The few of many that match: by their numbers first, which the indexes know, so that no other row is read."""
     seqs = await tx.memories.seqs(where)
     return await tx.memories.among(seqs[:_MOST], where) if seqs else []
+
+
+def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str]) -> str:
+    """Return why something near is not recalled; '' if it is."""
+    if visibility_of(record.data) == Visibility.PRIVATE:
+        return PRIVATE
+    if not wanted.recall or record.layer != Layer.TURN:
+        return ""
+    if record.id in changed:
+        return CHANGED
+    return "" if shown_text(record) else QUOTED
+
+
+def shown_text(record: Record) -> str:
+    """Return what of a turn a model is shown that did not ask for the very words."""
+    own = record.source_role == Origin.USER and record.origin != Origin.IMPORT
+    return words_to_show(record.text, own=own)
+
+
+async def learned_from(
+    tx: Tx, scope: Scope, found: Sequence[Found], now: Instant, as_of: Instant | None = None
+) -> list[TurnFact]:
+    """Read the facts that were learned from the turns among what was found, as far as whoever holds a turn sees them.
+
+    Of a look at the past it does not matter what has changed since.
+    """
+    turns: dict[Scope, list[str]] = {}
+    for one in found:
+        if one.record.layer == Layer.TURN:
+            turns.setdefault(_holder(scope, one.link.scope), []).append(one.record.id)
+    facts = [fact for holder, ids in turns.items() for fact in await tx.provenance.facts_of(holder, ids, now)]
+    return facts if as_of is None else [replace(fact, holds=not fact.is_private) for fact in facts]
+
+
+def _holder(asks: Scope, holds: Scope) -> Scope:
+    """Through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
+    return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
+
+
+def _ended(facts: Sequence[TurnFact]) -> dict[str, str]:
+    """The turns of which something no longer holds: superseded, deleted, expired or put aside."""
+    return {fact.turn_id: CHANGED for fact in facts if not fact.holds}
 
 
 async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
@@ -173,10 +279,10 @@ def _note(told: Sequence[str]) -> str:
 
 
 def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:
-    decisions = record.data.get("decisions")
+    decisions, evidence = record.data.get("decisions"), record.data.get("evidence")
     return Item(
         id=record.id,
-        text=record.text,
+        text=shown_text(record) if wanted.recall and record.layer == Layer.TURN else record.text,
         layer=record.layer,
         date=_day_text(record.occurred_at, wanted.zone),
         speaker=_speaker(record),
@@ -185,7 +291,15 @@ def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note
         note=note or (IMPORTED if record.origin == Origin.IMPORT else ""),
         match=place_of(record.text, wanted.words) if record.layer == Layer.TURN else 0,
         score=score,
+        holds=_facts_of(record),
+        quote=str(evidence.get("quote") or "") if isinstance(evidence, dict) else "",
     )
+
+
+def _facts_of(record: Record) -> tuple[str, ...]:
+    """The facts that an episode tells: they are shown instead of it, or it instead of them."""
+    facts = record.data.get("facts") if record.layer == Layer.EPISODE else None
+    return tuple(map(str, facts)) if isinstance(facts, list) else ()
 
 
 def _speaker(record: Record) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import refuse_shared
@@ -19,7 +20,7 @@ from memstone.engine.storing.lifecycle import end
 from memstone.engine.storing.named import checked_id, under_id
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import supersede, vectors_of
-from memstone.errors import Conflict, NotFoundError
+from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link, Record, Status
@@ -97,6 +98,32 @@ async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, 
 
     await parts.ledger.write(work)
     return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
+
+
+async def set_visibility(parts: Parts, memory_id: str, visibility: str) -> dict[str, Any]:
+    """Note what a person decided about showing a memory to models, as its next version."""
+    if visibility not in tuple(Visibility):
+        raise InvalidInput(f"unknown visibility {visibility!r}", hint="one of " + ", ".join(Visibility))
+    wanted, now = checked_id(memory_id), parts.now()
+
+    async def work(tx: Tx) -> dict[str, Any]:
+        record = await _current(parts, tx, wanted)
+        if visibility_of(record.data) == visibility:
+            return {"id": wanted, "event": "NONE", "visibility": visibility}
+        links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, parts.bounds)
+        kept = {name: value for name, value in record.data.items() if name != VISIBILITY}
+        marked = kept if visibility == Visibility.DEFAULT else {**kept, VISIBILITY: visibility}
+        new = replace(next_status(record, record.status, now), data=marked)
+        await supersede(tx, record, new, links, await vectors_of(tx, record))
+        reason = f"visibility: {visibility}"
+        event = event_of(
+            EventType.UPDATE, new, links[0].scope, now, before=record, links=links, links_before=links, reason=reason
+        )
+        await tx.events.append([event])
+        return {"id": wanted, "event": EventType.UPDATE.value, "visibility": visibility, "version": new.version}
+
+    return await parts.ledger.write(work)
 
 
 async def _changed(

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from memstone.ports.ledger import Tx
 
 
-async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant) -> None:
-    """Remember that a person deleted this, for the holders of these links."""
+async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None) -> None:
+    """Remember that a person deleted this, for the holders of these links, and in which turn they asked for it."""
     for name in await names_of(tx, record, links):
-        await tx.suppressed.put(record.tenant_id, name, record.id, now)
+        await tx.suppressed.put(record.tenant_id, name, record.id, now, turn_id)
 
 
 async def lift(tx: Tx, record: Record, links: Sequence[Link]) -> bool:

@@ -128,8 +128,9 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
     await feed_outcomes(tx, outcomes, now)
-    if not lazy or prepared.failed or not is_idle(outcomes):
-        await counted(tx, outcomes, now)
+    fades = parts.policy.recall.visible_days is not None
+    if not lazy or fades or prepared.failed or not is_idle(outcomes):
+        await counted(tx, outcomes, now, fades=fades)
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
@@ -201,9 +202,15 @@ async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> 
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
 
 
-async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
-    """Count what was known already: nothing else tells of it later."""
+async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: bool) -> None:
+    """Count what was known already: nothing else tells of it later.
+
+    Where memories are visible for a while only, saying one again makes it visible again.
+    """
     known = [outcome for outcome in outcomes if outcome.event == "NONE"]
+    if fades:
+        again = {(one.record.seq, one.draft.scope) for one in known if one.record is not None}
+        await tx.links.used(again, now)
     for user in {outcome.draft.scope.user_id for outcome in known}:
         of_user = sum(outcome.draft.scope.user_id == user for outcome in known)
         await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})

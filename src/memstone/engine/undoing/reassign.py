@@ -9,7 +9,7 @@ made again and goes on where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -27,7 +27,7 @@ from memstone.model.event import Event, EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.job import Job
-from memstone.model.memory import Found, Link, Record, Status
+from memstone.model.memory import Found, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -63,6 +63,30 @@ class Move:
     def event(self, verb: str, record: Record, scope: Scope, now: Instant, **told: Any) -> Event:
         """An event of this move."""
         return event_of(verb, record, scope, now, before=record, reason=REASON, job_id=self.job_id, **told)
+
+
+@dataclass(slots=True)
+class _ToUser(Move):
+    """From an agent to the people it talked to."""
+
+    def of(self, scope: Scope) -> Scope:
+        """What becomes of a scope: it is the user's, whichever agent or conversation."""
+        return Scope(scope.tenant_id, scope.user_id)
+
+
+async def leave_to_users(parts: Parts, agent_id: str, choose: Callable[[Tx, Scope], Awaitable[frozenset[str]]]) -> int:
+    """Hand the facts of an agent that are chosen over to the users they are about; gives how many."""
+    old = Scope(parts.tenant_id, agent_id=agent_id)
+    move, now = _ToUser(parts, old, Scope(parts.tenant_id), new_id()), parts.now()
+
+    async def work(tx: Tx) -> int:
+        owners = await tx.upkeep.owners(old, str(Layer.FACT))
+        ids = [await choose(tx, Scope(parts.tenant_id, user, agent_id)) for user, _ in owners if user]
+        mine = And((within(old), Condition("id", Op.IN, tuple({one for some in ids for one in some}))))
+        found = await tx.memories.find(mine, limit=_VERSIONS, oldest_first=True) if any(ids) else []
+        return (await _move_all(tx, move=move, page=found, now=now))[0]
+
+    return await parts.ledger.write(work)
 
 
 async def reassign(

@@ -59,6 +59,9 @@ class Pass:
     policies: Policies = field(default_factory=Policies)
     """What holds for whom; read when the steps begin."""
 
+    always_shown: dict[Scope, frozenset[str]] = field(default_factory=dict)
+    """By owner: the facts that a model is shown whatever is asked."""
+
     held_since: Instant = ""
     """When the lease was taken or renewed last; '' without one."""
 

@@ -24,6 +24,7 @@ _KINDS: Final = ("user", "agent")
 _ASKED: Final = (
     *(name for name, one in SETTINGS.items() if name.startswith("upkeep.") and not one.tenant_only),
     "recall.decay_days",
+    "context.gate",
 )
 """What a pass goes by and a user or an agent may have set."""
 

@@ -10,13 +10,15 @@ from typing import Final, TypeAlias
 from memstone.core.ranking.decay import time_constant
 from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
 from memstone.engine.parts import Parts
+from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.storing.status import OPEN, set_status
 from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end
 from memstone.model.ageing import Aged, Older
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
 from memstone.model.policy import Policy
+from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.upkeep import LOGS
 
@@ -42,7 +44,7 @@ async def evict(run: Pass) -> None:
             idle = days_before(now, policy.upkeep.idle_days)
             # What was touched in that very moment has been idle for exactly as long: the look goes on to the next one.
             wanted = Older(scope, "updated_at", _next(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
-            await _each(run, "evicted", Sweep(wanted, policy, partial(_faint, now=now), put_aside))
+            await _each(run, "evicted", Sweep(wanted, policy, partial(_faint, now=now), put_aside, spares=True))
 
 
 def _faint(one: Aged, policy: Policy, *, now: Instant) -> bool:
@@ -101,12 +103,16 @@ def _next(at: Instant) -> Instant:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is looked for, by whose policy, when it is meant by a policy, and what becomes of it then."""
+    """What is looked for, by whose policy, when it is meant by a policy, and what becomes of it then.
+
+    With ``spares`` nothing is touched that is always shown: that does not count as a use, and is one.
+    """
 
     wanted: Older
     policy: Policy
     meant: Callable[[Aged, Policy], bool]
     change: Change
+    spares: bool = False
 
     def is_due(self, run: Pass, one: Aged, links: list[Link]) -> bool:
         """Whether everybody who holds a memory means it."""
@@ -129,6 +135,8 @@ async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
         page = await run.parts.ledger.read(lambda tx: swept.page(tx, run, after, size))  # noqa: B023 - awaited
         due = (one.record for one, links in page if swept.is_due(run, one, links))
         chosen = [record for record in due if record.seq not in run.settled]
+        if chosen and swept.spares:
+            chosen = await run.parts.ledger.read(lambda tx: _not_always_shown(tx, run, chosen))  # noqa: B023 - awaited
         if run.dry_run:
             for record in chosen:
                 run.would(name, record)
@@ -139,6 +147,26 @@ async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
             break
         after = page[-1][0].record.seq
     return seen
+
+
+async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Record]:
+    """Those of some memories that are no standing instruction and stand in nobody's profile or narrative."""
+    found = []
+    for record in records:
+        if record.kind == Kind.PROCEDURAL and record.origin == Origin.USER:
+            continue
+        links = await tx.links.of(record.tenant_id, record.seq)
+        if not any([record.id in await _always_shown(tx, run, link.scope) for link in links]):
+            found.append(record)
+    return found
+
+
+async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
+    """What of a user's facts a model is shown whatever is asked; looked up once in a pass."""
+    owner = owner_of(scope)
+    if owner not in run.always_shown:
+        run.always_shown[owner] = await always_shown(tx, run.parts.blocks, owner, run.now, run.policies.of(owner))
+    return run.always_shown[owner]
 
 
 async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> None:

@@ -50,6 +50,15 @@ _TRANSIENT: Final = (
 """States of a model and of its configuration that pass, or that somebody will mend: they speak against no session."""
 
 
+FORMING: Final = frozenset({"facts", "distill"})
+"""The tasks that make memory of a session."""
+
+
+def waits_for_model(outcome: str) -> bool:
+    """Tell whether a session waits because the model could not be asked, and others wait with it."""
+    return outcome in {_UNREACHED, _LOADING, *(name for _, name in _TRANSIENT)}
+
+
 def low_novelty(chars: int) -> str:
     """The outcome of a session that says too little."""
     return f"{_LOW}{chars}chars"

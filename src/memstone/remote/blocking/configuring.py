@@ -153,7 +153,10 @@ class Configuring(Remote):
         return result
 
     def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
-        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none."""
+        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none.
+
+        What it learned of who its users are, and of how they want to be served, stays theirs.
+        """
         given: dict[str, Any] = {"agent_id": agent_id, "dry_run": dry_run}
         result: dict[str, Any] = drive(self._link.call("delete_agent", given))
         return result

@@ -28,6 +28,32 @@ class Layered(Remote):
         result: dict[str, Any] = drive(self._link.call("identity", given))
         return result
 
+    def profile(
+        self,
+        *,
+        user_id: str | int,
+        agent_id: str | int | None = None,
+        tokens: int | None = None,
+    ) -> dict[str, Any]:
+        """What a model is always shown of a user: the ``instructions`` they gave, and ``facts``, most important first.
+
+        It is made without a search and without an embedding, and changes only when memory does. ``left_out`` names what
+        is known and not in it, with the reason. ``tokens`` is how large it may be, else ``context.profile_tokens``.
+        """
+        given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "tokens": tokens}
+        result: dict[str, Any] = drive(self._link.call("profile", given))
+        return result
+
+    def set_visibility(self, memory_id: str, visibility: str) -> dict[str, Any]:
+        """Decide whether models are shown a memory.
+
+        ``pinned``: always, before everything else in the profile. ``hidden``: not in the profile, but when a message
+        calls for it. ``private``: never; searches and lists still find it. ``default`` takes the decision back.
+        """
+        given: dict[str, Any] = {"memory_id": memory_id, "visibility": visibility}
+        result: dict[str, Any] = drive(self._link.call("set_visibility", given))
+        return result
+
     def add_override(self, text: str, *, user_id: str | int) -> dict[str, Any]:
         """Keep something in mind for good, in the user's own words; gives the identity.
 

@@ -178,6 +178,14 @@ class Exchange:
             return {"run_id": self.session, "scope": scope} if self.session else {}
         return {"scope": scope} if asked or scope != "owner" else {}
 
+    @property
+    def degraded(self) -> list[str]:
+        """What of the memory could not serve, in words for a header; nothing if all of it did."""
+        if self.pack is None:
+            return [str(self.skipped)] if self.skipped in (Skip.DEADLINE, Skip.ERROR) else []
+        named = (str(note.get("channel") or note.get("step") or "memory") for note in self.pack.degraded)
+        return list(dict.fromkeys(named))
+
     def _skip(self, reason: Skip) -> None:
         """Take note that nothing is shown, as it should be."""
         self.skipped = reason
@@ -209,7 +217,7 @@ class Exchange:
             return dict(body)
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
         role = known or system_role(target.upstream.name, target.model, str(body.get("model") or ""))
-        block = Block(self.pack.stable, self.pack.volatile, self._position, role)
+        block = Block(self.pack.text, self.pack.stable, self.pack.volatile, self._position, role)
         try:
             return self.dialect.with_memory(body, block)
         except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
@@ -312,7 +320,7 @@ class Exchange:
     def memories(self) -> list[dict[str, Any]]:
         """What was shown, as an answer carries it."""
         cited = self.pack.citations if self.pack is not None else ()
-        return [{"id": one.memory_id, "memory": one.line.removeprefix("- "), "date": one.date} for one in cited]
+        return [{"id": one.memory_id, "memory": one.memory, "date": one.date} for one in cited]
 
 
 def _is_told(parts: Parts, scope: Scope) -> bool:

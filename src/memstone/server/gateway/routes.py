@@ -155,7 +155,10 @@ def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
 
 def _about(exchange: Exchange) -> dict[str, str]:
     receipt = exchange.pack.receipt_id if exchange.pack is not None else ""
-    return {"X-Memstone-Receipt": receipt or "none"}
+    told = {"X-Memstone-Receipt": receipt or "none"}
+    if exchange.degraded:
+        told["X-Memstone-Degraded"] = ", ".join(exchange.degraded)
+    return told
 
 
 async def _object(request: Request) -> dict[str, Any]:

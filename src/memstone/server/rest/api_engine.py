@@ -60,7 +60,7 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
 
 
 def _why(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score")}
+    return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score", "injected")}
 
 
 @router.get("/engine-status", response_model=EngineStatus)

@@ -161,7 +161,7 @@ class PreviewQuestion(ApiGiven):
 
     query: Words
     strategy: Literal["recent", "exact", "semantic", "hybrid"] = "hybrid"
-    max_tokens: int = Field(default=2_000, ge=0, le=16_000)
+    max_tokens: int | None = Field(default=None, ge=0, le=16_000)
     limit: int = Field(default=20, ge=1, le=100)
     api_key_id: Id | None = None
     user_id: Id | None = None
@@ -177,6 +177,7 @@ class PreviewItem(Entry):
     tokens: int
     vec_score: float | None
     fts_score: float | None
+    injected: bool
 
 
 class Resolution(ApiAnswer):
@@ -204,6 +205,7 @@ class Preview(ApiAnswer):
     """What would be shown, best first. Nothing of it counts as used."""
 
     items: list[PreviewItem]
+    block: str
     resolution: Resolution
     totals: PreviewTotals
 

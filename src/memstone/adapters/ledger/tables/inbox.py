@@ -172,12 +172,12 @@ class SuppressedTable:
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant) -> None:
+    async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant, turn_id: str | None = None) -> None:
         await self._sql.run(
-            "INSERT INTO suppressed (tenant_id, dedupe, memory_id, created_at) VALUES (?, ?, ?, ?) "
+            "INSERT INTO suppressed (tenant_id, dedupe, memory_id, created_at, turn_id) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (tenant_id, dedupe) DO UPDATE "
-            "SET memory_id = excluded.memory_id, created_at = excluded.created_at",
-            (tenant_id, dedupe, memory_id, at),
+            "SET memory_id = excluded.memory_id, created_at = excluded.created_at, turn_id = excluded.turn_id",
+            (tenant_id, dedupe, memory_id, at, turn_id),
         )
 
     async def lift(self, tenant_id: str, dedupe: str) -> None:

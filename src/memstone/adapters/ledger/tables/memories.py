@@ -188,6 +188,11 @@ class MemoriesTable:
         query = f"SELECT DISTINCT l.memory_seq FROM {_from(where)} AND {condition}"
         return [row[0] for row in await self._sql.rows(query, params)]
 
+    async def hashes(self, where: Where) -> dict[int, str]:
+        condition, params = self._where(where)
+        query = f"SELECT DISTINCT l.memory_seq, m.hash FROM {_from(where)} AND {condition}"
+        return dict(await self._sql.rows(query, params))
+
     async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
         condition, params = self._where(where)
         found: dict[int, Found] = {}

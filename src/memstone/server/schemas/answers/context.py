@@ -23,6 +23,7 @@ class Citation(Answer):
     turn_id: str | None = means("what was said, when that is known")
     date: str
     line: str
+    memory: str = means("what the memory says, without what stands around it in the line")
 
 
 class PackBesides(Answer):
@@ -88,6 +89,7 @@ class Candidate(MemoryItem):
     tokens: int
     vec_score: float | None
     fts_score: float | None
+    injected: bool = means("whether the block holds it")
 
 
 class HowSearched(Answer):
@@ -114,6 +116,7 @@ class Candidates(Answer):
     """What a search would find, best first, as far as it fits. Nothing of it counts as used."""
 
     items: list[Candidate]
+    block: str = means("what a chat with this message would be given, to the line")
     resolution: HowSearched
     totals: Fitting
 

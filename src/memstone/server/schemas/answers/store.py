@@ -88,6 +88,7 @@ class Health(Answer):
     dead: int = sometimes("how much was given up")
     without_vector: int = sometimes()
     late: bool = sometimes("whether something has waited too long")
+    waiting_for_model: int = sometimes("how many sessions wait for a model that could not be asked")
     jobs: bool = sometimes("whether work in the background was ever done")
 
 

@@ -1,0 +1,31 @@
+"""Whether a text says something that others do not: a turn beside its facts, a fact beside the text about the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from memstone.core.text.analyze import query_terms, terms
+
+_MORE: Final = 3
+"""So many words besides those of its facts make a turn worth showing for itself."""
+
+_USER: Final = frozenset(query_terms("user"))
+
+
+def says_more(text: str, quotes: Sequence[str]) -> bool:
+    """Return whether a turn says something besides the words that its facts were learned from."""
+    for quote in quotes:
+        text = text.replace(quote, " ") if quote else text
+    return len(query_terms(text)) >= _MORE
+
+
+def adds_words(text: str, others: Sequence[str]) -> bool:
+    """Return whether a text says something besides what others say, in whatever words they are put together."""
+    known = {*terms(" ".join(others))}
+    return sum(word not in known for word in query_terms(text)) >= _MORE
+
+
+def tells(text: str, fact: str) -> bool:
+    """Return whether a text about the user holds every word of a fact about them, in whatever order."""
+    return {*query_terms(fact)} - _USER <= {*terms(text)}

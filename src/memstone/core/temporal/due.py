@@ -1,0 +1,69 @@
+"""What is due: things to do and dates of these days, until they are done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Final
+
+from memstone.core.temporal.dates import TimeRef, resolve
+from memstone.core.text.analyze import query_terms, terms
+
+AHEAD: Final = timedelta(days=2)
+OVERDUE: Final = timedelta(days=3)
+"""So far ahead something is told, and so long after its day."""
+
+_DONE: Final = re.compile(
+    r"\b(?:done|did|finished|completed|already|called|sent|paid|submitted|handed in|booked|bought|cancelled|canceled"
+    r"|postponed|moved|no longer|not need|sorted|ticked off)\b",
+    re.IGNORECASE,
+)
+_TO_DO: Final = frozenset(query_terms("user remind need have to do call please remember must should"))
+_SPEAKER: Final = re.compile(r"^(?:user|assistant): ", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Something to do, or a date, on a day; ``id`` is the memory that tells it."""
+
+    id: str
+    text: str
+    day: date
+
+
+def due_day(text: str, said_at: datetime, zone: tzinfo, today: date) -> date | None:
+    """Return the day of a thing to do, if it is one of these days and lay ahead when it was said."""
+    said_on = said_at.astimezone(zone).date()
+    days = [ref.last for ref in resolve(text, said_at, zone) if _is_day(ref) and ref.last >= said_on]
+    near = [day for day in days if today - OVERDUE <= day <= today + AHEAD]
+    return min(near, default=None)
+
+
+def _is_day(ref: TimeRef) -> bool:
+    return ref.last - ref.first <= timedelta(days=1)
+
+
+def is_done(text: str, later: Iterable[str]) -> bool:
+    """Tell whether something that was said later says that a thing to do is done, or not to be done any more."""
+    wanted = _content(text)
+    return any(_DONE.search(said) and 2 * len(wanted & {*terms(said)}) >= len(wanted) for said in later)
+
+
+def _content(text: str) -> set[str]:
+    found = resolve(text, datetime(2000, 1, 1, tzinfo=UTC))  # only where the phrases stand matters
+    for ref in reversed(found):
+        text = text[: ref.start] + text[ref.end :]
+    return {*query_terms(_SPEAKER.sub("", text))} - _TO_DO
+
+
+def line_of_due(text: str) -> str:
+    """Return what is to be done as a block tells it, without who said it."""
+    return _SPEAKER.sub("", " ".join(text.split()))
+
+
+def by_day(found: Sequence[Due]) -> list[Due]:
+    """Return what is due, the most urgent first, each text once."""
+    once = {one.text.casefold(): one for one in reversed(found)}
+    return sorted(once.values(), key=lambda one: (one.day, one.text))

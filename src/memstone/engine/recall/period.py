@@ -1,0 +1,67 @@
+"""The time that a question looks back to: "in March", "last week", "yesterday".
+
+Where one is named, nothing of another time answers: rather nothing than what was said in other months.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+from memstone.core.temporal.dates import past_range, resolve
+from memstone.engine.parts import Parts
+from memstone.engine.recall.ranking import Hit
+from memstone.model.instant import Instant, instant, moment
+from memstone.model.memory import Record
+from memstone.model.query import And, Condition, Op
+
+ANOTHER_TIME: Final = "of another time"
+_EARLIEST: Final = datetime(2, 1, 1, tzinfo=UTC)  # every zone has this day
+_ASKS: Final = re.compile(
+    r"\?|^\W*(?:(?:so|and|ok|please|can you|could you),? ){0,2}(?:what|which|who|when|where|why|how|did|do|have|was"
+    r"|were|tell|remind|show|list|recap|summari[sz]e)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when, included, to when, excluded."""
+
+    start: datetime
+    end: datetime
+    zone: tzinfo
+
+    @property
+    def said(self) -> And:
+        """What was said in it."""
+        return And(
+            (
+                Condition("occurred_at", Op.GTE, instant(self.start)),
+                Condition("occurred_at", Op.LT, instant(self.end)),
+            )
+        )
+
+    def holds(self, record: Record) -> bool:
+        """Tell whether a memory was said in it, or speaks of it."""
+        said_at = moment(record.occurred_at)
+        if self.start <= said_at < self.end:
+            return True
+        first, last = (when.astimezone(self.zone).date() for when in (self.start, self.end - timedelta(seconds=1)))
+        return any(ref.first <= last and first <= ref.last for ref in resolve(record.text, said_at, self.zone))
+
+
+def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
+    """Return the time that a question looks back to; None if it names none, or nothing is asked."""
+    if not _ASKS.search(query):
+        return None
+    found = past_range(query, moment(at), parts.zone)
+    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone)
+
+
+def within_period(period: Period, own: list[Hit], others: list[Hit]) -> list[Hit]:
+    """Return what was said in a period, and of what was said at other times what speaks of it."""
+    known = {scored.seq for _, scored in own}
+    return [*own, *(hit for hit in others if hit[1].seq not in known and period.holds(hit[0].record))]

@@ -1,0 +1,256 @@
+"""The profile of a person, read from the ledger: what a model is always shown, without a search or an embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import Any, Final
+
+from memstone.core.checks.visible import visible
+from memstone.core.privacy.poison import own_words
+from memstone.core.ranking.importance import CLASSES, importance
+from memstone.core.showing.excerpt import excerpt
+from memstone.core.showing.profile import (
+    Profile,
+    ProfileFact,
+    ProfileTurn,
+    Visibility,
+    build_profile,
+    choose_turns,
+    importance_of,
+    room_left,
+    says_who,
+    visibility_of,
+)
+from memstone.core.showing.says_more import says_more, tells
+from memstone.core.text.tokens import estimate_tokens
+from memstone.engine.blocks import BlockCache
+from memstone.engine.layers.portrayed import Portrait, portrait
+from memstone.engine.parts import Parts
+from memstone.errors import InvalidInput
+from memstone.model.context_gate import GateMode
+from memstone.model.instant import Instant, instant, moment
+from memstone.model.memory import Found, Layer, Origin, Record
+from memstone.model.policy import Policy
+from memstone.model.query import And, Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.ports.provenance import TurnFact
+
+MOST_TOKENS: Final = 16_000
+IDENTITY_TOKENS: Final = 200
+"""So much says who the user is, where the rest stands behind a gate."""
+
+MOST: Final = 2_000
+"""So many of the newest facts are looked at; a person of whom more is known has long overflowed the profile."""
+
+MOST_TURNS: Final = 300
+"""So many of the newest turns are looked at, where the facts leave room."""
+
+_LEAST_ROOM: Final = 80
+"""With fewer characters left than this, turns are not even read."""
+
+_NOT_THE_USERS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL})
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """Whose profile, when, and how large."""
+
+    scope: Scope
+    now: Instant
+    tokens: int
+    as_of: Instant | None = None
+    zone: tzinfo = UTC
+    state: Hashable = None
+    """The state of the user's memories, as far as the caller sees them, where it was looked up."""
+
+    @property
+    def today(self) -> Instant:
+        """When the day of the request began."""
+        day = moment(self.as_of or self.now).astimezone(self.zone)
+        return instant(day.replace(hour=0, minute=0, second=0, microsecond=0))
+
+
+async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
+    """Read what is known and choose from it; what was chosen in the same state of the memories is chosen again."""
+    key = None
+    if wanted.state is not None and wanted.as_of is None:
+        key = (wanted.scope, wanted.tokens, wanted.today, wanted.state)
+        if (held := cache.profile(key, wanted.now)) is not None:
+            return held
+    made = await _made(tx, cache, wanted)
+    if key is not None:
+        cache.keep_profile(key, made)
+    return made
+
+
+async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
+    made = build_profile(await read_facts(tx, cache, wanted), wanted.tokens)
+    room = room_left(made.facts, wanted.tokens)
+    return replace(made, turns=choose_turns(await _read_turns(tx, wanted), room)) if room > _LEAST_ROOM else made
+
+
+async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[Found]) -> Profile:
+    """Read who the user is, which is shown whatever the gate says: name, age, home, work, and what is pinned.
+
+    ``mirrors`` are what other agents have learned of it.
+    """
+    own = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact)]
+    known = {fact.id for fact in own}
+    others = [profile_fact(one.record) for one in mirrors if one.record.origin_id not in known]
+    return replace(build_profile([*own, *others], wanted.tokens), beside_budget=True)
+
+
+async def always_shown(tx: Tx, cache: BlockCache, owner: Scope, now: Instant, policy: Policy) -> frozenset[str]:
+    """Return the ids of the facts that a model is shown of an owner whatever is asked."""
+    wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens)
+    facts = await read_facts(tx, cache, wanted)
+    in_profile = build_profile(facts, wanted.tokens).facts if policy.retrieval.gate == GateMode.PROFILE else ()
+    who = await portrait(tx, Scope(owner.tenant_id, owner.user_id), now) if owner.user_id else Portrait([], [])
+    return frozenset(
+        {
+            *(fact.id for fact in facts if says_who(fact)),
+            *(fact.id for fact in in_profile),
+            *(one.record.origin_id or "" for one in who.derived),
+            *(fact.id for fact in facts if who.narrative and tells(who.narrative, fact.text)),
+        }
+    )
+
+
+async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[ProfileFact]:
+    """Read the facts that a profile is chosen from, oldest first.
+
+    What was read before is not read again, unless secrets in it were masked since: then its hash is another.
+    """
+    where = visible(owner_of(wanted.scope), wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of)
+    hashes = await tx.memories.hashes(where)
+    seqs = sorted(hashes)[-MOST:]
+    held = cache.profile_facts(wanted.scope.tenant_id, seqs)
+    known = {seq: fact for seq, fact in held.items() if fact.hash == hashes[seq]}
+    missing = [seq for seq in seqs if seq not in known]
+    if missing:
+        read = await _read_facts(tx, missing, where)
+        cache.keep_profile_facts(wanted.scope.tenant_id, read)
+        known |= read
+    return [known[seq] for seq in seqs if seq in known]
+
+
+async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
+    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over."""
+    owner = owner_of(wanted.scope)
+    said = (
+        Condition("source_role", Op.EQ, str(Origin.USER)),
+        Condition("occurred_at", Op.LT, wanted.today),
+    )
+    where = And((visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), *said))
+    seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]
+    if not seqs:
+        return []
+    turns = [one.record for one in await tx.memories.among(seqs, where)]
+    learned = await _learned(tx, owner, wanted, [turn.id for turn in turns])
+    hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
+    found = list[ProfileTurn]()
+    for record in turns:
+        facts = learned.get(record.id, [])
+        if record.id in hidden or not _is_to_be_told(record, facts):
+            continue
+        if (turn := profile_turn(record, wanted.zone)) is not None:
+            ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]
+            found.append(replace(turn, expires_at=min(ends, default=None)))
+    return found
+
+
+async def _learned(tx: Tx, owner: Scope, wanted: ProfileRequest, turn_ids: Sequence[str]) -> dict[str, list[TurnFact]]:
+    """Read what was learned from turns; of a look at the past it does not matter what has changed since."""
+    facts: dict[str, list[TurnFact]] = {}
+    for fact in await tx.provenance.facts_of(owner, turn_ids, wanted.now):
+        held = fact if wanted.as_of is None else replace(fact, holds=not fact.is_private, expires_at=None)
+        facts.setdefault(fact.turn_id, []).append(held)
+    return facts
+
+
+def _is_to_be_told(turn: Record, facts: Sequence[TurnFact]) -> bool:
+    """Tell whether a turn says more than its facts, all of which hold and are not hidden by the user."""
+    if not all(fact.holds and fact.in_profile for fact in facts):
+        return False
+    return not facts or says_more(turn.text, [fact.quote for fact in facts])
+
+
+def profile_turn(record: Record, zone: tzinfo) -> ProfileTurn | None:
+    """Return a turn as the profile tells it; None if it is not the user's own, or not theirs to tell."""
+    speaker = record.data.get("speaker", Origin.USER)
+    foreign = speaker != Origin.USER or record.origin == Origin.IMPORT or record.trust < 1.0
+    if foreign or visibility_of(record.data) != Visibility.DEFAULT:
+        return None
+    said = record.text
+    if (
+        not said.strip() or own_words(said) != said
+    ):  # what somebody says beside what they hand over is what to do with it
+        return None
+    day = moment(record.occurred_at).astimezone(zone).date().isoformat()
+    return ProfileTurn(record.id, record.seq, excerpt(said), day, record.expires_at)
+
+
+def owner_of(scope: Scope) -> Scope:
+    """Return whose profile it is: the user's, as far as the agent sees it, whichever conversation asks."""
+    return Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id else scope
+
+
+async def _read_facts(tx: Tx, seqs: Sequence[int], where: And) -> dict[int, ProfileFact]:
+    return {one.record.seq: profile_fact(one.record) for one in await tx.memories.among(seqs, where)}
+
+
+def profile_fact(record: Record) -> ProfileFact:
+    """Return a fact as the profile looks at it."""
+    data: dict[str, Any] = record.data
+    evidence = data.get("evidence")
+    return ProfileFact(
+        record.id,
+        record.seq,
+        record.text,
+        importance(str(data.get("category") or ""), record.text),
+        str(data.get("category") or ""),
+        visibility_of(record.data),
+        trusted=record.trust >= 1.0 and record.origin not in _NOT_THE_USERS,
+        doubtful=record.doubtful,
+        salience=record.salience,
+        sources=(record.origin_id,) if record.origin_id else (),
+        expires_at=record.expires_at,
+        quote=str(evidence.get("quote") or "") if isinstance(evidence, dict) else "",
+        hash=record.hash,
+    )
+
+
+async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
+    """Return what a model is always shown of a person, in order, and what is left out with the reason."""
+    policy = parts.policy.retrieval
+    size = _tokens(policy.profile_tokens if tokens is None else tokens)
+    scope, now = parts.scope(given).required(), parts.now()
+
+    async def work(tx: Tx) -> tuple[Profile, Portrait]:
+        wanted = ProfileRequest(scope, now, size, zone=parts.zone)
+        who = await portrait(tx, Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope, now)
+        return await read_profile(tx, parts.blocks, wanted), who
+
+    found, who = await parts.ledger.read(work)
+    overrides = [{"id": one.record.id, "memory": one.record.text} for one in who.overrides]
+    turns = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
+    facts = [{"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts]
+    used = sum(estimate_tokens(f"- {one['memory']}\n") for one in (*overrides, *facts, *turns))
+    return {
+        "instructions": overrides,
+        "facts": facts,
+        "turns": turns,
+        "left_out": [{"id": one, "reason": reason} for one, reason in found.left_out],
+        "tokens": used,
+        "profile_tokens": size,
+        "complete": found.is_complete,
+    }
+
+
+def _tokens(value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
+        raise InvalidInput(f"tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {value!r}")
+    return value

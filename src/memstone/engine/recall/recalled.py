@@ -1,0 +1,140 @@
+"""What a message calls for: facts and turns that are near enough to it, the user's own words before all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.first_person import Person, person_of
+from memstone.engine.asking import Search
+from memstone.engine.parts import Parts
+from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
+from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.read import Hits, SearchRequest, hits_of, read_up
+from memstone.engine.recall.read import check as check_search
+from memstone.engine.storing.projects import PREFIX
+from memstone.model.memory import Origin
+from memstone.model.presets import BUILT_IN
+from memstone.ports.hurry import hurried
+
+if TYPE_CHECKING:
+    from memstone.engine.recall.context import Asked
+
+_CANDIDATES: Final = 60
+_OF_A_TIME: Final = 5
+"""So much of what was said then is recalled for a question that names a time and little else."""
+
+_NOTHING_ELSE: Final = 2
+"""A question of so few words says when, and no more than that something was."""
+
+_READ: Final = 6
+_NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
+"""So much farther may something be if the message speaks of whoever writes it: then it is likely to call for memory."""
+
+_USUAL: Final = 0.15
+"""So near is everything on average to a question in the language that the model knows best."""
+
+_RAISED: Final = {Person.NOBODY: 1.0, Person.SELF: 0.5, Person.OWN: 0.0}
+"""How much of what lies above the usual is asked for as well: in a language that the model hardly knows, everything
+seems near."""
+
+_ASSISTANT: Final = 0.15
+"""So much nearer must something be that the assistant said: most of it answers what was asked then."""
+
+
+async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> None:
+    """Look for what is near to a message, and leave out what is not near enough.
+
+    Where there are no vectors, or the embedder does not answer in time, the words decide.
+    """
+    hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
+    if any(note.get("channel") == "dense" for note in hits.degraded):
+        degraded = hits.degraded
+        hits, near = await _by_words(parts, asked, layers)
+        hits.degraded = [*degraded, *hits.degraded]
+    period, reason = asked_period(parts, asked.query, asked.at), "not near enough"
+    if period is not None:
+        near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
+    asked.degraded = hits.degraded
+    asked.lap("search")
+    kept = {scored.seq for _, scored in near}
+    asked.left_out = {scored.seq: reason for _, scored in hits.found if scored.seq not in kept}
+    asked.hits = near
+
+
+async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: Period, near: list[Hit]) -> list[Hit]:
+    """Return what is near and belongs to the time that a question names; else the nearest that was said then.
+
+    Whoever asks what happened in March, or of their own life, names little else that something could be near to.
+    """
+    found = [hit for hit in near if period.holds(hit[0].record)]
+    if found or (person_of(asked.query) is Person.NOBODY and len(query_terms(asked.query)) > _NOTHING_ELSE):
+        return found
+    then = replace(_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
+    with hurried(parts.policy.retrieval.embed_seconds):
+        return (await hits_of(parts, check_search(parts, then))).found
+
+
+async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+    wanted = _search(parts, asked, layers, "vector")
+    with hurried(parts.policy.retrieval.embed_seconds):
+        hits = await hits_of(parts, wanted, _READ)
+    least = least_nearness(parts, asked.query, hits.level)
+    farther = max(0.0, hits.level - _USUAL)
+    close = [hit for hit in hits.found if (hit[1].parts.semantic or 0.0) >= least]  # the rest is not even read
+    return hits, [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least]
+
+
+async def _by_words(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+    hits = await hits_of(parts, _search(parts, asked, layers, "text"))
+    words = frozenset(query_terms(asked.query))
+    return hits, [hit for hit in hits.found if shares_words(words, hit[0].record.text)]
+
+
+def _search(parts: Parts, asked: Asked, layers: Sequence[str], strategy: str) -> Search:
+    return check_search(parts, _request(asked, layers, strategy))
+
+
+def _request(asked: Asked, layers: Sequence[str], strategy: str) -> SearchRequest:
+    who = asked.scope
+    return SearchRequest(
+        query=asked.query,
+        user_id=who.user_id or None,
+        agent_id=who.agent_id or None,
+        run_id=who.run_id or None,
+        limit=_CANDIDATES,
+        layers=layers,
+        as_of=asked.as_of,
+        strategy=strategy or None,
+        project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
+        scope=asked.breadth,
+    )
+
+
+def shares_words(words: frozenset[str], text: str) -> bool:
+    """Return whether a text holds at least half of what a message tells, which must be something."""
+    return bool(words) and 2 * len(words.intersection(terms(text))) >= len(words)
+
+
+def least_nearness(parts: Parts, query: str, level: float) -> float:
+    """Return how near something must be to be recalled for a message, to which everything is so near on average.
+
+    The values were measured with the built-in model. Cosines of another begin elsewhere: unrelated texts are at 0.7 for
+    some. There the same share of the way from the average to 1 is asked for.
+    """
+    policy, name = parts.policy.retrieval, parts.embedding.name
+    person, given = person_of(query), policy.recall_minimum(name)
+    least = policy.recall_score if given is None else given
+    least -= _NEARER[person]
+    if given is None and name != BUILT_IN:
+        return level + (least - _USUAL) / (1 - _USUAL) * (1 - level)
+    return least + _RAISED[person] * max(0.0, level - _USUAL)
+
+
+def _nearness(hit: Hit, farther: float) -> float:
+    """Return how near a hit is; of what the assistant said more is asked, most where everything seems near."""
+    found, scored = hit
+    near = scored.parts.semantic or 0.0
+    return near - _ASSISTANT - farther if found.record.source_role == Origin.ASSISTANT else near

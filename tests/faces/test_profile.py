@@ -1,0 +1,492 @@
+"""What a model is always shown of a person, and what it is shown of their own words, through both faces."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from memstone.errors import InvalidInput, NotFoundError, ScopeError
+from tests.faces.fragile import Fragile
+from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
+from tests.faces.infer_steps import LOCAL
+
+STORY: Final = (
+    "I love jazz.",
+    "My sister Ada plays chess.",
+    "I'm allergic to hazelnuts.",
+    "My name is Ida.",
+    "I live in Oslo.",
+)
+JAZZ: Final = "I love jazz. The plumber rings twice on Thursdays at nine."
+"""Of the first sentence a fact is made; no fact holds the second."""
+
+BEES: Final = "Bees all over my porch again, what a day!"
+"""No fact is made of it."""
+
+IDLE: Final = "What is the capital of Peru?"
+NEAR: Final = "When does the plumber ring on Thursdays? At nine? And do I love jazz?"
+
+
+async def tell(face: Face, opens: Opens, *said: str, **rest: Any) -> None:
+    """Say things on one day, and let it pass."""
+    for text in said:
+        await face.add(text, **{"user_id": "alice", **rest})
+    opens.clock.advance(days=1)
+
+
+async def fact_of(face: Face, word: str) -> str:
+    """The id of the fact with a word."""
+    (found,) = [one for one in (await face.get_all(user_id="alice"))["results"] if word in one["memory"]]
+    return str(found["id"])
+
+
+async def told(face: Face, query: str = IDLE, **rest: Any) -> str:
+    """All that a model is told for a message."""
+    return str((await face.context(query, **{"user_id": "alice", **rest})).text)
+
+
+# --- what it answers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("X-4")
+async def test_a_profile_holds_what_is_known_most_important_first(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+    await face.add_override("Answer in French.", user_id="alice")
+
+    known = await face.profile(user_id="alice")
+
+    assert [one["memory"] for one in known["instructions"]] == ["Answer in French."]
+    assert [one["about"] for one in known["facts"]] == ["identity", "health", "family", "home", "preference"]
+    assert "hazelnuts" in known["facts"][1]["memory"]
+    assert (known["turns"], known["left_out"], known["complete"]) == ([], [], True)
+    assert 0 < known["tokens"] <= known["profile_tokens"] == 800
+    assert {one["id"] for one in known["facts"]} == set(ids(await face.get_all(user_id="alice")))
+
+
+@pytest.mark.req("X-4")
+async def test_a_block_holds_the_profile_whatever_is_asked(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+    await face.add_override("Answer in French.", user_id="alice")
+    known = await face.profile(user_id="alice")
+
+    for query in (IDLE, "Hello!", "2+2", "```\nprint(1)\n```", "What should I cook for Ada?"):
+        pack = await face.context(query, user_id="alice")
+        lines = [f"- {one['memory']}" for one in (*known["instructions"], *known["facts"])]
+        assert [line for line in pack.stable.splitlines() if line.startswith("- ")] == lines
+        assert all(line in pack.text for line in lines)
+
+
+async def test_a_profile_may_be_smaller_and_names_what_is_left_out(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+
+    few = await face.profile(user_id="alice", tokens=20)
+
+    assert [one["about"] for one in few["facts"]] == ["identity", "health", "home"]
+    assert {one["reason"] for one in few["left_out"]} == {"over the tokens of the profile"}
+    assert (few["complete"], few["profile_tokens"], few["tokens"] <= 20) == (False, 20, True)
+    assert (await face.profile(user_id="alice", tokens=0))["facts"] == []
+    for wrong in (-1, 16_001, True, "many"):
+        with pytest.raises(InvalidInput):
+            await face.profile(user_id="alice", tokens=wrong)
+    with pytest.raises((InvalidInput, ScopeError)):
+        await face.profile(user_id="")
+
+
+async def test_a_profile_is_there_when_the_embedder_is_not(opens: Opens) -> None:
+    broken = Fragile()
+    face = opens({"embedder": {"provider": "callable"}}, embedder=broken)
+    await tell(face, opens, *STORY)
+    broken.down = True
+
+    pack = await face.context("Where do I live in Oslo?", user_id="alice")
+
+    assert "User is allergic to hazelnuts." in pack.stable
+    assert pack.degraded
+    assert (await face.profile(user_id="alice"))["facts"]
+
+
+async def test_who_is_shown_in_the_profile_is_not_used(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love jazz.")
+    for query in (IDLE, "Do I love jazz?"):
+        await face.context(query, user_id="alice")
+    assert await face.listed(filters={"memory.use_count": {"gt": 0}}) == []
+
+
+# --- what a person decides --------------------------------------------------------------------------------------------
+
+
+async def test_what_is_pinned_comes_first_and_what_is_hidden_not_at_all(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+    jazz, nuts = await fact_of(face, "jazz"), await fact_of(face, "hazelnuts")
+
+    pinned = await face.set_visibility(jazz, "pinned")
+    hidden = await face.set_visibility(nuts, "hidden")
+
+    assert pinned == {"id": jazz, "event": "UPDATE", "visibility": "pinned", "version": 2}
+    assert (hidden["visibility"], (await face.set_visibility(nuts, "hidden"))["event"]) == ("hidden", "NONE")
+    known = await face.profile(user_id="alice")
+    assert (known["facts"][0]["id"], known["facts"][0]["about"]) == (jazz, "pinned")
+    assert known["left_out"] == [{"id": nuts, "reason": "hidden by the user"}]
+    assert "hazelnuts" not in await told(face)
+    assert "hazelnuts" in await told(face, "I'm allergic to hazelnuts", gate="always"), "when a message calls for it"
+
+    await face.set_visibility(nuts, "default")
+    assert "hazelnuts" in await told(face)
+    past = await face.history(nuts)
+    assert [one["reason"] for one in past if one["event"] == "UPDATE"] == ["visibility: hidden", "visibility: default"]
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize("gate", ["profile", "always", "heuristic"])
+async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face: Face, opens: Opens, gate: str) -> None:
+    await tell(face, opens, "I have diabetes. The pharmacy opens at seven on Mondays.")
+    fact = await fact_of(face, "diabetes")
+    await face.set_visibility(fact, "private")
+
+    for query in (
+        IDLE,
+        "I have diabetes",
+        "Who am I?",
+        "What exactly did I say about diabetes?",
+        "When does the pharmacy open on Mondays? At seven?",
+    ):
+        shown = await told(face, query, gate=gate)
+        assert "diabetes" not in shown, query
+        assert "pharmacy" not in shown, query
+    known = await face.profile(user_id="alice")
+    assert (known["facts"], known["turns"]) == ([], [])
+    assert known["left_out"] == [{"id": fact, "reason": "marked private"}]
+    assert texts(await face.search("diabetes", user_id="alice")) == ["User has diabetes."]
+    assert (await face.get(fact))["visibility"] == "private"
+
+    await face.set_visibility(fact, "default")
+    assert "diabetes" in await told(face, gate="always", query="I have diabetes")
+    assert "visibility" not in await face.get(fact)
+
+
+async def test_what_cannot_be_decided_is_an_error(face: Face) -> None:
+    memory_id = await face.remember("I live in Oslo")
+    with pytest.raises(InvalidInput, match="secret") as caught:
+        await face.set_visibility(memory_id, "secret")
+    assert caught.value.hint == "one of default, pinned, hidden, private"
+    with pytest.raises(NotFoundError):
+        await face.set_visibility("nobody", "pinned")
+    assert (await face.get(memory_id))["version"] == 1
+
+
+# --- the user's own words ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("X-42", "S-31")
+async def test_own_words_enter_the_next_day_and_nothing_changes_in_between(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love jazz.")
+    first = (await face.context(IDLE, user_id="alice")).stable
+
+    for hour, said in enumerate(("The plumber rings twice.", BEES, "I see. Thanks!")):
+        await face.add(said, user_id="alice", run_id=f"r{hour}")
+        opens.clock.advance(hours=5)
+        assert (await face.context(said, user_id="alice")).stable == first
+        assert (await face.profile(user_id="alice"))["turns"] == []
+
+    opens.clock.advance(hours=10)
+    tomorrow = await face.context(IDLE, user_id="alice")
+    assert "The user's own words:\n" in tomorrow.stable
+    assert f"- [2026-01-02] {BEES}\n" in tomorrow.stable
+    assert BEES in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
+
+
+@pytest.mark.req("X-42")
+async def test_a_day_begins_where_the_user_lives(opens: Opens) -> None:
+    face = opens({"extract": {"timezone": "Pacific/Auckland"}})
+    await face.add(BEES, user_id="alice")
+    opens.clock.advance(hours=10)
+    assert (await face.profile(user_id="alice"))["turns"] == []
+    opens.clock.advance(hours=1, minutes=1)  # midnight in Auckland
+    assert [one["date"] for one in (await face.profile(user_id="alice"))["turns"]] == ["2026-01-01"]
+
+
+async def test_of_what_was_said_only_what_the_user_says_themselves_is_told(face: Face, opens: Opens) -> None:
+    said = [
+        {"role": "user", "content": BEES},
+        {"role": "assistant", "content": "Your porch needs a lamp."},
+        {"role": "user", "content": "What is the capital of Peru?"},
+        {"role": "user", "content": "My mail said:\n> Our prize for you is my yacht.\n> Call us now."},
+        {"role": "user", "name": "Ben", "content": "My porch is larger."},
+    ]
+    await face.ingest(said, user_id="alice", run_id="r1")
+    opens.clock.advance(days=1)
+    assert [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]] == [said[0]["content"]]
+
+
+async def _delete(face: Face, opens: Opens, fact: str) -> None:
+    await face.delete(fact)
+
+
+async def _forget(face: Face, opens: Opens, fact: str) -> None:
+    gone = await face.add("Forget that I love jazz.", user_id="alice")
+    assert [one["event"] for one in gone["results"]] == ["DELETE"]
+    opens.clock.advance(days=1)
+
+
+async def _edit(face: Face, opens: Opens, fact: str) -> None:
+    await face.update(fact, "User loves the blues.")
+
+
+async def _supersede(face: Face, opens: Opens, fact: str) -> None:
+    changed = await face.add("I don't love jazz any more.", user_id="alice")
+    assert [one["event"] for one in changed["results"]] == ["UPDATE"], changed
+    opens.clock.advance(days=1)
+
+
+async def _expire(face: Face, opens: Opens, fact: str) -> None:
+    await face.update(fact, expires_at=opens.clock.now() + timedelta(hours=1))
+    await told(face)
+    opens.clock.advance(hours=2)
+
+
+async def _quarantine(face: Face, opens: Opens, fact: str) -> None:
+    await face.quarantine(fact)
+
+
+async def _disable(face: Face, opens: Opens, fact: str) -> None:
+    await face.disable(fact)
+
+
+async def _make_private(face: Face, opens: Opens, fact: str) -> None:
+    await face.set_visibility(fact, "private")
+
+
+ENDS: Final[dict[str, Callable[[Face, Opens, str], Awaitable[None]]]] = {
+    "deleted": _delete,
+    "forgotten": _forget,
+    "edited": _edit,
+    "superseded": _supersede,
+    "expired": _expire,
+    "quarantined": _quarantine,
+    "disabled": _disable,
+    "private": _make_private,
+}
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face, opens: Opens, end: str) -> None:
+    await tell(face, opens, JAZZ, "I keep bees.")
+    before = await face.profile(user_id="alice")
+    assert [one["memory"] for one in before["turns"]] == [JAZZ]
+    assert JAZZ in await told(face, NEAR)
+    assert JAZZ in await face.found("plumber")
+
+    await ENDS[end](face, opens, await fact_of(face, "jazz"))
+
+    assert [one for one in (await face.profile(user_id="alice"))["turns"] if "jazz" in one["memory"]] == []
+    for gate in ("profile", "always"):
+        for query in (IDLE, NEAR):
+            shown = await told(face, query, gate=gate)
+            assert "plumber" not in shown
+            assert "I love jazz" not in shown
+    found: list[dict[str, Any]] = []
+    for query in ("plumber", "jazz", NEAR):
+        found = (await face.search(query, user_id="alice"))["results"]
+        assert [one["memory"] for one in found if one["layer"] == "turn" and "jazz" in one["memory"]] == []
+    if end != "private":
+        assert [one["memory"] for one in found if "loves jazz" in one["memory"]] == []
+
+
+@pytest.mark.req("X-42")
+async def test_a_turn_of_what_became_part_of_another_memory_goes_with_it(opens: Opens) -> None:
+    face = opens({"upkeep": {"merge_facts": 0.01}})
+    await tell(face, opens, JAZZ)
+    await tell(face, opens, "I love soul. My neighbour drums loudly on Sundays at noon.")
+    assert (await face.consolidate(everybody=True))["merged"] == 1
+    (left,) = (await face.get_all(user_id="alice"))["results"]
+    assert len((await face.profile(user_id="alice"))["turns"]) == 2
+    assert "drums" in await told(face)
+
+    await face.delete(left["id"])
+
+    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert await face.found("jazz soul plumber drums") == []
+    assert "drums" not in await told(face, "Does my neighbour drum loudly on Sundays at noon?")
+
+
+@pytest.mark.req("X-42")
+async def test_a_turn_whose_fact_is_hidden_may_be_recalled_and_is_not_in_the_profile(face: Face, opens: Opens) -> None:
+    await tell(face, opens, JAZZ)
+    await face.set_visibility(await fact_of(face, "jazz"), "hidden")
+    pack = await face.context(NEAR, user_id="alice")
+    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert "plumber" not in pack.stable
+    assert "plumber" in pack.volatile
+
+
+@pytest.mark.req("X-42")
+async def test_a_look_at_the_past_shows_what_was_said_then(face: Face, opens: Opens) -> None:
+    await tell(face, opens, JAZZ)
+    then = opens.clock.now()
+    await face.update(await fact_of(face, "jazz"), "User loves the blues.")
+    opens.clock.advance(days=1)
+    assert JAZZ in texts(await face.search("plumber", user_id="alice", as_of=then))
+    assert JAZZ in await told(face, NEAR, as_of=then)
+    assert JAZZ not in await told(face, NEAR)
+
+
+@pytest.mark.req("X-42", "R-4")
+async def test_whoever_works_in_a_project_is_not_shown_what_ended_there(face: Face, opens: Opens) -> None:
+    await tell(face, opens, JAZZ, project_id="band")
+    asked = {"user_id": "bob", "project_id": "band"}
+    assert JAZZ in texts(await face.search("plumber", **asked))
+    await face.update(await fact_of(face, "jazz"), "User loves the blues.")
+    assert texts(await face.search("plumber jazz", **asked)) == ["User loves the blues."]
+    assert "plumber" not in (await face.context(NEAR, **asked)).text
+
+
+@pytest.mark.req("R-4", "X-42")
+async def test_nothing_of_anybody_else_is_in_a_profile(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY, JAZZ)
+    await tell(face, opens, "I keep snakes. They eat on Sundays at noon.", user_id="bob")
+    await tell(face, opens, "I keep goats. They eat on Mondays at noon.", user_id="alice", agent_id="farm")
+
+    bob = await face.profile(user_id="bob")
+    assert [one["memory"] for one in bob["facts"]] == ["User keeps snakes."]
+    assert all("snakes" in one["memory"] for one in bob["turns"])
+    assert "jazz" not in await told(face, NEAR, user_id="bob")
+    assert (await face.profile(user_id="carol"))["facts"] == []
+    farm = await face.profile(user_id="alice", agent_id="farm")
+    assert [one["memory"] for one in farm["facts"]] == ["User keeps goats."]
+    bound = Face(face.memory.acting_for("default", user_id="bob"))
+    assert await bound.profile(user_id="bob") == bob
+    other = Face(face.memory.acting_for("elsewhere"))
+    assert (await other.profile(user_id="alice"))["facts"] == []
+
+
+@ON_DISK
+async def test_what_is_masked_later_is_masked_in_the_profile(opens: Opens) -> None:
+    face, strict = opens(), opens({"extract": {"redact": {"email": "mask"}}})
+    await tell(face, opens, "My email is ida@example.com.", "I love jazz.")
+    assert "ida@example.com" in await told(face)
+
+    report = await strict.redact(dry_run=False)
+
+    assert report["found"] > 0
+    for one in (face, strict):
+        assert "ida@example.com" not in str(await one.profile(user_id="alice"))
+        assert "ida@example.com" not in await told(one)
+
+
+@pytest.mark.req("X-42")
+async def test_words_that_were_forgotten_are_not_told_on_by_the_wish_to_forget_them(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love tea.")
+    await tell(face, opens, "Forget that I love tea.")
+    assert "tea" not in await told(face, "Do I love tea?")
+    assert await face.found("tea") == []
+    assert (await face.profile(user_id="alice"))["turns"] == []
+
+
+# --- what stays visible -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("X-43")
+async def test_what_is_said_again_is_visible_again(opens: Opens) -> None:
+    face = opens({"recall": {"visible_days": 30}})
+    await tell(face, opens, "I love jazz.")
+    opens.clock.advance(days=40)
+    assert await face.found("jazz") == []
+
+    again = await face.add("I love jazz.", user_id="alice")
+
+    assert [one["event"] for one in again["results"]] == ["NONE"]
+    assert "User loves jazz." in await face.found("jazz")
+    opens.clock.advance(days=40)
+    assert await face.found("jazz") == []
+
+
+@pytest.mark.req("X-43")
+async def test_what_is_used_or_changed_stays_visible(opens: Opens) -> None:
+    face = opens({"recall": {"visible_days": 30}, "context": {"gate": "always", "false_injection": 0}})
+    for text in ("The cello stands in the hall", "The drum stands in the attic", "The flute lies in a box"):
+        await face.remember(text)
+    opens.clock.advance(days=20)
+    assert "cello" in await told(face, "cello hall")
+    await face.update(await fact_of(face, "drum"), "The drum stands in the cellar")
+    opens.clock.advance(days=20)
+    found = await face.found("cello drum flute")
+    assert "The drum stands in the cellar" in found
+    assert "The flute lies in a box" not in found or "cello" in " ".join(found)
+
+
+@pytest.mark.req("X-43", "O-45")
+async def test_who_somebody_is_and_what_is_in_the_profile_never_fades(opens: Opens) -> None:
+    face = opens({"recall": {"visible_days": 30}})
+    await tell(face, opens, *STORY)
+    await face.add_override("Answer in French.", user_id="alice")
+    opens.clock.advance(days=400)
+
+    shown = await told(face)
+
+    for text in ("Answer in French.", "User is allergic to hazelnuts.", "User loves jazz."):
+        assert text in shown
+    assert await face.found("hazelnuts", layers=["fact"]) == []
+    assert len(await face.found("French", layers=["identity"])) == 1
+
+
+# --- searches ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("X-42", "X-37")
+async def test_a_search_finds_facts_and_turns_and_lists_hold_facts(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love jazz.", "The tram to the harbour was late again this morning.")
+
+    found = (await face.search("harbour tram jazz", user_id="alice"))["results"]
+
+    assert {one["memory"]: one["layer"] for one in found} == {
+        "User loves jazz.": "fact",
+        "The tram to the harbour was late again this morning.": "turn",
+    }
+    assert {one["layer"] for one in (await face.get_all(user_id="alice"))["results"]} == {"fact"}
+    recent = await face.search("", user_id="alice", strategy="recent")
+    assert {one["layer"] for one in recent["results"]} == {"fact"}
+    companion = opens({"preset": "companion"})
+    assert {one["layer"] for one in (await companion.search("harbour", user_id="alice"))["results"]} <= {"fact"}
+    chosen = opens({"recall": {"layers": ["turn"]}})
+    assert {one["layer"] for one in (await chosen.search("harbour", user_id="alice"))["results"]} == {"turn"}
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Meine Schwester züchtet Bienen in Bergen.", "Wer züchtet Bienen?"),
+        ("Ma sœur élève des abeilles à Lyon.", "Qui élève des abeilles ?"),
+        ("Моя сестра держит пчёл в Туле.", "Кто держит пчёл?"),
+        ("私の妹は京都で蜂を飼っています。", "蜂を飼っているのは誰?"),
+    ],
+)
+async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
+    opens: Opens, said: str, asked: str
+) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, said, "The tram was late.", "The harbour crane is blue.")
+
+    best = (await face.search(asked, user_id="alice"))["results"][0]
+
+    assert (best["layer"], best["memory"]) == ("turn", said)
+    assert said in await told(face, asked)
+    assert said in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
+
+
+@pytest.mark.req("X-42")
+async def test_nothing_is_lost_when_a_turn_and_its_facts_are_shown_once(face: Face, opens: Opens) -> None:
+    cities = ("Oslo", "Rome", "Lima", "Bonn", "Cork")
+    await tell(face, opens, *(f"I have a friend in {city}." for city in cities))
+    found: list[dict[str, Any]] = []
+    for limit in range(1, 6):
+        found = (await face.search("friend", user_id="alice", limit=limit))["results"]
+        assert len(found) == limit
+        scores = [one["score"] for one in found]
+        assert scores == sorted(scores, reverse=True)
+    assert {one["layer"] for one in found} == {"fact"}
+    assert all(one["source"] for one in found)

@@ -1,0 +1,110 @@
+"""An embedder that is slow, hangs or fails costs the search by meaning; the profile and the words are still there."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from tests.server.gate import Gate, gated, until
+from tests.server.upstream import served
+
+_SAID = ("I live in Oslo.", "My cat is called Pixel.", "I am allergic to walnuts.")
+
+
+class Embeddings:
+    """Answers like the embeddings of OpenAI, after ``delay`` seconds, or with the status ``broken``."""
+
+    def __init__(self) -> None:
+        self.delay = 0.0
+        self.broken = 0
+        self.app = FastAPI()
+        self.app.post("/v1/embeddings")(self._embed)
+
+    async def _embed(self, request: Request) -> Any:
+        given = (await request.json())["input"]
+        await asyncio.sleep(self.delay)
+        if self.broken:
+            return JSONResponse({"error": {"message": "no"}}, self.broken)
+        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(given)]
+        return {"data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def _vector(text: str) -> list[float]:
+    words = {int(hashlib.sha256(word.encode()).hexdigest(), 16) % 32 for word in text.lower().split()}
+    return [1.0 if at in words else 0.01 for at in range(32)]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[tuple[Gate, Embeddings]]:
+    embeddings = Embeddings()
+    with served(embeddings.app) as address:
+        config = {"base_url": f"{address}/v1", "api_key": "sk", "model": "m", "retries": 0}
+        embedder = {"provider": "openai", "config": config}
+        with gated(tmp_path, embedder=embedder, context={"embed_seconds": 0.4}) as gate:
+            for text in _SAID:
+                gate.memory.add(text, user_id="alice")
+            yield gate, embeddings
+
+
+def _asked(gate: Gate, client: Any, text: str) -> tuple[str, dict[str, str]]:
+    raw = client.chat.completions.with_raw_response.create(model="m", messages=[{"role": "user", "content": text}])
+    assert raw.parse().choices[0].message.content == "Noted."
+    return gate.sent, dict(raw.headers)
+
+
+def _channels(gate: Gate, receipt: str) -> list[str]:
+    """What a receipt says could not serve; it is written after the answer."""
+    until(lambda: gate.memory.receipt(receipt) is not None)
+    return [one["channel"] for one in (gate.memory.receipt(receipt) or {})["degraded"]]
+
+
+@pytest.mark.req("P-8", "O-5")
+@pytest.mark.parametrize(("delay", "broken"), [(5.0, 0), (0.0, 500)], ids=["hangs", "fails"])
+def test_the_profile_and_the_words_answer_and_the_answer_says_so(
+    world: tuple[Gate, Embeddings], delay: float, broken: int
+) -> None:
+    gate, embeddings = world
+    client = gate.openai(user_id="alice")
+    embeddings.delay, embeddings.broken = delay, broken
+    for question in ("Where do I live?", "what is my cat called?"):
+        sent, headers = _asked(gate, client, question)
+        assert all(word in sent for word in ("Oslo", "Pixel", "walnuts")), sent
+        assert headers["x-memstone-degraded"] == "dense"
+        assert _channels(gate, headers["x-memstone-receipt"]) == ["dense"]
+
+
+@pytest.mark.req("P-8")
+def test_an_embedder_that_takes_its_time_is_waited_for(world: tuple[Gate, Embeddings]) -> None:
+    gate, embeddings = world
+    embeddings.delay = 0.1
+    sent, headers = _asked(gate, gate.openai(user_id="alice"), "Where do I live?")
+    assert "Oslo" in sent
+    assert "x-memstone-degraded" not in headers
+
+
+@pytest.mark.req("O-5")
+def test_in_a_burst_every_chat_has_its_memory_or_is_told_that_it_has_not(tmp_path: Path) -> None:
+    with gated(tmp_path, gateway={"recall_ms": 2_000}) as gate:
+        gate.memory.add("I live in Oslo.", user_id="alice")
+        client = gate.openai(user_id="alice")
+
+        def one(number: int) -> dict[str, str]:
+            raw = client.chat.completions.with_raw_response.create(
+                model="m", messages=[{"role": "user", "content": f"Where do I live? ({number})"}]
+            )
+            return dict(raw.headers)
+
+        with ThreadPoolExecutor(100) as crowd:
+            answers = list(crowd.map(one, range(100)))
+        shown = sum("Oslo" in str(one) for one in gate.upstream.seen)
+        degraded = sum("deadline" in one.get("x-memstone-degraded", "") for one in answers)
+        assert shown + degraded == 100
+        assert all((one["x-memstone-receipt"] == "none") == ("x-memstone-degraded" in one) for one in answers)
