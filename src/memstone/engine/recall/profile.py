@@ -238,13 +238,14 @@ async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> di
     overrides = [{"id": one.record.id, "memory": one.record.text} for one in who.overrides]
     turns = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
     facts = [{"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts]
-    used = sum(estimate_tokens(f"- {one['memory']}\n") for one in (*overrides, *facts, *turns))
+    lines = (f"- {one['memory']}\n" for one in (*overrides, *facts))
+    said = (f"- [{one['date']}] {one['memory']}\n" for one in turns)
     return {
         "instructions": overrides,
         "facts": facts,
         "turns": turns,
         "left_out": [{"id": one, "reason": reason} for one, reason in found.left_out],
-        "tokens": used,
+        "tokens": estimate_tokens("".join((*lines, *said))),
         "profile_tokens": size,
         "complete": found.is_complete,
     }
