@@ -161,6 +161,39 @@ async def _a_contradiction_revises_what_was_known(face: Face, clock: FakeClock) 
     assert await face.found("Where does the user live?", limit=3) == [text]
 
 
+@scenario()
+async def _a_profile_shows_what_matters_and_what_a_person_decided(face: Face, clock: FakeClock) -> None:
+    for text in ("I love jazz.", "I am allergic to nuts.", "I live in Oslo."):
+        await face.add(text, user_id="alice")
+    known = await face.profile(user_id="alice")
+    assert [one["about"] for one in known["facts"]] == ["health", "home", "preference"]
+    nuts, home, jazz = (one["id"] for one in known["facts"])
+
+    assert (await face.set_visibility(jazz, "pinned"))["event"] == "UPDATE"
+    assert (await face.set_visibility(home, "hidden"))["visibility"] == "hidden"
+    await face.set_visibility(nuts, "private")
+
+    known = await face.profile(user_id="alice", tokens=100)
+    assert [(one["id"], one["about"]) for one in known["facts"]] == [(jazz, "pinned")]
+    assert {one["id"]: one["reason"] for one in known["left_out"]} == {
+        home: "hidden by the user",
+        nuts: "marked private",
+    }
+    assert known["profile_tokens"] == 100
+    text = (await face.context("What is the capital of Peru?", user_id="alice")).text
+    assert "jazz" in text
+    assert "Oslo" not in text
+    assert "nuts" not in text
+    assert (await face.profile(user_id="bob"))["facts"] == []
+    assert (await face.get(nuts))["visibility"] == "private"
+    with pytest.raises(InvalidInput):
+        await face.set_visibility(nuts, "secret")
+    with pytest.raises(InvalidInput):
+        await face.profile(user_id="alice", tokens=-1)
+    with pytest.raises(NotFoundError):
+        await face.set_visibility("nobody", "pinned")
+
+
 @scenario(tools=True)
 async def _what_is_taken_back_is_deleted(face: Face, clock: FakeClock) -> None:
     await face.add("I love tea.", user_id="alice")

@@ -43,7 +43,7 @@ async def fact_of(face: Face, word: str) -> str:
     return str(found["id"])
 
 
-async def told(face: Face, query: str = IDLE, **rest: Any) -> str:
+async def block(face: Face, query: str = IDLE, **rest: Any) -> str:
     """All that a model is told for a message."""
     return str((await face.context(query, **{"user_id": "alice", **rest})).text)
 
@@ -115,6 +115,30 @@ async def test_who_is_shown_in_the_profile_is_not_used(face: Face, opens: Opens)
     assert await face.listed(filters={"memory.use_count": {"gt": 0}}) == []
 
 
+async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love jazz.", "I live in Oslo.", BEES)
+    pack = await face.context("Do I love jazz?", user_id="alice")
+    receipt = await face.receipt(pack.receipt_id)
+    chosen = {one["id"] for one in receipt["chosen"]}
+    assert len(chosen) == 3
+    assert not any(one["counts"] for one in receipt["chosen"])
+    assert chosen.isdisjoint(one["id"] for one in receipt["dropped"])
+    assert receipt["considered"] == len(receipt["chosen"]) + len(receipt["dropped"])
+    seen = await face.preview_context("Do I love jazz?", user_id="alice")
+    assert (set(seen["chosen"]), seen["text"].count("jazz")) == (chosen, 1)
+    assert chosen.isdisjoint(one["id"] for one in seen["dropped"])
+
+
+@pytest.mark.req("R-4")
+async def test_what_an_agent_knows_of_everybody_is_nobodys_profile(face: Face, opens: Opens) -> None:
+    for user, music in (("alice", "jazz"), ("bob", "soul")):
+        await tell(face, opens, f"I love {music}.", user_id=user, agent_id="bot")
+    pack = await face.context(IDLE, agent_id="bot")
+    assert (pack.text, pack.stable) == ("", "")
+    with pytest.raises(ScopeError, match="belongs to a user"):
+        await face.profile(agent_id="bot")
+
+
 # --- what a person decides --------------------------------------------------------------------------------------------
 
 
@@ -130,11 +154,11 @@ async def test_what_is_pinned_comes_first_and_what_is_hidden_not_at_all(face: Fa
     known = await face.profile(user_id="alice")
     assert (known["facts"][0]["id"], known["facts"][0]["about"]) == (jazz, "pinned")
     assert known["left_out"] == [{"id": nuts, "reason": "hidden by the user"}]
-    assert "hazelnuts" not in await told(face)
-    assert "hazelnuts" in await told(face, "I'm allergic to hazelnuts", gate="always"), "when a message calls for it"
+    assert "hazelnuts" not in await block(face)
+    assert "hazelnuts" in await block(face, "I'm allergic to hazelnuts", gate="always"), "when a message calls for it"
 
     await face.set_visibility(nuts, "default")
-    assert "hazelnuts" in await told(face)
+    assert "hazelnuts" in await block(face)
     past = await face.history(nuts)
     assert [one["reason"] for one in past if one["event"] == "UPDATE"] == ["visibility: hidden", "visibility: default"]
 
@@ -153,9 +177,9 @@ async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face:
         "What exactly did I say about diabetes?",
         "When does the pharmacy open on Mondays? At seven?",
     ):
-        shown = await told(face, query, gate=gate)
-        assert "diabetes" not in shown, query
-        assert "pharmacy" not in shown, query
+        text = await block(face, query, gate=gate)
+        assert "diabetes" not in text, query
+        assert "pharmacy" not in text, query
     known = await face.profile(user_id="alice")
     assert (known["facts"], known["turns"]) == ([], [])
     assert known["left_out"] == [{"id": fact, "reason": "marked private"}]
@@ -163,7 +187,7 @@ async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face:
     assert (await face.get(fact))["visibility"] == "private"
 
     await face.set_visibility(fact, "default")
-    assert "diabetes" in await told(face, gate="always", query="I have diabetes")
+    assert "diabetes" in await block(face, gate="always", query="I have diabetes")
     assert "visibility" not in await face.get(fact)
 
 
@@ -243,7 +267,7 @@ async def _supersede(face: Face, opens: Opens, fact: str) -> None:
 
 async def _expire(face: Face, opens: Opens, fact: str) -> None:
     await face.update(fact, expires_at=opens.clock.now() + timedelta(hours=1))
-    await told(face)
+    await block(face)
     opens.clock.advance(hours=2)
 
 
@@ -277,7 +301,7 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
     await tell(face, opens, JAZZ, "I keep bees.")
     before = await face.profile(user_id="alice")
     assert [one["memory"] for one in before["turns"]] == [JAZZ]
-    assert JAZZ in await told(face, NEAR)
+    assert JAZZ in await block(face, NEAR)
     assert JAZZ in await face.found("plumber")
 
     await ENDS[end](face, opens, await fact_of(face, "jazz"))
@@ -285,9 +309,9 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
     assert [one for one in (await face.profile(user_id="alice"))["turns"] if "jazz" in one["memory"]] == []
     for gate in ("profile", "always"):
         for query in (IDLE, NEAR):
-            shown = await told(face, query, gate=gate)
-            assert "plumber" not in shown
-            assert "I love jazz" not in shown
+            text = await block(face, query, gate=gate)
+            assert "plumber" not in text
+            assert "I love jazz" not in text
     for query in ("plumber", "jazz", NEAR):
         found = (await face.search(query, user_id="alice"))["results"]
         assert [one["memory"] for one in found if one["layer"] == "turn" and "jazz" in one["memory"]] == []
@@ -303,13 +327,13 @@ async def test_a_turn_of_what_became_part_of_another_memory_goes_with_it(opens: 
     assert (await face.consolidate(everybody=True))["merged"] == 1
     (left,) = (await face.get_all(user_id="alice"))["results"]
     assert len((await face.profile(user_id="alice"))["turns"]) == 2
-    assert "drums" in await told(face)
+    assert "drums" in await block(face)
 
     await face.delete(left["id"])
 
     assert (await face.profile(user_id="alice"))["turns"] == []
     assert await face.found("jazz plumber drums") == []
-    assert "drums" not in await told(face, "Does my neighbour drum loudly on Sundays at noon?")
+    assert "drums" not in await block(face, "Does my neighbour drum loudly on Sundays at noon?")
 
 
 @pytest.mark.req("X-42")
@@ -329,8 +353,8 @@ async def test_a_look_at_the_past_shows_what_was_said_then(face: Face, opens: Op
     await face.update(await fact_of(face, "jazz"), "User loves the blues.")
     opens.clock.advance(days=1)
     assert JAZZ in texts(await face.search("plumber", user_id="alice", as_of=then))
-    assert JAZZ in await told(face, NEAR, as_of=then)
-    assert JAZZ not in await told(face, NEAR)
+    assert JAZZ in await block(face, NEAR, as_of=then)
+    assert JAZZ not in await block(face, NEAR)
 
 
 @pytest.mark.req("X-42", "R-4")
@@ -352,7 +376,7 @@ async def test_nothing_of_anybody_else_is_in_a_profile(face: Face, opens: Opens)
     bob = await face.profile(user_id="bob")
     assert [one["memory"] for one in bob["facts"]] == ["User keeps snakes."]
     assert all("snakes" in one["memory"] for one in bob["turns"])
-    assert "jazz" not in await told(face, NEAR, user_id="bob")
+    assert "jazz" not in await block(face, NEAR, user_id="bob")
     assert (await face.profile(user_id="carol"))["facts"] == []
     farm = await face.profile(user_id="alice", agent_id="farm")
     assert [one["memory"] for one in farm["facts"]] == ["User keeps goats."]
@@ -366,21 +390,21 @@ async def test_nothing_of_anybody_else_is_in_a_profile(face: Face, opens: Opens)
 async def test_what_is_masked_later_is_masked_in_the_profile(opens: Opens) -> None:
     face, strict = opens(), opens({"extract": {"redact": {"email": "mask"}}})
     await tell(face, opens, "My email is ida@example.com.", "I love jazz.")
-    assert "ida@example.com" in await told(face)
+    assert "ida@example.com" in await block(face)
 
     report = await strict.redact(dry_run=False)
 
     assert report["found"] > 0
     for one in (face, strict):
         assert "ida@example.com" not in str(await one.profile(user_id="alice"))
-        assert "ida@example.com" not in await told(one)
+        assert "ida@example.com" not in await block(one)
 
 
 @pytest.mark.req("X-42")
 async def test_words_that_were_forgotten_are_not_told_on_by_the_wish_to_forget_them(face: Face, opens: Opens) -> None:
     await tell(face, opens, "I love tea.")
     await tell(face, opens, "Forget that I love tea.")
-    assert "tea" not in await told(face, "Do I love tea?")
+    assert "tea" not in await block(face, "Do I love tea?")
     assert await face.found("tea") == []
     assert (await face.profile(user_id="alice"))["turns"] == []
 
@@ -405,16 +429,15 @@ async def test_what_is_said_again_is_visible_again(opens: Opens) -> None:
 
 @pytest.mark.req("X-43")
 async def test_what_is_used_or_changed_stays_visible(opens: Opens) -> None:
-    face = opens({"recall": {"visible_days": 30}, "context": {"gate": "always", "false_injection": 0}})
+    face = opens({"recall": {"visible_days": 30}, "context": {"gate": "always", "false_injection": 0, "limit": 1}})
     for text in ("The cello stands in the hall", "The drum stands in the attic", "The flute lies in a box"):
         await face.remember(text)
     opens.clock.advance(days=20)
-    assert "cello" in await told(face, "cello hall")
+    assert "cello" in await block(face, "cello hall")
     await face.update(await fact_of(face, "drum"), "The drum stands in the cellar")
     opens.clock.advance(days=20)
     found = await face.found("cello drum flute")
-    assert "The drum stands in the cellar" in found
-    assert "The flute lies in a box" not in found or "cello" in " ".join(found)
+    assert sorted(found) == ["The cello stands in the hall", "The drum stands in the cellar"]
 
 
 @pytest.mark.req("X-43", "O-45")
@@ -424,10 +447,10 @@ async def test_who_somebody_is_and_what_is_in_the_profile_never_fades(opens: Ope
     await face.add_override("Answer in French.", user_id="alice")
     opens.clock.advance(days=400)
 
-    shown = await told(face)
+    whole = await block(face)
 
     for text in ("Answer in French.", "User is allergic to hazelnuts.", "User loves jazz."):
-        assert text in shown
+        assert text in whole
     assert await face.found("hazelnuts", layers=["fact"]) == []
     assert len(await face.found("French", layers=["identity"])) == 1
 
@@ -471,7 +494,7 @@ async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
     best = (await face.search(asked, user_id="alice"))["results"][0]
 
     assert (best["layer"], best["memory"]) == ("turn", said)
-    assert said in await told(face, asked)
+    assert said in await block(face, asked)
     assert said in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
 
 

@@ -50,6 +50,7 @@ class Line:
     line: str
     turn_id: str | None = None
     date: str = ""
+    memory: str = ""
 
 
 def told(body: Mapping[str, Any]) -> Told:
@@ -114,6 +115,14 @@ class Rest(Face):
     async def context(self, query: str, **rest: Any) -> Told:
         """What to put into a prompt."""
         return told(self.ask("POST", "/v1/context", json={"query": query, **rest}))
+
+    async def profile(self, **rest: Any) -> Any:
+        """What a model is always shown of a user."""
+        return self.ask("GET", "/v1/profile", params=rest)
+
+    async def set_visibility(self, memory_id: str, visibility: str) -> Any:
+        """Decide whether models are shown a memory."""
+        return self.ask("PUT", f"/v1/memories/{quote(memory_id)}/visibility", json={"visibility": visibility})
 
     async def receipt(self, receipt_id: str) -> Any:
         """The account of a context."""

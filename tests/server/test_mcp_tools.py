@@ -377,3 +377,25 @@ def test_a_memory_is_deleted_by_its_id_once() -> None:
             assert (await over.answer("memory_delete", **{name: kept}))["error"]["code"] == "not_found"
 
     with_tools(work)
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize("scope", [None, "pinned", "transcript"])
+def test_a_model_is_not_given_what_a_person_marked_private(scope: str | None) -> None:
+    async def work(tools: Tools) -> None:
+        for text in ("I have diabetes. The pharmacy opens at seven.", "I like tea."):
+            await tools.memory.add(text, user_id="alice")
+        (fact,) = [one for one in (await tools.memory.get_all(user_id="alice"))["results"] if "diab" in one["memory"]]
+        await tools.memory.set_visibility(fact["id"], "private")
+        narrowed = {} if scope is None else {"scope": scope}
+
+        found = [await tools.found(query=query, **narrowed) for query in ("diabetes", "pharmacy at seven", "tea")]
+        newest = await tools.found(**narrowed)
+        listed = [one["content"] for one in (await tools.data("memory_list", **narrowed))["memories"]]
+
+        told = " ".join([*(text for texts in found for text in texts), *newest, *listed])
+        assert "tea" in told
+        assert "diabetes" not in told
+        assert "pharmacy" not in told
+
+    with_tools(work)

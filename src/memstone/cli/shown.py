@@ -1,4 +1,4 @@
-"""``context``: what a model is shown, and the account of how it came about."""
+"""``context``, ``profile`` and ``visibility``: what a model is shown, and the account of how it came about."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import click
 
 from memstone.cli import parse
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope
+from memstone.cli.given import Given, for_scope, for_store
 from memstone.cli.output import note, paint, say, score, show, show_pairs, warn_degraded
 from memstone.cli.table import Column, Table
 from memstone.cli.text import harmless
+from memstone.core.showing.profile import Visibility
 from memstone.model.context_gate import GateMode
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from memstone.model.context import ContextPack
 
 _BUDGET: Final = "At most so many tokens, instead of what is configured."
-_GATE: Final = "Who decides whether memory helps: nobody, rules, or also a language model."
+_GATE: Final = "What is shown: the profile and what is near, whatever fits, what rules or a model decide, or nothing."
 _AS_OF: Final = "What would have been shown at that time, in ISO 8601."
 
 _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
@@ -115,4 +116,54 @@ def _show_account(pack: ContextPack, receipt: Mapping[str, Any]) -> None:
     )
 
 
-COMMANDS: Final = (context,)
+@click.command()
+@click.option("--tokens", metavar="TOKENS", type=int, help="At most so many, instead of what is configured.")
+@for_scope
+def profile(given: Given, *, tokens: int | None) -> int:
+    """Show what a model is always told of a user, most important first, and what is left out.
+
+    Standing instructions come first, then facts, then what the user said before today and no fact holds.
+    """
+    if given.user is None:
+        raise click.UsageError("a profile belongs to a user: give --user")
+    with given.memory() as memory:
+        answer = memory.profile(user_id=given.user, agent_id=given.agent, tokens=tokens)
+        if not given.answered(answer):
+            _show_profile(memory, answer)
+    return OK if answer["instructions"] or answer["facts"] or answer["turns"] else NOTHING
+
+
+def _show_profile(memory: Memory, answer: dict[str, Any]) -> None:
+    rows = [("instruction", one) for one in answer["instructions"]]
+    rows += [(one["about"], one) for one in answer["facts"]]
+    rows += [(f"said {one['date']}", one) for one in answer["turns"]]
+    if not rows:
+        note("nothing is known of this user")
+    table = Table([Column("ABOUT"), Column("ID", spare=1), Column("MEMORY", grows=True)])
+    for about, one in rows:
+        table.add(about, one["id"], one["memory"])
+    if rows:
+        _show_titled("Always shown", table)
+    _show_dropped(memory, answer["left_out"])
+    of = f"{answer['tokens']:,} of {answer['profile_tokens']:,}"
+    show_pairs([("tokens", of if answer["complete"] else f"{of}, and more is known")])
+
+
+@click.command()
+@click.argument("memory_id", metavar="ID")
+@click.argument("wanted", metavar="WANTED", type=click.Choice([str(one) for one in Visibility]))
+@for_store
+def visibility(given: Given, memory_id: str, wanted: str) -> int:
+    """Decide whether models are shown a memory.
+
+    WANTED is `pinned` (always, before everything else in the profile), `hidden` (not in the profile, but when a message
+    calls for it), `private` (never; you still find it) or `default`.
+    """
+    with given.memory() as memory:
+        answer = memory.set_visibility(memory_id, wanted)
+    if not given.answered(answer):
+        say("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
+    return OK
+
+
+COMMANDS: Final = (context, profile, visibility)

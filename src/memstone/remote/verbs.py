@@ -53,7 +53,7 @@ class Call:
 
 _READING: Final = """
     agent agents context engine_status entities episodes get get_all get_vectors history identity pending_vectors pinned
-    preview_context query_vectors receipt relations retrieve_preview search settings standing_instructions
+    preview_context profile query_vectors receipt relations retrieve_preview search settings standing_instructions
     transcript
 """
 _READING_OF_ALL: Final = "dashboard events inspect jobs memory_page memory_updates metrics paused"
@@ -69,7 +69,7 @@ _BY_NEED: Final[tuple[tuple[Call, str], ...]] = (
     (Call(Verb.WRITE, repeatable=True), "suggest_instructions"),  # it changes nothing, and spends what a model costs
     (
         Call(Verb.WRITE, repeatable=True),
-        "insert_vectors set_narrative set_overrides upsert_vectors",
+        "insert_vectors set_narrative set_overrides set_visibility upsert_vectors",
     ),
     (Call(Verb.WRITE, repeatable=True, narrowed_by=("user_id", "agent_id", "run_id", "filters")), "delete_all"),
     # The client gives every batch a key of its own, and what is in a transcript is not stored twice.

@@ -73,7 +73,7 @@ def own_words(text: str) -> str:
     It is '' if that is next to nothing beside the rest.
     """
     kept, at = list[str](), 0
-    for start, end in sorted([*handed_over(text), *_long_quotes(text), *_forgotten(text)]):
+    for start, end in sorted([*handed_over(text), *_long_quotes(text), *_wishes_to_forget(text)]):
         if end <= at:
             continue
         kept.append(text[at:start])
@@ -82,7 +82,7 @@ def own_words(text: str) -> str:
     return said if not kept or len(_WORDS.findall(said)) >= _FEWEST else ""
 
 
-def _forgotten(text: str) -> list[tuple[int, int]]:
+def _wishes_to_forget(text: str) -> list[tuple[int, int]]:
     """Sentences that ask to forget something: they say what it is."""
     if not may_forget(text):
         return []

@@ -90,6 +90,7 @@ class Account:
     def receipt(self, ids: Mapping[int, str]) -> Receipt:
         """The receipt; ``ids`` are those of what was left out unread, by number."""
         asked, planned, scope = self.asked, self.planned, self.asked.scope
+        dropped = (*self.found.dropped, *left_out(asked, planned, ids))
         return Receipt(
             id=self.pack.receipt_id,
             created_at=asked.now,
@@ -97,20 +98,22 @@ class Account:
             gate=asked.gate,
             budget=asked.budget,
             tokens=planned.tokens,
-            considered=len(planned.chosen) + len(planned.dropped) + len(self.found.dropped) + len(asked.left_out),
+            considered=len(planned.chosen) + len(dropped),
             user_id=scope.user_id or None,
             agent_id=scope.agent_id or None,
             run_id=scope.run_id or None,
             chosen=planned.chosen,
-            dropped=(*self.found.dropped, *planned.dropped, *left_out(asked, ids)),
+            dropped=dropped,
             ms=dict(asked.ms),
             degraded=tuple(asked.degraded),
         )
 
 
-def left_out(asked: Asked, ids: Mapping[int, str]) -> list[Dropped]:
-    """What was found and has nothing to do with the question, as far as it is still there."""
-    return [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
+def left_out(asked: Asked, planned: Plan, ids: Mapping[int, str]) -> list[Dropped]:
+    """What was found and is not shown, as far as it is still there; what stands in the profile is shown."""
+    unread = [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
+    shown = {one.id for one in planned.chosen}
+    return [one for one in (*planned.dropped, *unread) if one.id not in shown]
 
 
 async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dict[int, str]:

@@ -197,5 +197,5 @@ async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, An
         "budget": asked.budget,
         "gate": dict(gate),
         "chosen": [one.id for one in planned.chosen],
-        "dropped": [{"id": one.id, "reason": one.reason} for one in (*planned.dropped, *left_out(asked, ids))],
+        "dropped": [{"id": one.id, "reason": one.reason} for one in left_out(asked, planned, ids)],
     }

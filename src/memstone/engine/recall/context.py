@@ -161,7 +161,10 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
 
 
 def _profile_tokens(parts: Parts, asked: Asked) -> int:
-    return profile_tokens(asked.budget, parts.policy.retrieval) if asked.mode is GateMode.PROFILE else 0
+    """Return how large the profile may be; what an agent knows of everybody is nobody's profile."""
+    if asked.mode is not GateMode.PROFILE or not asked.scope.user_id:
+        return 0
+    return profile_tokens(asked.budget, parts.policy.retrieval)
 
 
 def check(parts: Parts, request: ContextRequest) -> Asked:

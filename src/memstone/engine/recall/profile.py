@@ -28,7 +28,7 @@ from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.parts import Parts
-from memstone.errors import InvalidInput
+from memstone.errors import InvalidInput, ScopeError
 from memstone.model.context_gate import GateMode
 from memstone.model.instant import Instant, instant, moment
 from memstone.model.memory import Found, Layer, Origin, Record
@@ -149,12 +149,12 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
     if not seqs:
         return []
     turns = [one.record for one in await tx.memories.among(seqs, where)]
-    learned = await _learned(tx, owner, wanted, [turn.id for turn in turns])
+    learned = await _read_turn_facts(tx, owner, wanted, [turn.id for turn in turns])
     hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
     found = list[ProfileTurn]()
     for record in turns:
         facts = learned.get(record.id, [])
-        if record.id in hidden or not _is_to_be_told(record, facts):
+        if record.id in hidden or not _may_tell(record, facts):
             continue
         if (turn := profile_turn(record, wanted.zone)) is not None:
             ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]
@@ -162,7 +162,9 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
     return found
 
 
-async def _learned(tx: Tx, owner: Scope, wanted: ProfileRequest, turn_ids: Sequence[str]) -> dict[str, list[TurnFact]]:
+async def _read_turn_facts(
+    tx: Tx, owner: Scope, wanted: ProfileRequest, turn_ids: Sequence[str]
+) -> dict[str, list[TurnFact]]:
     """Read what was learned from turns; of a look at the past it does not matter what has changed since."""
     facts: dict[str, list[TurnFact]] = {}
     for fact in await tx.provenance.facts_of(owner, turn_ids, wanted.now):
@@ -171,7 +173,7 @@ async def _learned(tx: Tx, owner: Scope, wanted: ProfileRequest, turn_ids: Seque
     return facts
 
 
-def _is_to_be_told(turn: Record, facts: Sequence[TurnFact]) -> bool:
+def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:
     """Tell whether a turn says more than its facts, all of which hold and are not hidden by the user."""
     if not all(fact.holds and fact.in_profile for fact in facts):
         return False
@@ -227,11 +229,13 @@ async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> di
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
     policy = parts.policy.retrieval
     size = _tokens(policy.profile_tokens if tokens is None else tokens)
-    scope, now = parts.scope(given).required(), parts.now()
+    scope, now = parts.scope(given), parts.now()
+    if not scope.user_id:
+        raise ScopeError("a profile belongs to a user", hint="give user_id")
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
         wanted = ProfileRequest(scope, now, size, zone=parts.zone)
-        who = await portrait(tx, Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope, now)
+        who = await portrait(tx, Scope(scope.tenant_id, scope.user_id), now)
         return await read_profile(tx, parts.blocks, wanted), who
 
     found, who = await parts.ledger.read(work)

@@ -11,8 +11,9 @@ from memstone.core.showing.says_more import says_more
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.surface import learned_from, shown_text
+from memstone.engine.recall.surface import read_turn_facts, shown_text
 from memstone.model.memory import Layer, Record
+from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.provenance import TurnFact
 
@@ -48,8 +49,17 @@ async def _behind(
     parts: Parts, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
     """The facts that were learned from the turns, and the turns of which something was deleted or put aside."""
-    facts = await learned_from(tx, wanted.scope, [found for found, _ in hits], parts.now(), wanted.as_of)
+    facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in hits], parts.now(), wanted.as_of)
     return facts, await tx.suppressed.turns(parts.tenant_id, turns)
+
+
+async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
+    """Return those of these turns from which something was learned that no model is to see."""
+    if not turn_ids:
+        return set()
+    every = Scope(parts.tenant_id)
+    facts = await parts.ledger.peek(lambda tx: tx.provenance.facts_of(every, turn_ids, parts.now()))
+    return {fact.turn_id for fact in facts if fact.is_private}
 
 
 def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> list[_Traced]:

@@ -107,7 +107,7 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
-    facts = await learned_from(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
+    facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
     changed = _ended(facts) if wanted.recall else await _changed(tx, wanted, turns) if turns else {}
     private = {fact.turn_id for fact in facts if fact.is_private}
     nothing = Portrait([], [])
@@ -213,7 +213,7 @@ def shown_text(record: Record) -> str:
     return words_to_show(record.text, own=own)
 
 
-async def learned_from(
+async def read_turn_facts(
     tx: Tx, scope: Scope, found: Sequence[Found], now: Instant, as_of: Instant | None = None
 ) -> list[TurnFact]:
     """Read the facts that were learned from the turns among what was found, as far as whoever holds a turn sees them.

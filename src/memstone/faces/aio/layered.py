@@ -25,12 +25,14 @@ class Layered(Face):
         return await self._engine.run(identity.identity, user_id)
 
     async def profile(
-        self, *, user_id: str | int, agent_id: str | int | None = None, tokens: int | None = None
+        self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
     ) -> dict[str, Any]:
-        """What a model is always shown of a user: the ``instructions`` they gave, and ``facts``, most important first.
+        """What a model is always shown of a user.
 
-        It is made without a search and without an embedding, and changes only when memory does. ``left_out`` names what
-        is known and not in it, with the reason. ``tokens`` is how large it may be, else ``context.profile_tokens``.
+        The ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and ``turns``: what
+        they said before today and no fact holds. It is made without a search and without an embedding. ``left_out``
+        names what is known and not in it, with the reason; ``complete`` is false where it is too much for ``tokens``,
+        else ``context.profile_tokens``.
         """
         from memstone.engine.recall import profile
 

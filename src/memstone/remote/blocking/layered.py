@@ -31,14 +31,16 @@ class Layered(Remote):
     def profile(
         self,
         *,
-        user_id: str | int,
+        user_id: str | int | None = None,
         agent_id: str | int | None = None,
         tokens: int | None = None,
     ) -> dict[str, Any]:
-        """What a model is always shown of a user: the ``instructions`` they gave, and ``facts``, most important first.
+        """What a model is always shown of a user.
 
-        It is made without a search and without an embedding, and changes only when memory does. ``left_out`` names what
-        is known and not in it, with the reason. ``tokens`` is how large it may be, else ``context.profile_tokens``.
+        The ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and ``turns``: what
+        they said before today and no fact holds. It is made without a search and without an embedding. ``left_out``
+        names what is known and not in it, with the reason; ``complete`` is false where it is too much for ``tokens``,
+        else ``context.profile_tokens``.
         """
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "tokens": tokens}
         result: dict[str, Any] = drive(self._link.call("profile", given))

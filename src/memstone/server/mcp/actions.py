@@ -52,10 +52,14 @@ def entry_of(item: Mapping[str, Any]) -> Json:
     return {**shown, "score": item["score"]} if isinstance(item.get("score"), float) else shown
 
 
-def _results(answer: Any) -> list[Json]:
-    """Return what was found, in whichever form a memory is configured to answer."""
+async def _results(call: ToolCall, answer: Any) -> list[Json]:
+    """Return what was found, in whichever form a memory is configured to answer, without what no model is to see."""
+    from memstone.engine.recall.provenance import private_turns  # it brings numpy, which nobody asked for at the start
+
     found: list[Json] = answer["results"] if isinstance(answer, dict) else answer
-    return found
+    turns = [one["id"] for one in found if one["layer"] == "turn"]
+    private = await call.memory._engine.run(private_turns, turns)  # noqa: SLF001 - only a model asks for it so
+    return [one for one in found if one.get("visibility") != "private" and one["id"] not in private]
 
 
 # --- search and list --------------------------------------------------------------------------------------------------
@@ -69,9 +73,9 @@ async def search_memories(call: ToolCall) -> Json:
     if not policy.retrieval.token_budget:  # no budget, no memory: whoever asks
         return _within([], 0)
     if "query" not in given:
-        found = _results(await call.memory.search("", strategy="recent", **wanted))
+        found = await _results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
-        found = _results(await call.memory.search(given["query"], explain=True, **wanted))
+        found = await _results(call, await call.memory.search(given["query"], explain=True, **wanted))
         found = found if policy.strategy == "recent" else _alike(given["query"], found)
     return _within(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
@@ -134,7 +138,7 @@ async def list_memories(call: ToolCall) -> Json:
         offset=given.get("offset", 0),
         counts=True,
     )
-    memories = [entry_of(one) for one in answer["results"]]
+    memories = [entry_of(one) for one in await _results(call, answer)]
     return {"memories": memories, "count": len(memories), "total": answer["total"]}
 
 

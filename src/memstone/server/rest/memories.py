@@ -30,9 +30,10 @@ from memstone.server.schemas.memories import (
     Pack,
     Question,
     Transcript,
+    Visibility,
     Whom,
 )
-from memstone.server.scoping import Confirm, DryRun, NamedScope, merge_body
+from memstone.server.scoping import Confirm, DryRun, NamedScope, ScopeId, merge_body
 
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
@@ -143,6 +144,12 @@ async def delete(caller: Writer, memory_id: str, *, dry_run: DryRun = False) -> 
     return await caller.memory.delete(memory_id, dry_run=dry_run)
 
 
+@router.put("/memories/{memory_id}/visibility", response_model=told("answers.memories.VisibilitySet"))
+async def set_visibility(caller: Writer, memory_id: str, wanted: Visibility) -> Any:
+    """Decide whether models are shown a memory: always (``pinned``), not in the profile (``hidden``), or never."""
+    return await caller.memory.set_visibility(memory_id, wanted.visibility)
+
+
 @router.get("/memories/{memory_id}/history", response_model=History)
 async def history(caller: Reader, memory_id: str) -> Any:
     """Everything that happened to a memory, oldest first."""
@@ -154,6 +161,17 @@ async def context(caller: Reader, question: ContextQuestion) -> Any:
     """What to put into a prompt for this message; empty when memory does not help."""
     asked = question.model_dump()
     return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
+
+
+@router.get("/profile", response_model=told("answers.context.Profile"), tags=["context"])
+async def profile(
+    caller: Reader,
+    user_id: ScopeId = None,
+    agent_id: ScopeId = None,
+    tokens: Annotated[int | None, Query(ge=0, le=16_000)] = None,
+) -> Any:
+    """What a model is always shown of a user, most important first, and what is left out."""
+    return await caller.memory.profile(user_id=user_id, agent_id=agent_id, tokens=tokens)
 
 
 @router.get("/receipts/{receipt_id}", response_model=told("answers.context.Receipt"), tags=["context"])

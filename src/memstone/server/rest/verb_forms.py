@@ -68,6 +68,7 @@ _SAMPLES: Final[dict[str, Any]] = {
     "vector": [0.1, 0.2, 0.3],
     "vector_id": "v1",
     "vectors": [{"id": "v1", "values": [0.1, 0.2, 0.3], "metadata": {"text": "I live in Oslo"}}],
+    "visibility": "private",
 }
 
 

@@ -60,6 +60,14 @@ class Changes(Given):
     occurred_at: str | None = None
 
 
+class Visibility(Given):
+    """What a person decides about showing a memory to models."""
+
+    model_config = shown_as(visibility="private")
+
+    visibility: Literal["default", "pinned", "hidden", "private"]
+
+
 class Ids(Given):
     """Which ones."""
 

@@ -66,24 +66,24 @@ class _Learned(NamedTuple):
     now: _Now
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def notes(self) -> Mapping[str, Any]:
         return load(self.data)
 
     @property
-    def is_said(self) -> bool:
-        return isinstance(self.told.get("evidence"), dict)
+    def has_evidence(self) -> bool:
+        return isinstance(self.notes.get("evidence"), dict)
 
     @property
     def into(self) -> str:
         """The memory that it became a part of, and that says what it said."""
-        return str(self.told.get("into") or "")
+        return str(self.notes.get("into") or "")
 
     def as_fact(self, holder: _Now, now: Instant) -> TurnFact:
         """As a fact of its turn, which ``holder`` holds now."""
         visibility = None if holder.data is None else load(holder.data).get("visibility")
         same = holder.hash is not None if self.into else holder.hash == self.hash
         lives = holder.status == "active" and (holder.expires_at is None or holder.expires_at > now)
-        evidence = self.told.get("evidence")
+        evidence = self.notes.get("evidence")
         return TurnFact(
             self.turn,
             self.fact,
@@ -110,7 +110,7 @@ class ProvenanceTable:
                 turn, fact, data, said, *holds = row
                 learned = _Learned(turn, fact, data, said, _Now(*holds))
                 # A version that somebody wrote by hand is not what was said; the one it took the place of is.
-                if learned.is_said or (learned.turn, learned.fact) not in found:
+                if learned.has_evidence or (learned.turn, learned.fact) not in found:
                     found[learned.turn, learned.fact] = learned
         others = await self._now(scope.tenant_id, {one.into for one in found.values() if one.into})
         return [one.as_fact(others.get(one.into, one.now), now) for one in found.values()]

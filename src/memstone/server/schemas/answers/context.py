@@ -46,6 +46,7 @@ class Chosen(Answer):
     layer: str
     tokens: int
     score: float | None
+    counts: bool = means("whether it counts as used: what stands in the profile is shown whatever is asked")
 
 
 class Dropped(Answer):
@@ -70,6 +71,44 @@ class Receipt(Whose):
     ms: dict[str, float] = means("how long each step took")
     degraded: list[Degraded]
     used: list[str] | None = means("the memories that the answer took something from; null until one is known")
+
+
+class Instruction(Answer):
+    """What the user asked to keep in mind."""
+
+    id: str
+    memory: str
+
+
+class KnownFact(Answer):
+    """A fact of the profile."""
+
+    id: str
+    memory: str
+    about: str = means(
+        "what makes it important: `pinned`, `identity`, `health`, `family`, `home`, `work`, `preference`, `project` or "
+        "`other`"
+    )
+
+
+class OwnWords(Answer):
+    """What the user said and no fact holds."""
+
+    id: str
+    memory: str
+    date: str
+
+
+class Profile(Answer):
+    """What a model is always shown of a user, most important first."""
+
+    instructions: list[Instruction]
+    facts: list[KnownFact]
+    turns: list[OwnWords]
+    left_out: list[Dropped]
+    tokens: int
+    profile_tokens: int = means("how many it may have, beside the instructions")
+    complete: bool = means("whether everything that may be in it is in it")
 
 
 class PreviewedBesides(Answer):

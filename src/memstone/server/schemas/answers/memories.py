@@ -48,9 +48,11 @@ class MemoryBesides(Whose):
     category: str = sometimes()
     doubt: str = sometimes("of what a model learned: why the conversation does not bear it out")
     attachments: list[Attachment] = sometimes()
+    visibility: str = sometimes("what a person decided about showing it to models: `pinned`, `hidden` or `private`")
     score: float = sometimes("of what a search found: how well it answers, from 0 to 1")
     score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
     source: str = sometimes("the id of what was said, where that was found as well and left out")
+    facts: list[Overtaking] = sometimes("of what was said: the facts that it was found in the place of")
     superseded_by: list[Overtaking] = sometimes("of what was said: all that holds since then in its place")
 
 
@@ -255,6 +257,15 @@ class Replacements(Answer):
     """What took the place of what, newest first."""
 
     results: list[Replacement]
+
+
+class VisibilitySet(Answer):
+    """What a person decided about showing a memory to models."""
+
+    id: str
+    event: str = means("`UPDATE`, or `NONE` where it was so already")
+    visibility: str
+    version: int = sometimes("of the memory, where it is a new one")
 
 
 class StatusSet(Answer):
