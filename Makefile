@@ -25,13 +25,15 @@ run: $(CORE)  ## the service on its embedded defaults; prints the address and, t
 demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 	@$(BIN)/memstone demo
 
+# Compiled code is stored even where it is not wanted otherwise: the tests start hundreds of processes.
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
-	@PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal \
+	@PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal \
 	  $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
-test-system: $(DEV)  ## all scenarios on PostgreSQL, then the long tests with real processes; writes docs/test-system.md
-	@$(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal -m "postgres and not system" tests/faces
+test-system: $(DEV)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal \
+	  -m "not system and not llm" tests/faces
 	@$(BIN)/python scripts/system_report.py
 
 test-llm: $(LLM)  ## the tests with real language models on this machine; fetches 1.2 GB once

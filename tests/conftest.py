@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpcore2
 import pytest
@@ -68,6 +70,27 @@ def _certificates_read_once() -> Iterator[None]:
     """Whoever makes a client of HTTP reads the certificates of all authorities, 20 ms; the tests make thousands."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("httpcore2.default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _services_described_once() -> Iterator[None]:
+    """To describe a service takes a second; many tests start one, and those of the same routes are described alike."""
+    describes = sys.modules.get("memstone.server.description")
+    if describes is None:  # none of these tests starts one
+        yield
+        return
+    made, describe = dict[tuple[str, ...], str](), describes.get_openapi
+
+    def described(*, routes: Sequence[Any], **about: Any) -> dict[str, Any]:
+        which = (repr(about), *map(repr, routes))
+        if which not in made:
+            made[which] = json.dumps(describe(routes=routes, **about))
+        whole: dict[str, Any] = json.loads(made[which])
+        return whole
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(describes, "get_openapi", described)
         yield
 
 

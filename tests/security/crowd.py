@@ -326,7 +326,8 @@ def marks(values: list[str]) -> str:
 def leaked(call: Call, answer: Answer, upstream: str, crowd: Crowd, actor: Actor) -> list[str]:
     """What an answer, or what a model was sent for it, tells of those whom the actor does not reach."""
     said, hidden = answer.text + upstream, [pool for pool in crowd.pools if not actor.reaches(pool)]
-    actor.sent |= {one for pool in hidden for one in pool.ids if one in call.sent}
+    sent = call.sent
+    actor.sent |= {one for pool in hidden for one in pool.ids if one in sent}
     words = {pool.word for pool in hidden}
     words |= {about["word"] for tenant, about in crowd.about.items() if tenant != actor.tenant}
     ids = {one for pool in hidden for one in pool.ids} - actor.sent

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -318,6 +319,7 @@ async def compared(place: Path) -> int:
     return total
 
 
+@cache
 def _another(given: str) -> str:
     """An id of the same form that nobody has."""
     dice = random.Random(given)  # noqa: S311

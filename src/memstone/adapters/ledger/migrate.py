@@ -141,8 +141,13 @@ def _apply(connection: Connection, step: Migration) -> None:
         raise MigrationFailed(f"{step.name}: {error}", hint="the database was left as it was") from error
 
 
-def statements(script: str) -> Iterator[str]:
+@cache
+def statements(script: str) -> tuple[str, ...]:
     """The statements of a script; ``executescript`` would commit the transaction first."""
+    return tuple(_split(script))
+
+
+def _split(script: str) -> Iterator[str]:
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
