@@ -79,7 +79,7 @@ def gated(place: Path, upstream: dict[str, Any] | None = None, **more: Any) -> I
         one = {"name": "up", "base_url": f"{address}/v1", "api_key": "sk-upstream", "retries": 1}
         one |= {"connect_timeout": LONG, **(upstream or {})}
         config: dict[str, Any] = {
-            "store": {"url": f"sqlite:///{place}/g.db"},
+            "store": {"url": f"sqlite:///{place}/g.db", "durable": False},
             "embedder": {"provider": "hash"},
             "preset": "gateway",
             "write": {"mode": "inline"},

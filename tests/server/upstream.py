@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -220,11 +221,42 @@ def _named(event: dict[str, Any]) -> str:
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
 
 
+class _PromptServer(uvicorn.Server):
+    """Ends as soon as it is told to and nothing is under way; the original looks ten times a second, and then waits."""
+
+    _loop: asyncio.AbstractEventLoop
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._over = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self._over.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - as it is called
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 - they are sets of others
+            await asyncio.sleep(0.001)
+        await self.lifespan.shutdown()
+
+    def end(self) -> None:
+        """May be called from any thread."""
+        self._loop.call_soon_threadsafe(self._over.set)
+
+
 @contextmanager
 def served(app: Any) -> Iterator[str]:
     """An application on a port of its own, in a thread; gives its address."""
     config = uvicorn.Config(app, port=0, log_level="critical", lifespan="on", timeout_keep_alive=int(LONG))
-    server = uvicorn.Server(config)
+    server = _PromptServer(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -234,5 +266,5 @@ def served(app: Any) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.should_exit = True
+        server.end()
         thread.join(120)
