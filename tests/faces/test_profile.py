@@ -337,6 +337,24 @@ async def test_a_turn_of_what_became_part_of_another_memory_goes_with_it(opens: 
 
 
 @pytest.mark.req("X-42")
+async def test_what_was_repeated_goes_with_the_fact_that_it_repeats(face: Face, opens: Opens) -> None:
+    repeated = ("As I said, I live in Oslo.", "I live in Oslo, remember?")
+    await tell(face, opens, "I live in Oslo.")
+    await tell(face, opens, *repeated)
+    assert [one["memory"] for one in (await face.get_all(user_id="alice"))["results"]] == ["User lives in Oslo."]
+    assert await face.found("Oslo") != []
+
+    await tell(face, opens, "I moved to Rome.")
+
+    assert (await face.profile(user_id="alice"))["turns"] == []
+    for query in (IDLE, "Where do I live? In Oslo?", "I live in Oslo"):
+        assert "Oslo" not in await block(face, query)
+        assert [text for text in await face.found(query) if "Oslo" in text] == []
+    await tell(face, opens, "I moved back to Oslo, I live in Oslo.")
+    assert "Oslo" in await block(face), "it was said since"
+
+
+@pytest.mark.req("X-42")
 async def test_a_turn_whose_fact_is_hidden_may_be_recalled_and_is_not_in_the_profile(face: Face, opens: Opens) -> None:
     await tell(face, opens, JAZZ)
     await face.set_visibility(await fact_of(face, "jazz"), "hidden")

@@ -21,6 +21,7 @@ from memstone.core.showing.profile import (
     turn_rank,
 )
 from memstone.core.showing.says_more import says_more, tells
+from memstone.core.showing.staleness import EndedFacts
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.tokens import CHARS_PER_TOKEN
 from memstone.model.policy import RetrievalPolicy
@@ -223,3 +224,35 @@ def test_a_turn_says_more_than_its_facts() -> None:
 def test_a_text_tells_a_fact_in_whatever_order() -> None:
     assert tells("In Oslo, where she lives, Ida works as a nurse.", "User lives in Oslo.")
     assert not tells("Ida works as a nurse.", "User lives in Oslo.")
+
+
+# --- what no longer holds ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("ended", "current", "said", "stale"),
+    [
+        ("User lives in Oslo.", ["User moved to Rome."], "As I said, I live in Oslo!", True),
+        ("User lives in Oslo.", ["User lives in Oslo and Rome."], "As I said, I live in Oslo!", False),
+        ("User lives in Oslo.", ["User lives in Oslo."], "I live in Oslo, remember?", False),
+        ("User lives in Oslo.", ["User moved to Rome."], "Oslo was cold.", False),
+        ("User loves jazz.", ["User does not love jazz any more."], "I love jazz so much", True),
+        ("User does not eat meat.", ["User eats meat."], "I do not eat meat, you know", True),
+        ("User eats meat.", [], "The meat was tough.", False),
+        ("User swims.", [], "I swim.", False),
+    ],
+)
+def test_what_was_repeated_is_stale_when_its_fact_has_ended(
+    ended: str, current: list[str], said: str, *, stale: bool
+) -> None:
+    facts = EndedFacts([(ended, "2026-03-01")], current)
+    assert facts.tells(said, "2026-02-01") is stale
+    assert not facts.tells(said, "2026-03-02"), "it was said since"
+
+
+def test_what_is_private_is_known_again_whenever_it_was_said() -> None:
+    facts = EndedFacts([("User has diabetes.", None)], ["User has diabetes."])
+    assert not facts, "one word alone says too little"
+    facts = EndedFacts([("User takes insulin for diabetes.", None)], [])
+    assert facts.tells("I take my insulin for the diabetes at noon", "2030-01-01")

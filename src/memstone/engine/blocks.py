@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from memstone.core.showing.profile import Profile, ProfileFact
+from memstone.core.showing.staleness import EndedFacts
 from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant
@@ -62,6 +63,7 @@ class BlockCache(Blocks):
         self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
         self._facts: OrderedDict[tuple[str, int], ProfileFact] = OrderedDict()
         self._profiles: OrderedDict[Hashable, Profile] = OrderedDict()
+        self._ended: OrderedDict[Hashable, EndedFacts] = OrderedDict()
 
     def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
         """What was found out about a scope, unless the user's memories have changed since."""
@@ -100,9 +102,21 @@ class BlockCache(Blocks):
             with suppress(KeyError):
                 self._profiles.popitem(last=False)
 
+    def ended_facts(self, whose: Hashable) -> EndedFacts | None:
+        """Return what is not to be told of somebody, in a state of their memories."""
+        return self._ended.get(whose)
+
+    def keep_ended_facts(self, whose: Hashable, found: EndedFacts) -> None:
+        """Keep what is not to be told; the oldest go when there are too many."""
+        self._ended[whose] = found
+        while len(self._ended) > _PROFILES:
+            with suppress(KeyError):
+                self._ended.popitem(last=False)
+
     def clear(self) -> None:
         """Forget all."""
         super().clear()
+        self._ended.clear()
         self._profiles.clear()
         self.loops.clear()
         self._known.clear()

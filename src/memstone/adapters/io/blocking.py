@@ -255,31 +255,24 @@ def _one_by_one(coroutines: tuple[Coroutine[Any, Any, T], ...]) -> list[tuple[An
 
 
 class _ThreadLock(AbstractAsyncContextManager[None]):
-    """A lock between threads that a forked child does not inherit in its locked state."""
+    """A lock between threads that a forked child does not inherit in its locked state.
+
+    Whoever gives it back need not be who took it: slots are counted with it (``memstone.adapters.llm.breaker``).
+    """
 
     def __init__(self) -> None:
-        self._lock = self._held = threading.RLock()
+        self._lock = self._held = threading.Lock()
         self._process = os.getpid()
 
     async def __aenter__(self) -> None:
         if self._process != os.getpid():  # the thread that may have held it does not exist here
-            self._lock, self._process = threading.RLock(), os.getpid()
+            self._lock, self._process = threading.Lock(), os.getpid()
         lock = self._lock
-        _acquire(lock)
+        lock.acquire()
         self._held = lock
 
     async def __aexit__(self, *_: object) -> None:
         self._held.release()
-
-
-def _acquire(lock: threading.RLock) -> None:
-    """Acquire a lock, or none: Ctrl-C may come when it is acquired and nobody has been told so yet."""
-    try:
-        lock.acquire()
-    except BaseException:
-        with suppress(RuntimeError):  # it was not acquired
-            lock.release()
-        raise
 
 
 class _ThreadBell:

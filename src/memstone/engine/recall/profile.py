@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import visible, within
 from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.importance import CLASSES, importance
 from memstone.core.showing.excerpt import excerpt
 from memstone.core.showing.profile import (
+    VISIBILITY,
     Profile,
     ProfileFact,
     ProfileTurn,
@@ -24,6 +25,7 @@ from memstone.core.showing.profile import (
     visibility_of,
 )
 from memstone.core.showing.says_more import says_more, tells
+from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
@@ -31,9 +33,9 @@ from memstone.engine.parts import Parts
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.context_gate import GateMode
 from memstone.model.instant import Instant, instant, moment
-from memstone.model.memory import Found, Layer, Origin, Record
+from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.policy import Policy
-from memstone.model.query import And, Condition, Op
+from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.provenance import TurnFact
@@ -44,6 +46,9 @@ IDENTITY_TOKENS: Final = 200
 
 MOST: Final = 2_000
 """So many of the newest facts are looked at; a person of whom more is known has long overflowed the profile."""
+
+MOST_ENDED: Final = 500
+"""So many of the newest versions that ended are looked at, to know them again in what was said."""
 
 MOST_TURNS: Final = 300
 """So many of the newest turns are looked at, where the facts leave room."""
@@ -89,7 +94,7 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = build_profile(await read_facts(tx, cache, wanted), wanted.tokens)
     room = room_left(made.facts, wanted.tokens)
-    return replace(made, turns=choose_turns(await _read_turns(tx, wanted), room)) if room > _LEAST_ROOM else made
+    return replace(made, turns=choose_turns(await _read_turns(tx, cache, wanted), room)) if room > _LEAST_ROOM else made
 
 
 async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[Found]) -> Profile:
@@ -137,7 +142,29 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
     return [known[seq] for seq in seqs if seq in known]
 
 
-async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
+async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> EndedFacts:
+    """Read what was known of somebody and is not to be told: it changed, was deleted or put aside, or is private."""
+    key = (wanted.scope, wanted.today, wanted.state)
+    if wanted.state is not None and (held := cache.ended_facts(key)) is not None:
+        return held
+    gone = (
+        Condition("valid_to", Op.EXISTS, value=True),
+        Condition("status", Op.NE, str(Status.ACTIVE)),
+        Condition("expires_at", Op.LTE, wanted.now),
+        Condition(f"data.{VISIBILITY}", Op.EQ, str(Visibility.PRIVATE)),
+    )
+    owner = owner_of(wanted.scope)
+    where = And((within(owner), Condition("layer", Op.EQ, str(Layer.FACT)), Or(gone)))
+    ended = [one.record for one in await tx.memories.find(where, limit=MOST_ENDED)]
+    known = await read_facts(tx, cache, wanted) if ended else []
+    current = [fact.text for fact in known if fact.visibility != Visibility.PRIVATE]
+    found = EndedFacts(((one.text, one.valid_to) for one in ended if "into" not in one.data), current)
+    if wanted.state is not None:
+        cache.keep_ended_facts(key, found)
+    return found
+
+
+async def _read_turns(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[ProfileTurn]:
     """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over."""
     owner = owner_of(wanted.scope)
     said = (
@@ -151,10 +178,13 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
     turns = [one.record for one in await tx.memories.among(seqs, where)]
     learned = await _read_turn_facts(tx, owner, wanted, [turn.id for turn in turns])
     hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
+    ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
     found = list[ProfileTurn]()
     for record in turns:
         facts = learned.get(record.id, [])
         if record.id in hidden or not _may_tell(record, facts):
+            continue
+        if not facts and ended.tells(record.text, record.occurred_at):
             continue
         if (turn := profile_turn(record, wanted.zone)) is not None:
             ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]

@@ -11,7 +11,7 @@ from memstone.core.showing.says_more import says_more
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.surface import read_turn_facts, shown_text
+from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
 from memstone.model.memory import Layer, Record
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -48,9 +48,13 @@ async def traced(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[_Tra
 async def _behind(
     parts: Parts, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
-    """The facts that were learned from the turns, and the turns of which something was deleted or put aside."""
-    facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in hits], parts.now(), wanted.as_of)
-    return facts, await tx.suppressed.turns(parts.tenant_id, turns)
+    """The facts that were learned from the turns, and the turns of which something was deleted, put aside or ended."""
+    found, now = [found for found, _ in hits], parts.now()
+    facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
+    hidden = await tx.suppressed.turns(parts.tenant_id, turns)
+    if wanted.as_of is None:
+        hidden |= await stale_turns(tx, parts.blocks, wanted.scope, found, facts, now)
+    return facts, hidden
 
 
 async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:

@@ -21,7 +21,7 @@ from memstone.core.showing.says_more import tells
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.recall.due import read_due
-from memstone.engine.recall.profile import ProfileRequest, read_identity, read_profile
+from memstone.engine.recall.profile import ProfileRequest, read_ended_facts, read_identity, read_profile
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.retelling import retold
 from memstone.engine.storing.status import OPEN
@@ -108,7 +108,9 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
     facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
-    changed = _ended(facts) if wanted.recall else await _changed(tx, wanted, turns) if turns else {}
+    changed = (
+        await (_ended(tx, wanted, facts, cache) if wanted.recall else _changed(tx, wanted, turns)) if turns else {}
+    )
     private = {fact.turn_id for fact in facts if fact.is_private}
     nothing = Portrait([], [])
     who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
@@ -233,9 +235,38 @@ def _holder(asks: Scope, holds: Scope) -> Scope:
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 
-def _ended(facts: Sequence[TurnFact]) -> dict[str, str]:
+async def _ended(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact], cache: BlockCache) -> dict[str, str]:
     """The turns of which something no longer holds: superseded, deleted, expired or put aside."""
-    return {fact.turn_id: CHANGED for fact in facts if not fact.holds}
+    changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
+    found = [found for found, _ in wanted.hits]
+    if wanted.as_of is None:
+        stale = await stale_turns(tx, cache, wanted.scope, found, facts, wanted.now, wanted.state)
+        changed |= dict.fromkeys(stale, CHANGED)
+    return changed
+
+
+async def stale_turns(
+    tx: Tx,
+    cache: BlockCache,
+    scope: Scope,
+    found: Sequence[Found],
+    facts: Sequence[TurnFact],
+    now: Instant,
+    state: Hashable = None,
+) -> set[str]:
+    """Return the turns that nothing was learned from and that repeat what has ended since."""
+    learned = {fact.turn_id for fact in facts}
+    turns = [one for one in found if one.record.layer == Layer.TURN and one.record.id not in learned]
+    stale = set[str]()
+    for holder in {_holder(scope, one.link.scope) for one in turns}:
+        asked = ProfileRequest(holder, now, 0, state=state if holder == scope else None)
+        ended = await read_ended_facts(tx, cache, asked)
+        stale |= {
+            one.record.id
+            for one in turns
+            if _holder(scope, one.link.scope) == holder and ended.tells(one.record.text, one.record.occurred_at)
+        }
+    return stale
 
 
 async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
