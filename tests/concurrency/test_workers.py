@@ -108,7 +108,11 @@ def _assert_formed_once(path: Path, sessions: int) -> None:
         "SELECT l.run_id, m.version FROM memories m JOIN links l ON l.memory_seq = m.seq WHERE m.layer = 'episode'"
     )
     assert sorted(rows(path, episodes)) == sorted((f"run{number}", 1) for number in range(sessions))
-    added = rows(path, "SELECT new_text, count(*) FROM events WHERE event = 'ADD' GROUP BY new_text, user_id, run_id")
+    added = rows(
+        path,
+        "SELECT e.new_text, count(DISTINCT e.id) FROM events e JOIN memories m ON m.id = e.memory_id "
+        "WHERE e.event = 'ADD' GROUP BY e.new_text, e.user_id, e.run_id, m.layer",
+    )
     assert all(count == 1 for _, count in added), "no fact was added twice"
     towns = {text for (text,) in rows(path, "SELECT text FROM memories WHERE layer = 'fact' AND valid_to IS NULL")}
     assert {f"Town{number}" for number in range(sessions)} <= {

@@ -118,6 +118,7 @@ async def test_who_is_shown_in_the_profile_is_not_used(face: Face, opens: Opens)
 async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(face: Face, opens: Opens) -> None:
     await tell(face, opens, "I love jazz.", "I live in Oslo.", BEES)
     pack = await face.context("Do I love jazz?", user_id="alice")
+    assert {one.date for one in pack.citations} == {"2026-01-01"}
     receipt = await face.receipt(pack.receipt_id)
     chosen = {one["id"] for one in receipt["chosen"]}
     assert len(chosen) == 3
@@ -127,6 +128,18 @@ async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(fa
     seen = await face.preview_context("Do I love jazz?", user_id="alice")
     assert (set(seen["chosen"]), seen["text"].count("jazz")) == (chosen, 1)
     assert chosen.isdisjoint(one["id"] for one in seen["dropped"])
+
+
+@pytest.mark.req("O-26", "O-45")
+async def test_a_block_of_one_session_holds_nothing_of_another(face: Face, opens: Opens) -> None:
+    for run, text in (("r1", "The cello stands in the hall"), ("r2", "The drum stands in the attic")):
+        await face.remember(text, user_id="alice", run_id=run)
+    await tell(face, opens, BEES, run_id="r2")
+    asked = {"user_id": "alice", "run_id": "r1"}
+    for query in (IDLE, "Where are the cello and the drum?", BEES):
+        text = (await face.context(query, scope="session", **asked)).text
+        assert ("cello" in text, "drum" in text, "Bees" in text) == (True, False, False)
+        assert "drum" in (await face.context(query, **asked)).text, "the profile is the user's"
 
 
 @pytest.mark.req("R-4")

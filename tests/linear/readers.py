@@ -104,6 +104,8 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Question": lambda: Question([{"role": "user", "content": _PLAIN}], {}, "v1"),
     "Spotted": lambda: Spotted(7, 12, "Green", EntityType.PERSON),
     "Weights": lambda: BY_WORDS,
+    "Messages": lambda: [{"role": "user", "content": _PLAIN}],
+    "tzinfo": lambda: UTC,
     "Mapping[str, Any]": dict,
     "Mapping[str, float]": dict,
     "Mapping[str, str]": dict,

@@ -61,7 +61,7 @@ def test_an_answer_names_the_code_of_a_failure_and_not_what_the_store_said(
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    with gated(tmp_path) as made:
+    with gated(tmp_path, context={"gate": "always"}) as made:
         made.memory.add("I live in Oslo", user_id="alice")
         yield made
 

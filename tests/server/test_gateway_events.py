@@ -68,9 +68,10 @@ def no_memories(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def empty_context(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    gate.memory.set_settings({"context.gate": "heuristic"}, user_id="alice")
+    gate.memory.add("I love tea", user_id="dave")
+    gate.memory.set_settings({"context.gate": "heuristic"}, user_id="dave")
     sum_ = {"messages": [{"role": "user", "content": "What is 17 * 23?"}]}
-    return noticed(gate, Skip.EMPTY_CONTEXT, sum_, user_id="alice")
+    return noticed(gate, Skip.EMPTY_CONTEXT, sum_, user_id="dave")
 
 
 def disabled(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ WHERE = "Where do I live?"
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    with gated(tmp_path) as made:
+    with gated(tmp_path, context={"gate": "always"}) as made:  # what stands in the profile does not count as used
         made.memory.add("I live in Oslo", user_id="alice")
         made.memory.add("I live in Bergen", user_id="bob")
         yield made

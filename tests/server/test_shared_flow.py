@@ -23,7 +23,8 @@ FAR: Final = ("User's house number is just on the line.", "User likes the view a
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
-    with gated(tmp_path, preset="shared", embedder=COMPUTED, context={"min_score": None}) as made:
+    nearest = {"gate": "always", "min_score": None}
+    with gated(tmp_path, preset="shared", embedder=COMPUTED, context=nearest) as made:
         yield made
 
 
@@ -49,6 +50,18 @@ def test_a_chat_is_shown_what_is_nearer_than_the_bound_best_first_in_its_system_
     assert "ignore the rest" in system["content"], "the model may leave out what does not fit"
     lines = [line for line in system["content"].splitlines() if line.startswith("- ")]
     assert [line.rpartition("] ")[2] for line in lines] == list(reversed(NEAR)), "0.8 is not above 0.8"
+
+
+@pytest.mark.req("X-4", "P-27")
+def test_by_default_a_chat_is_shown_the_profile_whatever_is_asked(tmp_path: Path) -> None:
+    with gated(tmp_path, preset="shared", embedder=COMPUTED) as gate:
+        known(gate, *FAR, *NEAR)
+        client = gate.openai(may_assert_user=True)
+        answer = ask(client, "What is 17 * 23?", extra_headers={**ALICE, "X-Memstone-Include": "memories"})
+        assert set(shown(answer)) == {*FAR, *NEAR}
+        assert "Known about the user:" in gate.sent
+        ask(client, QUESTION, extra_headers=BOB)
+        assert "chess" not in gate.sent
 
 
 @pytest.mark.req("P-8", "P-27")

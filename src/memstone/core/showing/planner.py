@@ -221,7 +221,7 @@ def _known(picked: _Picked, profile: Profile) -> tuple[str, ...]:
     """The lines of the profile, without what the user's own words or the narrative say already."""
     lines: list[str] = []
     for fact in profile.facts:
-        item = Item(fact.id, fact.text, sources=fact.sources, quote=fact.quote)
+        item = Item(fact.id, fact.text, date=fact.date, sources=fact.sources, quote=fact.quote)
         said = normal_text(fact.text)
         if reason := picked.repeated(item, said):
             picked.drop(item, reason)

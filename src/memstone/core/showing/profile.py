@@ -19,6 +19,7 @@ from typing import Any, Final
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.model.instant import Instant
 
 LONGEST: Final = 400
 """A longer text is a document or a story: it is recalled when it is asked for, and would crowd out everything else."""
@@ -97,6 +98,10 @@ class ProfileFact:
     expires_at: str | None = None
     hash: str = ""
     """Of its text, as the store has it."""
+
+    said_at: Instant = ""
+    date: str = ""
+    """The day of that, where the user lives; for citations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,7 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         nobody=known is not None,
         checked=parts.alone,
         profile_tokens=_profile_tokens(parts, asked),
+        in_session=asked.breadth == "session",
         state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
         recall=asked.gate.route is Route.RECALL,

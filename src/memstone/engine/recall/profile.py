@@ -71,6 +71,14 @@ class ProfileRequest:
     state: Hashable = None
     """The state of the user's memories, as far as the caller sees them, where it was looked up."""
 
+    in_session: bool = False
+    """Whether only what belongs to the conversation is asked for."""
+
+    @property
+    def owner(self) -> Scope:
+        """Whose profile it is, or which conversation's."""
+        return self.scope if self.in_session else owner_of(self.scope)
+
     @property
     def today(self) -> Instant:
         """When the day of the request began."""
@@ -82,7 +90,7 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
     """Read what is known and choose from it; what was chosen in the same state of the memories is chosen again."""
     key = None
     if wanted.state is not None and wanted.as_of is None:
-        key = (wanted.scope, wanted.tokens, wanted.today, wanted.state)
+        key = (wanted.owner, wanted.tokens, wanted.today, wanted.state)
         if (held := cache.profile(key, wanted.now)) is not None:
             return held
     made = await _made(tx, cache, wanted)
@@ -92,7 +100,7 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 
 
 async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
-    made = build_profile(await read_facts(tx, cache, wanted), wanted.tokens)
+    made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
     return replace(made, turns=choose_turns(await _read_turns(tx, cache, wanted), room)) if room > _LEAST_ROOM else made
 
@@ -105,7 +113,17 @@ async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirro
     own = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact)]
     known = {fact.id for fact in own}
     others = [profile_fact(one.record) for one in mirrors if one.record.origin_id not in known]
-    return replace(build_profile([*own, *others], wanted.tokens), beside_budget=True)
+    made = build_profile([*own, *others], wanted.tokens)
+    return replace(_with_days(made, wanted.zone), beside_budget=True)
+
+
+def _with_days(made: Profile, zone: tzinfo) -> Profile:
+    """Return the same with the day of each fact, where the user lives."""
+    return replace(made, facts=tuple(replace(fact, date=_day_text(fact.said_at, zone)) for fact in made.facts))
+
+
+def _day_text(when: Instant, zone: tzinfo) -> str:
+    return moment(when).astimezone(zone).date().isoformat()
 
 
 async def always_shown(tx: Tx, cache: BlockCache, owner: Scope, now: Instant, policy: Policy) -> frozenset[str]:
@@ -129,7 +147,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
     What was read before is not read again, unless secrets in it were masked since: then its hash is another.
     """
-    where = visible(owner_of(wanted.scope), wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of)
+    where = visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of)
     hashes = await tx.memories.hashes(where)
     seqs = sorted(hashes)[-MOST:]
     held = cache.profile_facts(wanted.scope.tenant_id, seqs)
@@ -144,7 +162,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
 async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> EndedFacts:
     """Read what was known of somebody and is not to be told: it changed, was deleted or put aside, or is private."""
-    key = (wanted.scope, wanted.today, wanted.state)
+    key = (wanted.owner, wanted.today, wanted.state)
     if wanted.state is not None and (held := cache.ended_facts(key)) is not None:
         return held
     gone = (
@@ -153,7 +171,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
         Condition("expires_at", Op.LTE, wanted.now),
         Condition(f"data.{VISIBILITY}", Op.EQ, str(Visibility.PRIVATE)),
     )
-    owner = owner_of(wanted.scope)
+    owner = wanted.owner
     where = And((within(owner), Condition("layer", Op.EQ, str(Layer.FACT)), Or(gone)))
     ended = [one.record for one in await tx.memories.find(where, limit=MOST_ENDED)]
     known = await read_facts(tx, cache, wanted) if ended else []
@@ -166,7 +184,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
 
 async def _read_turns(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[ProfileTurn]:
     """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over."""
-    owner = owner_of(wanted.scope)
+    owner = wanted.owner
     said = (
         Condition("source_role", Op.EQ, str(Origin.USER)),
         Condition("occurred_at", Op.LT, wanted.today),
@@ -221,8 +239,7 @@ def profile_turn(record: Record, zone: tzinfo) -> ProfileTurn | None:
         not said.strip() or own_words(said) != said
     ):  # what somebody says beside what they hand over is what to do with it
         return None
-    day = moment(record.occurred_at).astimezone(zone).date().isoformat()
-    return ProfileTurn(record.id, record.seq, excerpt(said), day, record.expires_at)
+    return ProfileTurn(record.id, record.seq, excerpt(said), _day_text(record.occurred_at, zone), record.expires_at)
 
 
 def owner_of(scope: Scope) -> Scope:
@@ -252,6 +269,7 @@ def profile_fact(record: Record) -> ProfileFact:
         expires_at=record.expires_at,
         quote=str(evidence.get("quote") or "") if isinstance(evidence, dict) else "",
         hash=record.hash,
+        said_at=record.occurred_at,
     )
 
 

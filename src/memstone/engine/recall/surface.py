@@ -77,6 +77,9 @@ class Surfacing:
     due: bool = False
     """Whether it is told what is due these days."""
 
+    in_session: bool = False
+    """Whether only what belongs to the conversation may be shown."""
+
     identity_tokens: int = 0
     """How much of who the user is may be shown where there is no profile."""
 
@@ -150,7 +153,15 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
 
 async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait, cache: BlockCache) -> None:
     """Add the profile or, where most of it stands behind a gate, who the user is; not beside a text that tells it."""
-    asked = ProfileRequest(wanted.scope, wanted.now, wanted.profile_tokens, wanted.as_of, wanted.zone, wanted.state)
+    asked = ProfileRequest(
+        wanted.scope,
+        wanted.now,
+        wanted.profile_tokens,
+        wanted.as_of,
+        wanted.zone,
+        wanted.state,
+        in_session=wanted.in_session,
+    )
     if wanted.profile_tokens > 0:
         made.profile = await read_profile(tx, cache, asked)
         if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of stands in the profile
@@ -164,7 +175,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait,
 
 async def _add_due(tx: Tx, made: Material, wanted: Surfacing) -> frozenset[str]:
     """Add what is due before all that was found; gives the memories that tell it."""
-    asked = ProfileRequest(wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone)
+    asked = ProfileRequest(wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session)
     for row, one in await read_due(tx, asked):
         made.rows[one.id], made.due = row, True
         made.items.append(Item(one.id, one.text, row.record.layer, one.day.isoformat(), note=DUE))
