@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN
@@ -113,6 +114,9 @@ class ProfileTurn:
     text: str
     date: str
     expires_at: str | None = None
+    said_at: Instant = ""
+    learned: bool = False
+    """Whether facts were learned from it: then these say whether it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +187,18 @@ def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
     return tokens * CHARS_PER_TOKEN - sum(len(fact.text) + len("- \n") for fact in facts)
 
 
-def choose_turns(turns: Iterable[ProfileTurn], room: int) -> tuple[ProfileTurn, ...]:
-    """Choose what stands there in the user's own words: what they say of themselves first, of equals the newest."""
+def choose_turns(turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> tuple[ProfileTurn, ...]:
+    """Choose what stands there in the user's own words: what they say of themselves first, of equals the newest.
+
+    What nothing was learned from, and repeats what has ended since, is left out.
+    """
     ranked = [(rank, one) for one in turns if (rank := turn_rank(one.text)) is not None]
     chosen, said = list[ProfileTurn](), set[str]()
     for _, turn in sorted(ranked, key=lambda one: (one[0], -one[1].seq)):
         words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
         if words in said or cost > room:
+            continue
+        if not turn.learned and ended.tells(turn.text, turn.said_at):
             continue
         said.add(words)
         room -= cost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from memstone.core.text.analyze import query_terms, terms
@@ -27,12 +28,16 @@ class EndedFacts:
     """Everything that once was known of somebody and is not to be told any more."""
 
     def __init__(self, facts: Iterable[tuple[str, Instant | None]], current: Iterable[str]) -> None:
-        known = [_words_of(text) for text in current]
-        found = {(words, until) for text, until in facts if len(words := _words_of(text)) >= _FEWEST}
         self._by_word: dict[str, list[EndedFact]] = {}
+        found = {(words, until) for text, until in facts if len(words := _words_of(text)) >= _FEWEST}
+        known = dict[str, list[frozenset[str]]]()
+        for one in {_words_of(text) for text in current} if found else ():
+            for word in one:
+                known.setdefault(word, []).append(one)
         for words, until in found:
-            if until is None or not _is_held(words, known):
-                self._by_word.setdefault(max(words, key=len), []).append(EndedFact(words, until))
+            rare = max(words, key=len)
+            if until is None or not _is_held(words, known.get(rare, ())):
+                self._by_word.setdefault(rare, []).append(EndedFact(words, until))
 
     def __bool__(self) -> bool:
         return bool(self._by_word)
@@ -46,6 +51,7 @@ class EndedFacts:
         return any(fact.words <= said and (fact.until is None or said_at < fact.until) for fact in possible)
 
 
+@lru_cache(maxsize=8192)  # the same facts are looked at with every message
 def _words_of(text: str) -> frozenset[str]:
     return frozenset(query_terms(text)) - _USER
 

@@ -102,7 +102,11 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
-    return replace(made, turns=choose_turns(await _read_turns(tx, cache, wanted), room)) if room > _LEAST_ROOM else made
+    turns = await _read_turns(tx, wanted) if room > _LEAST_ROOM else []
+    if not turns:
+        return made
+    ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
+    return replace(made, turns=choose_turns(turns, room, ended))
 
 
 async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[Found]) -> Profile:
@@ -182,7 +186,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
     return found
 
 
-async def _read_turns(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[ProfileTurn]:
+async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
     """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over."""
     owner = wanted.owner
     said = (
@@ -196,17 +200,14 @@ async def _read_turns(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list
     turns = [one.record for one in await tx.memories.among(seqs, where)]
     learned = await _read_turn_facts(tx, owner, wanted, [turn.id for turn in turns])
     hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
-    ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
     found = list[ProfileTurn]()
     for record in turns:
         facts = learned.get(record.id, [])
         if record.id in hidden or not _may_tell(record, facts):
             continue
-        if not facts and ended.tells(record.text, record.occurred_at):
-            continue
         if (turn := profile_turn(record, wanted.zone)) is not None:
             ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]
-            found.append(replace(turn, expires_at=min(ends, default=None)))
+            found.append(replace(turn, expires_at=min(ends, default=None), learned=bool(facts)))
     return found
 
 
@@ -239,7 +240,8 @@ def profile_turn(record: Record, zone: tzinfo) -> ProfileTurn | None:
         not said.strip() or own_words(said) != said
     ):  # what somebody says beside what they hand over is what to do with it
         return None
-    return ProfileTurn(record.id, record.seq, excerpt(said), _day_text(record.occurred_at, zone), record.expires_at)
+    day = _day_text(record.occurred_at, zone)
+    return ProfileTurn(record.id, record.seq, excerpt(said), day, record.expires_at, record.occurred_at)
 
 
 def owner_of(scope: Scope) -> Scope:
