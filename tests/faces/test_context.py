@@ -50,6 +50,8 @@ async def test_a_gate_that_closes_shows_nothing_and_says_why(opens: Opens, gate:
     assert pack.volatile == ""
     assert "Anna" not in pack.text
     assert pack.gate.reason
+    seen = await face.preview_context("What is the capital of Peru?", user_id="alice")
+    assert (seen["text"], seen["chosen"], seen["gate"]["route"]) == (pack.text, [], "none")
     if gate == "heuristic":
         assert not (await face.receipt(pack.receipt_id))["chosen"]
 

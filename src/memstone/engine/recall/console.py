@@ -15,6 +15,7 @@ from memstone.core.checks.values import checked_text
 from memstone.core.checks.visible import current, within
 from memstone.core.privacy.preview import preview
 from memstone.core.privacy.redact import redact_preview
+from memstone.core.showing.planner import Plan
 from memstone.core.text.analyze import query_terms, terms
 from memstone.engine import shape
 from memstone.engine.asking import SearchRequest, checked_layers, checked_limit
@@ -29,6 +30,7 @@ from memstone.engine.requests import ContextRequest
 from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
 from memstone.engine.storing.redaction import walked
 from memstone.errors import InvalidInput
+from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, When, parse_when
 from memstone.model.memory import INDEXED, Found, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -188,7 +190,10 @@ def _shown(found: Found, score: float | None, reason: str) -> dict[str, Any]:
 async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, Any]:
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
     asked = checked_context(parts, request)
-    _, planned = await made(parts, asked)
+    if asked.mode is GateMode.NEVER:
+        asked.gate, planned = GateDecision(Route.NONE, "memory is never shown"), Plan()
+    else:
+        _, planned = await made(parts, asked)
     ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
     gate: Mapping[str, Any] = {"route": str(asked.gate.route), "reason": asked.gate.reason}
     return {
