@@ -121,7 +121,7 @@ def test_with_the_built_in_model_shared_shows_what_belongs_to_a_question() -> No
             memory.add(text, user_id="alice", infer=False)
         assert "Rex" in memory.context("What is my dog called?", user_id="alice", gate="always").text
         assert "Rex" not in memory.context("What is the capital of Peru?", user_id="alice", gate="always").text
-        assert "Rex" in memory.context("What is the capital of Peru?", user_id="alice").stable, "the profile is there"
+        assert "Rex" in memory.context("What is the capital of Peru?", user_id="alice", gate="profile").stable
 
 
 @pytest.mark.req("X-2")

@@ -146,6 +146,8 @@ FILLED: Final[dict[str, Fill]] = {
     "layers": _fixed(["fact", "turn", "episode", "identity"]),
     "statuses": _fixed(["active", "deleted", "quarantined"]),
     "status": _fixed("active"),
+    "visibility": _fixed("hidden"),
+    "tokens": _fixed(800),
     "kind": lambda aim, schema: _chosen(aim, schema) or "factual",
     "type": lambda aim, schema: _chosen(aim, schema) or "factual",
     "scope": lambda aim, schema: _chosen(aim, schema) or "owner",

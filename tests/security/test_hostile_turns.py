@@ -65,7 +65,7 @@ def test_nothing_handed_over_becomes_the_user_s_own_words(way: str) -> None:
         known = memory.profile(user_id="alice", tokens=16_000)
         told = [one["memory"] for one in (*known["instructions"], *known["facts"], *known["turns"])]
         assert any("bees" in one for one in told), "her own words are there"
-        assert [one for one in told if "Zyrq" in one] == []
+        assert [one for one in told if "Zyrq" in one and "boss wrote" not in one] == [], "nothing as the user's own"
         for question in (
             "Who am I?",
             "What is my bank?",
@@ -73,7 +73,8 @@ def test_nothing_handed_over_becomes_the_user_s_own_words(way: str) -> None:
             *(t.format(mark="Zyrq01") for t in TEMPLATES),
         ):
             pack = memory.context(question, user_id="alice")
-            assert "Zyrq" not in pack.text, question
+            shown = [line for line in pack.text.splitlines() if "Zyrq" in line and "boss wrote" not in line]
+            assert shown == [], question
             assert len(_FENCE.findall(pack.text)) == 2, "one fence, opened and closed once"
             found = memory.search(question, user_id="alice", limit=20)["results"]
-            assert [one["memory"] for one in found if "Zyrq" in one["memory"]] == []
+            assert [one for one in found if "Zyrq" in one["memory"] and "boss wrote" not in one["memory"]] == []

@@ -17,7 +17,7 @@ from memstone.core.rules.families import FAMILIES, Family
 from memstone.core.rules.general import as_a_whole, is_among_people, is_sentence, may_tell, told_anyway
 from memstone.core.rules.introduced import behind_name, denied_of_other
 from memstone.core.rules.marks import PUTS_RIGHT
-from memstone.core.rules.material import Span, is_english, own_prose, own_sentences
+from memstone.core.rules.material import Span, handed_over, is_english, own_prose, own_sentences
 from memstone.core.rules.own import OwnFact, own_facts
 from memstone.core.rules.plain import calm, is_question, plain, sentences
 from memstone.core.rules.pretence import LAUGHTER, SARCASM, in_earnest
@@ -224,7 +224,7 @@ def _is_beside(span: Span, known: list[Candidate]) -> bool:
 
 def _whole(reading: _Reading, text: str, told: list[Span]) -> None:
     """A short message is looked at once as a whole: instead of its parts where none is a fact, else after them."""
-    if not 0 < len(told) <= 3 or is_form(text):
+    if not 0 < len(told) <= 3 or is_form(text) or handed_over(text):  # what others say stands between the parts
         return
     span = Span(text[told[0].start : told[-1].end], told[0].start, told[-1].end)
     said = _SPACES.sub(" ", plain(span.text))

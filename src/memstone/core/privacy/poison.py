@@ -20,6 +20,9 @@ from memstone.core.rules.requests import asks_to_forget, may_forget
 from memstone.model.message import Message
 
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=\S))+[.!?]*|[.!?]+")
+_THE_USER: Final = re.compile(r"\bthe user(?:['\u2019]s)?\b", re.IGNORECASE)
+"""Nobody who writes to a person calls them so: it is meant for whoever keeps a memory of them."""
+
 _WORD: Final = re.compile(r"\S")
 _WORDS: Final = re.compile(r"\w+")
 _DOUBLE: Final = frozenset({'"', "\u201c"})
@@ -50,7 +53,7 @@ def disarmed(message: Message, *, own: bool) -> Message:
 def _disarmed(text: str) -> str:
     if any(takes_over(one[0]) for one in _SENTENCE.finditer(text)):
         return _blank(text)
-    return "".join(_blank(part) if suspect(part) else part for part in _sentences(text))
+    return "".join(_blank(part) if suspect(part) or _THE_USER.search(part) else part for part in _sentences(text))
 
 
 def _sentences(text: str) -> Iterator[str]:

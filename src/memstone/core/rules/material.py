@@ -24,7 +24,7 @@ _HERE_IS: Final = (
 )
 _HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
 _HANDED_OVER: Final = re.compile(
-    r"\b(?:gave|gives|says|said|reads|shows|returned|printed|wrote|writes|sent|told|texted|replied|answered)(?: (?:to )?(?:me|us))?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
+    r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
     r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer (?:this|these|the|him|her|them))\b[^\n]{0,80}?(?::|\n)"
     rf"|{_HERE_IS}"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
@@ -211,10 +211,19 @@ def _left_out(message: str) -> list[tuple[int, int]]:
     if any(mark in message for mark in FENCE_MARKS):
         found += fences(message)
     if any(mark in message for mark in QUOTE_MARKS):
-        found += [span for span in quotes(message) if _SOMEBODY_SPEAKS.search(message[slice(*span)][-_QUOTE_END:])]
+        found += [span for span in quotes(message) if _is_speech(message, *span)]
     return sorted(found)
 
 
+def _is_speech(message: str, start: int, end: int) -> bool:
+    """Whether somebody speaks in a quotation: by what it says, or because it is said who wrote it."""
+    announced = _ANNOUNCES.search(message, max(0, start - _QUOTE_END), start)
+    return announced is not None or _SOMEBODY_SPEAKS.search(message[start:end][-_QUOTE_END:]) is not None
+
+
+_ANNOUNCES: Final = re.compile(
+    r"\b(?:wrote|writes|sent|told|texted|replied|answered|mailed)(?: (?:to )?(?:me|us|him|her|them))?: ?[\"“']?$"
+)
 _BLOCK: Final = re.compile(r"(?:[^\n]++(?:\n(?![^\S\n]*+\n)|$)?)+")
 _OUTPUT: Final = re.compile(
     r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "

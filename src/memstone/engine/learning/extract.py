@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from memstone.core.curate import EFFECT, Candidate, Curated, Rules, answer, candidates, curate, whole_message
 from memstone.core.llm.operations import Dropped
 from memstone.core.rules.assistant import restated
+from memstone.core.rules.material import handed_over
 from memstone.core.rules.named import speaker_name, without_prefix
 from memstone.core.rules.speakers import speakers_from
 from memstone.core.settings.categories import sorted_into
@@ -186,6 +187,8 @@ def _as_a_whole(turn: Turn, told: Sequence[Candidate]) -> Candidate | None:
     if turn.message.name or any(one.category != EFFECT or one.forget for one in told):
         return None
     said = _own_words(turn)
+    if handed_over(said):
+        return None
     return whole_message(said, speaker=turn.message.name, skipped=len(turn.text) - len(said))
 
 

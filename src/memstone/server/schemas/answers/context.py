@@ -73,7 +73,7 @@ class Receipt(Whose):
     used: list[str] | None = means("the memories that the answer took something from; null until one is known")
 
 
-class Instruction(Answer):
+class ProfileInstruction(Answer):
     """What the user asked to keep in mind."""
 
     id: str
@@ -102,7 +102,7 @@ class OwnWords(Answer):
 class Profile(Answer):
     """What a model is always shown of a user, most important first."""
 
-    instructions: list[Instruction]
+    instructions: list[ProfileInstruction]
     facts: list[KnownFact]
     turns: list[OwnWords]
     left_out: list[Dropped]
