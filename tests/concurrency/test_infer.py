@@ -73,6 +73,15 @@ def test_eight_threads_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
     assert_one_fact(path, results)
 
 
+@pytest.mark.req("P-20")
+def test_words_that_are_sent_again_name_the_fact_that_their_first_time_brought(tmp_path: Path) -> None:
+    """Something else was said in between, so that the second time is a turn of its own; the third repeats that."""
+    with Memory(settings(str(tmp_path / "memstone.db")), llm=slow_model) as memory:
+        told = [say(memory, _LIKES[at]) for at in (0, 1, 0, 0)]
+    assert [one["event"] for one in told] == ["ADD", "ADD", "NONE", "NONE"]
+    assert told[0]["id"] == told[2]["id"] == told[3]["id"]
+
+
 def in_tasks(path: Path, texts: list[str]) -> list[dict[str, Any]]:
     async def scenario() -> list[dict[str, Any]]:
         async with AsyncMemory(settings(str(path)), llm=slow_model) as memory:

@@ -541,3 +541,13 @@ async def test_nothing_is_lost_when_a_turn_and_its_facts_are_shown_once(face: Fa
     every = (await face.search("friend", user_id="alice"))["results"]
     assert [one["layer"] for one in every] == ["fact"] * len(cities)
     assert all(one["source"] for one in every)
+
+
+@pytest.mark.req("X-42")
+async def test_a_question_that_was_asked_before_is_not_told_again(face: Face, opens: Opens) -> None:
+    await face.add(["When does the plumber ring?", "The plumber rings on Thursdays at nine."], user_id="alice")
+    shown = await face.context("When does the plumber ring?", user_id="alice")
+    assert "Thursdays" in shown.text
+    assert "When does" not in shown.text
+    receipt = await face.receipt(shown.receipt_id)
+    assert "the message itself, sent earlier" in {one["reason"] for one in receipt["dropped"]}

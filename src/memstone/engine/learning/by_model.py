@@ -7,7 +7,7 @@ facts first (here), then for what becomes of each (``propose``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, zip_longest
@@ -42,7 +42,7 @@ from memstone.engine.learning.ask import ask
 from memstone.engine.learning.drafting import drafted
 from memstone.engine.learning.relate import SIDE_BY_SIDE, Fact, Proposal
 from memstone.engine.parts import Parts
-from memstone.engine.storing.draft import DOUBTFUL, PASSED_ON, Draft, dedupe_value, scope_tokens
+from memstone.engine.storing.draft import DOUBTFUL, PASSED_ON, Draft, dedupe_value, scope_tokens, text_hash
 from memstone.engine.storing.hearing import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
@@ -368,13 +368,22 @@ def forgotten_by_rule(parts: Parts, asked: Asked, fresh: Sequence[Turn], told: S
 
 async def _learned_before(parts: Parts, tx: Tx, asked: Asked, turns: Sequence[Turn]) -> list[Fact]:
     """What was learned from turns that are sent again, as it is known now: no model need be asked once more."""
-    ids = {turn.id: turn for turn in turns if turn.id}
-    if not ids:
+    said = {turn.id: turn for turn in turns if turn.id}
+    if not said:
         return []
+    ids = {**await _same_words(tx, asked.scope, said), **said}
     origin = Condition("origin_id", Compare.IN, tuple(ids))
     where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=origin)
     rows = [one.record for one in await tx.memories.find(where, limit=_MOST_KNOWN)]
     return [_known_again(parts, asked, ids[str(one.origin_id)], one) for one in sorted(rows, key=lambda one: one.seq)]
+
+
+async def _same_words(tx: Tx, scope: Scope, said: Mapping[str, Turn]) -> dict[str, Turn]:
+    """Older turns in the words of these: what was learned from the first of them was known when it was said again."""
+    hashes = {text_hash(turn.text): turn for turn in said.values()}
+    words = Condition("hash", Compare.IN, tuple(hashes))
+    where = And((within(scope), Condition("layer", Compare.EQ, str(Layer.TURN)), words))
+    return {one.record.id: hashes[one.record.hash] for one in await tx.memories.find(where, limit=_MOST_KNOWN)}
 
 
 def _known_again(parts: Parts, asked: Asked, turn: Turn, record: Record) -> Fact:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstone.core.text.analyze import query_terms, terms
 from memstone.core.text.first_person import Person, person_of
+from memstone.core.text.normalize import normal_text
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
@@ -15,7 +16,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import Hits, SearchRequest, hits_of, read_up
 from memstone.engine.recall.read import check as check_search
 from memstone.engine.storing.projects import PREFIX
-from memstone.model.memory import Origin
+from memstone.model.memory import Layer, Origin
 from memstone.model.presets import BUILT_IN
 from memstone.ports.hurry import hurried
 
@@ -40,6 +41,7 @@ _RAISED: Final = {Person.NOBODY: 1.0, Person.SELF: 0.5, Person.OWN: 0.0}
 """How much of what lies above the usual is asked for as well: in a language that the model hardly knows, everything
 seems near."""
 
+_REPEATED: Final = "the message itself, sent earlier"
 _ASSISTANT: Final = 0.15
 """So much nearer must something be that the assistant said: most of it answers what was asked then."""
 
@@ -59,9 +61,16 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
     asked.degraded = hits.degraded
     asked.lap("search")
-    kept = {scored.seq for _, scored in near}
-    asked.left_out = {scored.seq: reason for _, scored in hits.found if scored.seq not in kept}
-    asked.hits = near
+    asked.hits = [hit for hit in near if not _repeats(hit, asked.query)]
+    kept, close = ({scored.seq for _, scored in some} for some in (asked.hits, near))
+    found = (scored.seq for _, scored in hits.found)
+    asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
+
+
+def _repeats(hit: Hit, query: str) -> bool:
+    """Whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
+    record = hit[0].record
+    return record.layer == Layer.TURN and normal_text(record.text) == normal_text(query)
 
 
 async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: Period, near: list[Hit]) -> list[Hit]:
