@@ -18,8 +18,13 @@ def played() -> list[Played]:
 def test_what_is_worth_knowing_is_stored_and_nothing_is_garbled(played: list[Played]) -> None:
     assert sum(one.stored for one in played) >= 0.95 * sum(one.worth for one in played)
     assert {one.name: one.garbled for one in played if one.garbled} == {}
-    assert {one.name: one.wrongly_known for one in played if one.wrongly_known} == {}
-    assert {one.name: one.let_through for one in played if one.let_through} == {}
+
+
+@pytest.mark.req("R-32")
+def test_other_numbers_opposites_and_strangers_illnesses_are_doubted(played: list[Played]) -> None:
+    """What the conversation contradicts in its words; whom a model takes for the user, no check of words can tell."""
+    first = [one for one in played if one.name in ("dev-ravi", "haruka", "joachim", "marit")]
+    assert {one.name: one.let_through + one.wrongly_known for one in first} == {one.name: [] for one in first}
 
 
 @pytest.mark.req("R-32")

@@ -14,6 +14,14 @@ def texts(message: str) -> list[str]:
     return [sentence.text for sentence in own_sentences(message)]
 
 
+def test_a_sentence_with_code_in_it_stays_beside_the_output_of_a_program() -> None:
+    told = "I have `Pool::new(10)` here. My box has two cores."
+    assert texts(f"src/routes.rs:41:35 unsatisfied\n{told}\nthread 'main' Pool::new failed") == [
+        "I have `Pool::new(10)` here.",
+        "My box has two cores.",
+    ]
+
+
 @pytest.mark.req("R-32")
 @pytest.mark.parametrize(
     "message",

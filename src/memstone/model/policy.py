@@ -32,7 +32,7 @@ class Curation:
     the patterns and slots that a configuration adds to the shipped ones. ``categories`` are names with a description
     each, of which every fact gets one; none means the built-in ones. ``attachments`` says what becomes of pictures and
     files in messages: ``reference`` keeps them by name, ``refuse`` raises. A model that decides about a fact is shown
-    ``neighbours`` memories near it, and twice as many where one question is asked for all of a conversation.
+    ``neighbours`` memories near it, and three times as many where one question is asked for all of a conversation.
     ``questions``: 1 asks what the new turns do to the memory, 2 asks for facts first and then what becomes of each; a
     prompt of one's own always asks twice. Rules read at most ``message_chars`` of one message and ``call_chars`` of all
     messages of a call, the newest, and at most ``call_facts`` facts come of a call: the rest is kept as turns alone.

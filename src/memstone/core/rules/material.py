@@ -207,12 +207,28 @@ def _left_out(message: str) -> list[tuple[int, int]]:
     """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
     found: list[tuple[int, int]] = [said.span() for said in _TELLS.finditer(message)] if ": " in message else []
     if any(mark in message for mark in _OUTPUT_MARKS):
-        found += [block.span() for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0])]
+        found += [lines for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0]) for lines in _written(block)]
     if any(mark in message for mark in FENCE_MARKS):
         found += fences(message)
     if any(mark in message for mark in QUOTE_MARKS):
         found += [span for span in quotes(message) if _is_speech(message, *span)]
     return sorted(found)
+
+
+def _written(block: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Return the lines of a program's output; those in which somebody speaks of themselves were typed beside it."""
+    start = at = block.start()
+    for line in block[0].splitlines(keepends=True):
+        if _IN_PERSON.search(line):
+            if at > start:
+                yield start, at
+            start = at + len(line)
+        at += len(line)
+    if at > start:
+        yield start, at
+
+
+_IN_PERSON: Final = re.compile(r"(?<![\w./:])(?:i|i'm|im|i've|my|we|we're|our|me)(?=[\s,'’])", re.IGNORECASE)
 
 
 def _is_speech(message: str, start: int, end: int) -> bool:

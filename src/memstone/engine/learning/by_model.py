@@ -70,6 +70,8 @@ _REASONS: Final = {
     Op.NONE: "already known",
 }
 _MOST_KNOWN: Final = 100
+_SHOWN: Final = 3
+"""So many memories are shown for each neighbour of the policy: one question has to do for all of a conversation."""
 
 
 @dataclass(slots=True)
@@ -232,7 +234,7 @@ async def embed_turns(parts: Parts, turns: Sequence[Turn]) -> str:
 
 async def near_memories(parts: Parts, asked: Asked, turns: Sequence[Turn], signature: str) -> list[Record]:
     """The memories nearest to any of the turns, by meaning and by words, the oldest first."""
-    most = 2 * parts.policy.curation.neighbours
+    most = _SHOWN * parts.policy.curation.neighbours
     where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=asked.compared_with)
     among: frozenset[int] | None = None
     if asked.compared_with is not None:
