@@ -235,6 +235,40 @@ async def test_own_words_enter_the_next_day_and_nothing_changes_in_between(face:
     assert BEES in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
 
 
+LONG: Final = (
+    "Das war vielleicht ein Tag bei uns oben. Erst sind die Hühner ausgerissen, dann stand der Keller unter Wasser, "
+    "und die Pumpe war weg. Bis zum Mittag haben wir Eimer geschleppt, danach gab es Suppe für alle, die mit "
+    "angefasst hatten.{} Und abends meinte der Arzt, dass mein Ausschlag vom Lidocain kommt."
+)
+"""No fact is made of it, and what matters stands at its end."""
+
+
+@pytest.mark.req("X-42", "X-4")
+async def test_own_words_stand_there_whole_or_not_at_all_and_are_then_recalled(face: Face, opens: Opens) -> None:
+    await tell(face, opens, LONG.format(""), LONG.format(" Nass war es." * 9))
+
+    known = await face.profile(user_id="alice")
+
+    assert [one["memory"] for one in known["turns"]] == [LONG.format("")]
+    assert [one["reason"] for one in known["left_out"]] == ["too long for the profile"]
+    assert known["complete"] is False
+    for query in ("Wovon kommt mein Ausschlag?", "Was meinte mein Arzt abends?"):
+        pack = await face.context(query, user_id="alice")
+        assert [section.name for section in pack.sections] == ["turns", "recall"], query
+        assert all(section.lines[0].endswith("vom Lidocain kommt.") for section in pack.sections), query
+
+
+async def test_own_words_that_find_no_room_are_named(face: Face, opens: Opens) -> None:
+    await tell(face, opens, BEES, "The plumber rings twice.", "My name is Ida.")
+    for tokens in (0, 8, 18):
+        few = await face.profile(user_id="alice", tokens=tokens)
+        shown = {one["id"] for one in (*few["facts"], *few["turns"])}
+        left = {one["id"]: one["reason"] for one in few["left_out"]}
+        assert (len(shown) + len(left), few["complete"]) == (3, False), tokens
+        assert set(left.values()) == {"over the tokens of the profile"}
+        assert shown.isdisjoint(left)
+
+
 @pytest.mark.req("X-42")
 async def test_a_day_begins_where_the_user_lives(opens: Opens) -> None:
     face = opens({"extract": {"timezone": "Pacific/Auckland"}})

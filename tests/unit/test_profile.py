@@ -13,10 +13,11 @@ from memstone.core.ranking.importance import CLASSES, importance
 from memstone.core.showing.planner import plan, profile_tokens
 from memstone.core.showing.profile import (
     LONGEST,
+    NOBODY,
     ProfileFact,
     ProfileTurn,
+    add_turns,
     build_profile,
-    choose_turns,
     says_who,
     turn_rank,
 )
@@ -50,6 +51,10 @@ def known() -> list[ProfileFact]:
 
 def turn(seq: int, text: str, date: str = "2026-01-02") -> ProfileTurn:
     return ProfileTurn(f"t{seq}", seq, text, date)
+
+
+def chosen(said: list[ProfileTurn], room: int) -> list[str]:
+    return [one.id for one in add_turns(NOBODY, said, room).turns]
 
 
 # --- facts ------------------------------------------------------------------------------------------------------------
@@ -145,14 +150,29 @@ def test_the_profile_leaves_room_for_what_a_message_calls_for(budget: int, token
 
 def test_what_people_say_of_themselves_comes_first_and_stands_in_the_order_it_was_said() -> None:
     said = [turn(1, "I keep bees."), turn(2, "The sea is blue."), turn(3, "My cat sleeps all day.")]
-    assert [one.id for one in choose_turns(said, 1_000)] == ["t1", "t2", "t3"]
-    assert [one.id for one in choose_turns(said, 70)] == ["t1", "t3"]
-    assert [one.id for one in choose_turns(said, 40)] == ["t3"], "of equals the newest"
-    assert choose_turns(said, 10) == ()
+    assert chosen(said, 1_000) == ["t1", "t2", "t3"]
+    assert chosen(said, 70) == ["t1", "t3"]
+    assert chosen(said, 40) == ["t3"], "of equals the newest"
+    assert chosen(said, 10) == []
 
 
 def test_the_same_words_stand_there_once() -> None:
-    assert [one.id for one in choose_turns([turn(1, "I keep bees."), turn(2, "i KEEP  bees")], 1_000)] == ["t2"]
+    assert chosen([turn(1, "I keep bees."), turn(2, "i KEEP  bees")], 1_000) == ["t2"]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "complete"),
+    [
+        ("I keep bees. " * 40, "too long for the profile", False),
+        ("My cat sleeps all day, and at night it hunts.", "over the tokens of the profile", False),
+        ("My password is swordfish", "may hold a secret", True),
+    ],
+)
+def test_own_words_that_are_left_out_have_a_reason(said: str, reason: str, *, complete: bool) -> None:
+    made = add_turns(NOBODY, [turn(1, said), turn(2, "I keep bees.")], 40)
+    assert [one.id for one in made.turns] == ["t2"]
+    assert made.left_out == (("t1", reason),)
+    assert made.is_complete is complete
 
 
 @pytest.mark.parametrize(
@@ -163,7 +183,6 @@ def test_the_same_words_stand_there_once() -> None:
         ("Can you help me with my bees?", 1),
         ("The sea is blue.", 2),
         ("What is the capital of Peru?", None),
-        ("My password is swordfish", None),
     ],
 )
 def test_how_much_a_turn_says_of_whoever_wrote_it(text: str, rank: int | None) -> None:

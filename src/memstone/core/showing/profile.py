@@ -11,8 +11,8 @@ in whatever language. They enter a day later, so that talking does not change th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -137,8 +137,8 @@ class Profile:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that may be in it is in it."""
-        return not any(reason == OVER_TOKENS for _, reason in self.left_out)
+        """Whether everything that may be shown is in it, and nothing was too long or found no room."""
+        return not any(reason in (OVER_TOKENS, TOO_LONG) for _, reason in self.left_out)
 
 
 NOBODY: Final = Profile()
@@ -187,29 +187,35 @@ def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
     return tokens * CHARS_PER_TOKEN - sum(len(fact.text) + len("- \n") for fact in facts)
 
 
-def choose_turns(turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> tuple[ProfileTurn, ...]:
-    """Choose what stands there in the user's own words: what they say of themselves first, of equals the newest.
+def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> Profile:
+    """Add what the user said, in their own words and whole: what they say of themselves first, of equals the newest.
 
-    What nothing was learned from, and repeats what has ended since, is left out.
+    What nothing was learned from, and repeats what has ended since, is not told, and neither is what only asks. What
+    is too long, finds no room or may hold a secret is named as left out.
     """
-    ranked = [(rank, one) for one in turns if (rank := turn_rank(one.text)) is not None]
-    chosen, said = list[ProfileTurn](), set[str]()
-    for _, turn in sorted(ranked, key=lambda one: (one[0], -one[1].seq)):
+    chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
+    for _, turn in sorted(_ranked(turns), key=lambda one: (one[0], -one[1].seq)):
         words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
-        if words in said or cost > room:
-            continue
-        if not turn.learned and ended.tells(turn.text, turn.said_at):
+        if words in said or (not turn.learned and ended.tells(turn.text, turn.said_at)):
             continue
         said.add(words)
+        if reason := _reason_against_text(turn.text) or (OVER_TOKENS if cost > room else ""):
+            left_out.append((turn.id, reason))
+            continue
         room -= cost
         chosen.append(turn)
-    return tuple(sorted(chosen, key=lambda one: one.seq))
+    shown = tuple(sorted(chosen, key=lambda one: one.seq))
+    return replace(profile, turns=shown, left_out=(*profile.left_out, *left_out))
+
+
+def _ranked(turns: Iterable[ProfileTurn]) -> Iterator[tuple[int, ProfileTurn]]:
+    """Yield what tells something, with how much of that is about whoever wrote it."""
+    ranked = ((turn_rank(one.text), one) for one in turns)
+    return ((rank, one) for rank, one in ranked if rank is not None)
 
 
 def turn_rank(text: str) -> int | None:
-    """Return how much a turn says of whoever wrote it, 0 most; None if it only asks, or may hold a secret."""
-    if _SECRET.search(text):
-        return None
+    """Return how much a turn says of whoever wrote it, 0 most; None if it only asks."""
     person, asks = person_of(text), text.rstrip().endswith(_ASKS)
     if person is Person.NOBODY:
         return None if asks else 2
@@ -226,9 +232,14 @@ def reason_against(fact: ProfileFact) -> str:
         return UNTRUSTED
     if fact.doubtful:
         return DOUBTFUL
-    if fact.visibility != Visibility.PINNED and len(fact.text) > LONGEST:
+    return _reason_against_text(fact.text, pinned=fact.visibility == Visibility.PINNED)
+
+
+def _reason_against_text(text: str, *, pinned: bool = False) -> str:
+    """Return why these words may not stand in the profile; '' if they may."""
+    if len(text) > LONGEST and not pinned:
         return TOO_LONG
-    return SECRET if _SECRET.search(fact.text) else ""
+    return SECRET if _SECRET.search(text) else ""
 
 
 def importance_of(fact: ProfileFact) -> int:

@@ -10,15 +10,15 @@ from typing import Any, Final
 from memstone.core.checks.visible import visible, within
 from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.importance import CLASSES, importance
-from memstone.core.showing.excerpt import excerpt
+from memstone.core.showing.excerpt import one_line
 from memstone.core.showing.profile import (
     VISIBILITY,
     Profile,
     ProfileFact,
     ProfileTurn,
     Visibility,
+    add_turns,
     build_profile,
-    choose_turns,
     importance_of,
     room_left,
     says_who,
@@ -74,6 +74,9 @@ class ProfileRequest:
     in_session: bool = False
     """Whether only what belongs to the conversation is asked for."""
 
+    names_all: bool = False
+    """Whether what finds no room is named, too, where there is room for nothing more."""
+
     @property
     def owner(self) -> Scope:
         """Whose profile it is, or which conversation's."""
@@ -102,11 +105,11 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
-    turns = await _read_turns(tx, wanted) if room > _LEAST_ROOM else []
+    turns = await _read_turns(tx, wanted) if wanted.names_all or room > _LEAST_ROOM else []
     if not turns:
         return made
     ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
-    return replace(made, turns=choose_turns(turns, room, ended))
+    return add_turns(made, turns, room, ended)
 
 
 async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[Found]) -> Profile:
@@ -241,7 +244,7 @@ def profile_turn(record: Record, zone: tzinfo) -> ProfileTurn | None:
     ):  # what somebody says beside what they hand over is what to do with it
         return None
     day = _day_text(record.occurred_at, zone)
-    return ProfileTurn(record.id, record.seq, excerpt(said), day, record.expires_at, record.occurred_at)
+    return ProfileTurn(record.id, record.seq, one_line(said), day, record.expires_at, record.occurred_at)
 
 
 def owner_of(scope: Scope) -> Scope:
@@ -284,7 +287,7 @@ async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> di
         raise ScopeError("a profile belongs to a user", hint="give user_id")
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
-        wanted = ProfileRequest(scope, now, size, zone=parts.zone)
+        wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True)
         who = await portrait(tx, Scope(scope.tenant_id, scope.user_id), now)
         return await read_profile(tx, parts.blocks, wanted), who
 

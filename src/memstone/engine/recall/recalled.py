@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from memstone.core.showing.excerpt import EXCERPT_CHARS
 from memstone.core.text.analyze import query_terms, terms
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
@@ -16,7 +17,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import Hits, SearchRequest, hits_of, read_up
 from memstone.engine.recall.read import check as check_search
 from memstone.engine.storing.projects import PREFIX
-from memstone.model.memory import Layer, Origin
+from memstone.model.memory import Layer, Origin, Record
 from memstone.model.presets import BUILT_IN
 from memstone.ports.hurry import hurried
 
@@ -41,6 +42,10 @@ _RAISED: Final = {Person.NOBODY: 1.0, Person.SELF: 0.5, Person.OWN: 0.0}
 """How much of what lies above the usual is asked for as well: in a language that the model hardly knows, everything
 seems near."""
 
+_LONG_TURNS: Final = 2
+"""So many long turns are recalled for their words: one vector does not tell all that a long text says."""
+
+_LOOKED_AT: Final = 20
 _REPEATED: Final = "the message itself, sent earlier"
 _ASSISTANT: Final = 0.15
 """So much nearer must something be that the assistant said: most of it answers what was asked then."""
@@ -93,7 +98,23 @@ async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tupl
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
     close = [hit for hit in hits.found if (hit[1].parts.semantic or 0.0) >= least]  # the rest is not even read
-    return hits, [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least]
+    near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least]
+    known = {scored.seq for _, scored in near}
+    return hits, [*(hit for hit in await _long_turns(parts, asked, layers) if hit[1].seq not in known), *near]
+
+
+async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list[Hit]:
+    """Return what the user said at length in the words of a message that speaks of whoever writes it."""
+    words = frozenset(query_terms(asked.query))
+    if not words or Layer.TURN not in layers or person_of(asked.query) is Person.NOBODY:
+        return []
+    wanted = check_search(parts, replace(_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT))
+    said = [hit for hit in (await hits_of(parts, wanted)).found if _is_long(hit[0].record)]
+    return [hit for hit in said if shares_words(words, hit[0].record.text)][:_LONG_TURNS]
+
+
+def _is_long(record: Record) -> bool:
+    return record.source_role == Origin.USER and len(record.text) > EXCERPT_CHARS
 
 
 async def _by_words(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
