@@ -19,7 +19,7 @@ EARLY, LATE = "2025-01-01T00:00:00.000000Z", "2026-05-07T12:00:00.000000Z"
 
 
 def columns(fields: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {TYPES[kind]}" for name, kind in fields.items())
+    return ", ".join(f"{name.removeprefix('link_')} {TYPES[kind]}" for name, kind in fields.items())
 
 
 def casefold(value: Any) -> Any:
@@ -46,7 +46,8 @@ def written(found: Found) -> list[str]:
 
 
 def link_column(found: Found, name: str) -> object:
-    return getattr(found.link.scope, name) if name.endswith("_id") else getattr(found.link, name)
+    holder = found.link.scope if name.endswith("_id") else found.link
+    return getattr(holder, name.removeprefix("link_"))
 
 
 def insert(database: sqlite3.Connection, table: str, values: Sequence[object]) -> None:

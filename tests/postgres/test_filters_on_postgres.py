@@ -36,7 +36,8 @@ def tables(postgres: Server) -> Iterator[psycopg.Connection[Any]]:
 
 def _columns(fields: Any) -> str:
     kinds = {"text": 'TEXT COLLATE "C"', "instant": 'TEXT COLLATE "C"', "number": "DOUBLE PRECISION"}
-    return ", ".join(f"{name} {'BIGINT' if name in _WHOLE else kinds[kind]}" for name, kind in fields.items())
+    named = ((name.removeprefix("link_"), "BIGINT" if name in _WHOLE else kinds[kind]) for name, kind in fields.items())
+    return ", ".join(f"{name} {kind}" for name, kind in named)
 
 
 @contextmanager

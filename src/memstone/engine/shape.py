@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,12 @@ def item(found: Found) -> dict[str, Any]:
         if name in record.data:
             shown[name] = record.data[name]
     return shown
+
+
+def with_owner(shown: dict[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
+    """Return a memory with whose it is, where whoever asks did not say it."""
+    owner = owners.get(shown["id"])
+    return {**shown, "shared_by": owner} if owner else shown
 
 
 def hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:

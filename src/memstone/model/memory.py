@@ -96,9 +96,10 @@ class Record:
         return bool(self.data.get("doubt"))
 
 
+DIRECT = "direct"
 SHARED = "shared"
 MIRROR = "mirror"
-"""Where a link comes from, if its holder did not say the thing: somebody shared it, or it was said in a project."""
+"""Where a link comes from: its holder said the thing, somebody shared it with them, or it was said in a project."""
 
 
 @dataclass(slots=True)
@@ -108,7 +109,7 @@ class Link:
     scope: Scope
     created_at: Instant
     dedupe: str | None = None
-    origin: str = "direct"
+    origin: str = DIRECT
     use_count: int = 0
     last_used_at: Instant | None = None
 

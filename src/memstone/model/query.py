@@ -100,10 +100,11 @@ LINK_FIELDS: Final[dict[str, FieldType]] = {
     "user_id": "text",
     "agent_id": "text",
     "run_id": "text",
+    "link_origin": "text",
     "use_count": "number",
     "last_used_at": "instant",
 }
-"""Fields of the link through which it is seen. '' in an id field counts as absent."""
+"""Fields of the link through which it is seen. '' in an id field counts as absent; ``link_origin`` is its origin."""
 
 FIELDS: Final[dict[str, FieldType]] = {**RECORD_FIELDS, **LINK_FIELDS}
 

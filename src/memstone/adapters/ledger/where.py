@@ -146,7 +146,7 @@ class _Column:
 
     @property
     def sql(self) -> str:
-        return f"{'m' if self.name in RECORD_FIELDS else 'l'}.{self.name}"
+        return f"m.{self.name}" if self.name in RECORD_FIELDS else f"l.{self.name.removeprefix('link_')}"
 
     @property
     def nullable(self) -> str:

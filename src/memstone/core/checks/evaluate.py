@@ -19,6 +19,8 @@ def found_fields(found: Found) -> Lookup:
             return found.record.data.get(name.removeprefix(DATA))
         if name in RECORD_FIELDS:
             holder: object = found.record
+        elif name == "link_origin":
+            return found.link.origin
         else:
             holder = found.link if hasattr(found.link, name) else found.link.scope
         value: object = getattr(holder, name)

@@ -90,7 +90,7 @@ SPEAKER: Final = DATA + "speaker"
 NOTED: Final = {"category": DATA + "category", "speaker": SPEAKER}
 """Fields that are kept among what Memstone notes about a memory."""
 
-FIELD_NAMES: Final = (frozenset(FIELDS) | ALIASES.keys() | NOTED.keys() | {ACTOR}) - {"tenant_id"}
+FIELD_NAMES: Final = (frozenset(FIELDS) | ALIASES.keys() | NOTED.keys() | {ACTOR}) - {"tenant_id", "link_origin"}
 """Every name that may stand after ``memory.``"""
 INT64: Final = range(-(2**63), 2**63)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from memstone.model.bounds import Bounds, Users
 from memstone.model.ids import POOLS
 from memstone.model.instant import Instant
-from memstone.model.memory import Layer, Status
+from memstone.model.memory import DIRECT, Layer, Status
 from memstone.model.query import And, Condition, Not, Op, Or, Where
 from memstone.model.scope import Scope
 
@@ -23,6 +23,11 @@ def within(scope: Scope) -> Where:
     given = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
     return And((tenant, *(Condition(name, Op.EQ, value) for name, value in given if value)))
+
+
+def own() -> Where:
+    """Hold for what its holder said, and neither for what somebody shared with them nor for what a project was fed."""
+    return Condition("link_origin", Op.EQ, DIRECT)
 
 
 def reached(bounds: Bounds) -> Where:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.digest.portrait import is_identity_grade
 from memstone.core.text.normalize import normal_text
 from memstone.engine.parts import Parts
@@ -21,7 +21,7 @@ from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
-from memstone.model.query import Condition, Op
+from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
@@ -154,7 +154,7 @@ async def holding(
     wanted = tuple({one for one in ids if one})
     if not wanted:
         return {}
-    where = visible(owner, now, as_of=as_of, extra=Condition("id", Op.IN, wanted))
+    where = visible(owner, now, as_of=as_of, extra=And((own(), Condition("id", Op.IN, wanted))))
     rows = await tx.memories.among(await tx.memories.seqs(where), where)
     return {found.record.id: found.record for found in sorted(rows, key=lambda found: found.record.seq)}
 

@@ -11,7 +11,7 @@ from memstone.core.changes.listed import what_stays
 from memstone.core.changes.merge import merged_text, refines
 from memstone.core.changes.reconcile import Action, decide
 from memstone.core.changes.statement import understand
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.curate import EFFECT
 from memstone.core.digest.portrait import IDENTITY_GRADE
 from memstone.core.digest.similar import MIN_CHARS, says_the_same
@@ -59,7 +59,7 @@ class Known:
 async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact], now: Instant) -> Known:
     """Hold facts that rules found against the most salient ones of their scope; what is too short is none."""
     policy = parts.policy.formation
-    where = visible(scope, now, layers=(Layer.FACT,))
+    where = visible(scope, now, layers=(Layer.FACT,), extra=own())
     rows = await tx.memories.salient(where, limit=policy.overlap_among) if facts else []
     known = Known()
     for fact in facts:

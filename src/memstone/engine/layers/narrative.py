@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.digest.model import cut
 from memstone.core.digest.portrait import Line, composed, inputs_of, with_names
 from memstone.core.llm.narrative import narrative_prompt, parse_narrative
@@ -174,6 +174,7 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
     behind = await sources_of(tx, owner, mirrors, now)
     told = And(
         (
+            own(),
             Condition("origin", Op.EQ, str(Origin.USER)),
             Condition("source", Op.NE, "manual"),
             Condition("kind", Op.NIN, (str(Kind.EPISODIC), str(Kind.PROCEDURAL))),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.ranking.decay import Strength, effective
 from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.parts import Parts
@@ -36,7 +36,7 @@ async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
     now, days = parts.now(), (await tuned_for(parts, request)).policy.recall.decay_days
-    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=Not(STANDING))
+    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((own(), Not(STANDING))))
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
     return {"results": [_shown(found, now, days) for found in rows]}
 
@@ -75,7 +75,7 @@ def _tags(metadata: Mapping[str, Any]) -> list[str]:
 
 async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
-    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=STANDING)
+    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((own(), STANDING)))
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
     shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]

@@ -147,6 +147,7 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         in_session=asked.breadth == "session",
         state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
+        bounds=parts.bounds,
         recall=asked.gate.route is Route.RECALL,
         due=asks_what_is_up(asked.query),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.core.temporal.due import Due, by_day, due_day, is_done, line_of_due
 from memstone.engine.recall.profile import ProfileRequest
@@ -60,6 +60,6 @@ def _after(record: Record, turns: list[Record]) -> list[str]:
 
 async def _recent(tx: Tx, wanted: ProfileRequest, layers: tuple[Layer, ...]) -> list[Found]:
     since = instant(moment(wanted.as_of or wanted.now) - timedelta(days=_DAYS))
-    where = visible(wanted.owner, wanted.now, layers=layers, as_of=wanted.as_of)
+    where = visible(wanted.owner, wanted.now, layers=layers, as_of=wanted.as_of, extra=own())
     newer = And((where, Condition("occurred_at", Op.GTE, since)))
     return await tx.memories.find(newer, limit=_MOST)

@@ -14,6 +14,7 @@ from memstone.engine.asking import USUAL, checked_layers, checked_limit
 from memstone.engine.events import history_line
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import merged_scope, renamed
+from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.named import checked_id, under_id
 from memstone.errors import InvalidInput
 from memstone.model.instant import When, parse_when
@@ -59,12 +60,13 @@ async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
     limit = checked_limit(USUAL if request.limit is None else request.limit, parts.policy.limits.page)
     offset = _offset(request, limit)
 
-    async def work(tx: Tx) -> tuple[list[Found], dict[str, int]]:
+    async def work(tx: Tx) -> tuple[list[Found], dict[str, int], dict[str, str]]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
-        return rows, await tx.memories.count(where) if request.counts else {}
+        kinds = await tx.memories.count(where) if request.counts else {}
+        return rows, kinds, await read_owners(tx, rows, parts.bounds)
 
-    rows, kinds = await parts.ledger.read(work)
-    answer: dict[str, Any] = {"results": [shape.item(found) for found in rows]}
+    rows, kinds, owners = await parts.ledger.read(work)
+    answer: dict[str, Any] = {"results": [shape.with_owner(shape.item(found), owners) for found in rows]}
     if request.counts:
         total = sum(kinds.values())
         answer |= {"total": total, "by_kind": kinds, "limit": limit, "offset": offset, "page": offset // limit + 1}

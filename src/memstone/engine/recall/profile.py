@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible, within
+from memstone.core.checks.visible import own, visible, within
 from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.importance import CLASSES, importance
 from memstone.core.showing.excerpt import one_line
@@ -117,10 +117,10 @@ async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirro
 
     ``mirrors`` are what other agents have learned of it.
     """
-    own = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact)]
-    known = {fact.id for fact in own}
+    told = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact)]
+    known = {fact.id for fact in told}
     others = [profile_fact(one.record) for one in mirrors if one.record.origin_id not in known]
-    made = build_profile([*own, *others], wanted.tokens)
+    made = build_profile([*told, *others], wanted.tokens)
     return replace(_with_days(made, wanted.zone), beside_budget=True)
 
 
@@ -154,7 +154,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
     What was read before is not read again, unless secrets in it were masked since: then its hash is another.
     """
-    where = visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of)
+    where = visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of, extra=own())
     hashes = await tx.memories.hashes(where)
     seqs = sorted(hashes)[-MOST:]
     held = cache.profile_facts(wanted.scope.tenant_id, seqs)
@@ -196,7 +196,7 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
         Condition("source_role", Op.EQ, str(Origin.USER)),
         Condition("occurred_at", Op.LT, wanted.today),
     )
-    where = And((visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), *said))
+    where = And((visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), own(), *said))
     seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]
     if not seqs:
         return []

@@ -17,8 +17,9 @@ from memstone.engine.recall.plain import beginning, containing, labelled, litera
 from memstone.engine.recall.provenance import traced, with_spare
 from memstone.engine.recall.ranking import Hit, doubtful_last, faded, looked_at_closely, spread
 from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
+from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.retelling import hits_retold
-from memstone.model.memory import Found, Layer
+from memstone.model.memory import DIRECT, Found, Layer
 from memstone.model.query import Where
 from memstone.ports.ledger import Work
 
@@ -72,10 +73,18 @@ async def _answered(parts: Parts, wanted: Search) -> dict[str, Any]:
     if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
         hits.found = await parts.ledger.read(partial(hits_retold, hits=hits.found))
     shown = await traced(parts, wanted, hits.found)
-    answer: dict[str, Any] = {"results": [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]}
+    owners = await _owners(parts, wanted, [found for (found, _), _ in shown])
+    results = [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
+    answer: dict[str, Any] = {"results": [shape.with_owner(one, owners) for one in results]}
     if hits.degraded:
         answer["degraded"] = hits.degraded
     return answer
+
+
+async def _owners(parts: Parts, wanted: Search, found: Sequence[Found]) -> dict[str, str]:
+    if all(one.link.origin == DIRECT for one in found):
+        return {}
+    return await parts.ledger.peek(partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=parts.bounds))
 
 
 async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits:

@@ -23,8 +23,10 @@ from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.recall.due import read_due
 from memstone.engine.recall.profile import ProfileRequest, read_ended_facts, read_identity, read_profile
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.retelling import retold
 from memstone.engine.storing.status import OPEN
+from memstone.model.bounds import Bounds
 from memstone.model.context import Dropped
 from memstone.model.instant import Instant, moment
 from memstone.model.memory import Found, Layer, Origin, Record, Status
@@ -83,6 +85,9 @@ class Surfacing:
     identity_tokens: int = 0
     """How much of who the user is may be shown where there is no profile."""
 
+    bounds: Bounds | None = None
+    """Beyond these nobody is named."""
+
     recall: bool = False
     """Whether turns are shown because they are near, and not because somebody asked for the very words."""
 
@@ -120,6 +125,7 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
     stale = _of_identity(wanted) - {one.record.id for one in shown}
     told = await retold(tx, [found.record for found, _ in wanted.hits])
+    owners = await read_owners(tx, [found for found, _ in wanted.hits], wanted.bounds, wanted.scope.user_id)
     made = Material(
         items=[],
         overrides=[_item(one.record, wanted) for one in who.overrides],
@@ -143,12 +149,22 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
             made.dropped.append(Dropped(record.id, GONE))
             continue
         made.rows[record.id] = found
-        made.items.append(_item(record, wanted, score=scored.score, note=changed.get(record.id, "")))
+        item = _item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
+        made.items.append(_of_owner(item, owners.get(record.id, "")))
     for one in who.derived if wanted.identity and made.narrative is None else ():
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
             made.items.append(_item(one.record, wanted))
     return made
+
+
+def _of_owner(item: Item, owner: str) -> Item:
+    """An item with whose it is, where that is not whoever asks."""
+    if not owner:
+        return item
+    if item.layer == Layer.TURN and item.speaker == Origin.USER:
+        return replace(item, speaker=f"{owner} said")
+    return replace(item, speaker=f"{item.speaker}, shared by {owner}" if item.speaker else f"shared by {owner}")
 
 
 async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait, cache: BlockCache) -> None:

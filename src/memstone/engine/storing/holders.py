@@ -11,17 +11,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.engine.storing.draft import event_of
-from memstone.engine.storing.store import Vectors, enter, part
+from memstone.engine.storing.projects import PREFIX
+from memstone.engine.storing.store import Vectors, enter, exchange, part
 from memstone.errors import Forbidden
 from memstone.model.bounds import Bounds
 from memstone.model.entity import owner_of
 from memstone.model.event import EventType
-from memstone.model.ids import new_id
+from memstone.model.ids import POOLS, new_id
 from memstone.model.instant import Instant
-from memstone.model.memory import Link, Record, Status
+from memstone.model.memory import DIRECT, SHARED, Found, Link, Record, Status
 from memstone.model.query import And, Condition, Op
-from memstone.model.scope import Scope
+from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Tx
+
+SOMEBODY: Final = "somebody else"
+"""What an owner is called who is not named."""
 
 _VERSIONS: Final = 10_000
 
@@ -46,6 +50,55 @@ def parted(
         own = own and (bounds is None or is_inside(link.scope, bounds))
         (mine if own else others).append(link)
     return mine, others
+
+
+async def claim(tx: Tx, record: Record, user_id: str, now: Instant) -> None:
+    """Make a memory that was shared with somebody their own: they said the same themselves."""
+    links = await tx.links.of(record.tenant_id, record.seq)
+    shared = [link for link in links if link.origin == SHARED and link.scope.user_id == user_id]
+    if shared and user_id:
+        await exchange(tx, record, shared, claimed(shared), now)
+
+
+def claimed(links: Iterable[Link]) -> list[Link]:
+    """The links of those who say a thing themselves, which somebody shared with them before."""
+    return [replace(link, origin=DIRECT) if link.origin == SHARED else link for link in links]
+
+
+async def read_owners(
+    tx: Tx, found: Iterable[Found], bounds: Bounds | None, user_id: str | None = None
+) -> dict[str, str]:
+    """Read whose the memories are that whoever asks did not say: shared with them or with all, or said in a project.
+
+    Who asks is ``user_id``, or else whoever holds a memory.
+    """
+    owners = dict[str, str]()
+    for record, link in ((one.record, one.link) for one in found if one.link.origin != DIRECT):
+        links = await tx.links.of(record.tenant_id, record.seq)
+        if name := owner_named(links, link.scope.user_id if user_id is None else user_id, bounds):
+            owners[record.id] = name
+    return owners
+
+
+def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> str:
+    """Return whose memory it is that somebody sees without having said it; '' if it is their own, or no person's.
+
+    Who lies beyond the bounds of the caller is not named.
+    """
+    owners = [link.scope for link in links if link.origin == DIRECT]
+    people = [one for one in owners if one.user_id and one.user_id != EVERYBODY and not one.user_id.startswith(PREFIX)]
+    if any(one.user_id == user_id for one in people) or (owners and not people):
+        return ""
+    names = (_person(one.user_id) for one in people if bounds is None or is_inside(one, bounds))
+    return next(filter(None, names), SOMEBODY)
+
+
+def _person(user_id: str) -> str:
+    """What a person is called who may be known by the key they came with; '' where only the key is known."""
+    if not user_id.startswith(POOLS):
+        return user_id
+    name = user_id.removeprefix(POOLS).partition(":")[2]
+    return "" if name.startswith(":") else name
 
 
 def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:

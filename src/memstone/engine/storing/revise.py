@@ -17,7 +17,7 @@ from memstone.engine import shape
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
-from memstone.engine.storing.holders import Replacement, parted, replace_for
+from memstone.engine.storing.holders import Replacement, claimed, parted, replace_for
 from memstone.engine.storing.named import checked_id, under_id
 from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.store import Vectors, ensure_space, supersede, vectors_of
@@ -159,7 +159,8 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     if not mine:
         raise NotFoundError(f"no memory {revision.memory_id} in this scope")
     new = next_version(old, revision.changes, now)
-    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in mine]
+    said = whose is not None and "text" in revision.changes  # what they put in its place is their own
+    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in (claimed(mine) if said else mine)]
     await refuse_twins(tx, new, relinked, old.seq)
     # The vectors of an unchanged text move along, so that changing metadata costs no embedding.
     vectors = revision.vectors if "text" in revision.changes else await vectors_of(tx, old)

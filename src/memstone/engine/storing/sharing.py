@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed_to
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from memstone.engine.storing.store import join
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import SHARED, Layer, Link, Record, Status
+from memstone.model.memory import DIRECT, SHARED, Layer, Link, Record, Status
 from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -43,8 +43,9 @@ async def _share(
     links = await tx.links.of(record.tenant_id, record.seq)
     if any(link.scope == scope for link in links):
         return _answer(record.id, "NONE", scope, "already shared")
-    link = Link(scope, now, None, SHARED)
-    link.dedupe = None if record.layer == Layer.TURN else dedupe_of(parts, link, record)
+    link = Link(scope, now, None, DIRECT if _is_own(links, scope) else SHARED)
+    value = None if record.layer == Layer.TURN else dedupe_of(parts, link, record)
+    link.dedupe = None if any(one.dedupe == value for one in links) else value  # one link holds the name for a user
     if (twin := await _twin(tx, record, link)) is not None:
         return _answer(twin.id, "NONE", scope, "already known")
     if link.dedupe:
@@ -53,6 +54,11 @@ async def _share(
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "reason": reason}
     await tx.events.append([changed_to(event_of(EventType.LINK, record, scope, now, **told), new_id=record.id)])
     return _answer(record.id, EventType.LINK, scope, reason)
+
+
+def _is_own(links: Sequence[Link], scope: Scope) -> bool:
+    """Whether a memory is that of the same person already, with another agent or in another conversation."""
+    return bool(scope.user_id) and any(one.origin == DIRECT and one.scope.user_id == scope.user_id for one in links)
 
 
 async def _shareable(parts: Parts, tx: Tx, memory_id: str) -> Record:

@@ -13,7 +13,7 @@ from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.hearing import said_before
-from memstone.engine.storing.holders import Replacement, parted, replace_for
+from memstone.engine.storing.holders import Replacement, claim, parted, replace_for
 from memstone.engine.storing.projects import feed_outcomes
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from memstone.engine.storing.tally import REDUNDANT, is_idle
@@ -50,6 +50,9 @@ ACTIONS: Final = {
     EventType.DELETE: "retract",
 }
 """What became of a fact, in the words of the log."""
+
+
+_CLAIMED: Final = frozenset({"NONE", EventType.UPDATE, EventType.REPLACE})
 
 
 def action_of(outcome: Outcome) -> str:
@@ -131,6 +134,8 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy
     fades = parts.policy.recall.visible_days is not None
     if not lazy or fades or prepared.failed or not is_idle(outcomes):
         await counted(tx, outcomes, now, fades=fades)
+    else:
+        await _claim(tx, outcomes, now)
     if prepared.failed:
         await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
@@ -203,10 +208,11 @@ async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> 
 
 
 async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: bool) -> None:
-    """Count what was known already: nothing else tells of it later.
+    """Count what was known already: nothing else tells of it later. What was shared is the own of whoever says it.
 
     Where memories are visible for a while only, saying one again makes it visible again.
     """
+    await _claim(tx, outcomes, now)
     known = [outcome for outcome in outcomes if outcome.event == "NONE"]
     if fades:
         again = {(one.record.seq, one.draft.scope) for one in known if one.record is not None}
@@ -214,6 +220,13 @@ async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: b
     for user in {outcome.draft.scope.user_id for outcome in known}:
         of_user = sum(outcome.draft.scope.user_id == user for outcome in known)
         await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
+
+
+async def _claim(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
+    """Let those own what was shared with them who say it themselves, or something else in its place."""
+    for one in outcomes:
+        if one.record is not None and one.record.valid_to is None and one.event in _CLAIMED:
+            await claim(tx, one.record, one.draft.scope.user_id, now)
 
 
 def _signal(outcome: Outcome, now: Instant) -> Signal:

@@ -49,7 +49,8 @@ def entry_of(item: Mapping[str, Any]) -> Json:
         "updatedAt": item["updated_at"],
         "expiresAt": item["expires_at"],
     }
-    return {**shown, "score": item["score"]} if isinstance(item.get("score"), float) else shown
+    shared = {"sharedBy": item["shared_by"]} if "shared_by" in item else {}
+    return {**shown, **shared, **({"score": item["score"]} if isinstance(item.get("score"), float) else {})}
 
 
 async def _results(call: ToolCall, answer: Any) -> list[Json]:

@@ -75,6 +75,7 @@ _ENTRY: Final = {
         "createdAt": STRING,
         "updatedAt": STRING,
         "expiresAt": {"type": ["string", "null"]},
+        "sharedBy": {**STRING, "description": "Whose it is, where another user shared it: it is not about the user."},
         "score": {"type": "number"},
     },
     "required": ["id", "type", "key", "content"],

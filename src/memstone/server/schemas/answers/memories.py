@@ -43,6 +43,7 @@ class MemoryBesides(Whose):
     expires_at: str | None = means("from when on it is not shown any more")
     role: str = sometimes("who said it: `user` or `assistant`")
     actor: str = sometimes("the name of who said it, else the role")
+    shared_by: str = sometimes("of what was shared, or said in a project: whose it is")
     order: int = sometimes("of what was said word for word: its place in time")
     evidence: Evidence = sometimes()
     category: str = sometimes()
