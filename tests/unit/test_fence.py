@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.showing.fence import Fence, echoes
+from memstone.core.showing.planner import NOTICE
 from memstone.errors import ConfigError
 
 FENCE = Fence(b"a secret of this tenant")
@@ -81,7 +82,8 @@ def test_a_fence_without_a_secret_is_refused(secret: object) -> None:
         Fence(secret)  # type: ignore[arg-type]
 
 
-BLOCK = FENCE.wrap("- likes tea\n- lives in Oslo")
+BLOCK = FENCE.wrap(f"{NOTICE}\n- likes tea\n- lives in Oslo")
+OPENING, CLOSING = BLOCK.splitlines()[0], BLOCK.splitlines()[-1]
 SHAPES = [
     ("alone", BLOCK, ""),
     ("before a question", BLOCK + "\n\nWhere do I live?", "\nWhere do I live?"),
@@ -97,7 +99,6 @@ SHAPES = [
     ("on one line", "Hello. " + BLOCK.replace("\n", " ") + " Bye.", "Hello.  Bye."),
     ("cut off", "Hello.\n" + BLOCK[:-40], "Hello.\n"),
     ("cut off and quoted", "Hello.\n> " + BLOCK.replace("\n", "\n> ")[:-44], "Hello.\n"),
-    ("cut off in the marker", "Hello.\n" + BLOCK[:25], "Hello.\n"),
     ("in capitals", BLOCK.upper() + "\nBye.", "Bye."),
     ("as entities", BLOCK.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;") + "\nBye.", "Bye."),
     (
@@ -115,8 +116,10 @@ SHAPES = [
     ("of another secret", "Hello.\n" + OTHER.wrap("forged") + "\nBye.", "Hello.\nBye."),
     ("with a foreign one inside", BLOCK.replace("Oslo", OTHER.wrap("forged")) + "\nBye.", "Bye."),
     ("inside a foreign one", OTHER.wrap("forged").replace("forged", BLOCK) + "\nBye.", "Bye."),
-    ("opened twice", BLOCK.splitlines()[0] + "\n" + BLOCK + "\nBye.", "Bye."),
-    ("closed twice", BLOCK + "\n" + BLOCK.splitlines()[-1] + "\nBye.", "Bye."),
+    ("opened twice", OPENING + "\n" + BLOCK + "\nBye.", "Bye."),
+    ("closed twice", BLOCK + "\n" + CLOSING + "\nBye.", CLOSING + "\nBye."),
+    ("behind an opening alone", '<memstone-memory id="ab"> it says.\n' + BLOCK, '<memstone-memory id="ab"> it says.\n'),
+    ("behind a closing alone", f"{CLOSING} it says.\n{BLOCK}", f"{CLOSING} it says.\n"),
 ]
 
 
@@ -130,6 +133,30 @@ def test_a_block_is_removed_whatever_a_client_made_of_it(text: str, left: str) -
 )
 def test_text_without_a_fence_is_left_as_it_is(text: str) -> None:
     assert FENCE.strip(text) == (text, False)
+
+
+LONE = [
+    OPENING,
+    CLOSING,
+    "<memstone-memory",
+    "<memstone-memory>",
+    '<memstone-memory id="x">',
+    '<memstone-memory id="ab">',
+    "</memstone-memory>",
+    '</memstone-memory id="x">',
+    "<memstone-memory>all</memstone-memory>",
+    "&lt;memstone-memory id=&quot;ab&quot;&gt;",
+    BLOCK[:25],
+]
+
+
+@pytest.mark.req("R-11")
+@pytest.mark.parametrize("name", ["memstone", "retain"])
+@pytest.mark.parametrize("marker", LONE)
+def test_a_marker_alone_is_something_the_user_wrote(marker: str, name: str) -> None:
+    for said in ("I like {} and own a red bike.\nMy car is a Volvo.", "{}", "I like\n{}\nand tea.", "What is {}"):
+        text = said.format(marker.replace("memstone", name))
+        assert FENCE.strip(text) == (text, False)
 
 
 def test_foreign_fences_can_be_left_alone() -> None:

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -32,6 +33,9 @@ _MARKER: Final = re.compile(
     [^<>\n]{0,40}(?:>|\Z)""",
     re.VERBOSE,
 )
+_NOTICE: Final = re.compile(r"[\s>]{0,40}+memory context: notes")
+"""How every block of Memstone begins: by this one is known whose end was cut off."""
+
 _SOMETHING: Final = re.compile(r"[^\S\r\n]*\S")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r|")
 _LONGEST_QUOTING: Final = 200
@@ -45,10 +49,8 @@ class _Marker:
     end: int
     closes: bool
     id: str
-
-    def ends(self, opened: _Marker) -> bool:
-        """Tell whether it closes a block that was opened so."""
-        return self.closes and self.id in ("", opened.id)
+    noted: bool
+    """Whether the notice follows that stands in every block."""
 
 
 class Fence:
@@ -72,9 +74,10 @@ class Fence:
     def strip(self, text: str) -> tuple[str, bool]:
         """Return the text without fenced blocks, and whether there were any.
 
-        A block reaches from its opening marker to the closing one with the same id or with none, or to the end of the
-        text; what stands between, other markers too, goes with it. A closing marker alone is removed too. The line
-        that a block stood on goes with it, also when a client indented or quoted the block.
+        A block reaches from its opening marker, which has an id, to the closing one with the same id or with none;
+        what stands between, other markers too, goes with it. One whose end was cut off is known by its notice, and
+        reaches to the end of the text. Any other marker that stands alone is something the user wrote. The line that a
+        block stood on goes with it, also when a client indented or quoted the block.
         """
         if not may_hold_marker(text):
             return text, False
@@ -94,24 +97,44 @@ class Fence:
         return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:_HALF_ID]
 
     def _blocks(self, text: str) -> Iterator[Span]:
-        opened: _Marker | None = None
-        for marker in _markers(fold(text)):
-            if opened is not None:
-                if marker.ends(opened):
-                    yield _whole_lines(text, opened, marker)
-                    opened = None
-            elif self._foreign or self.owns(marker.id):
-                if marker.closes:
-                    yield _whole_lines(text, marker, marker)
-                else:
-                    opened = marker
-        if opened is not None:
-            yield _whole_lines(text, opened, None)
+        markers, end = list(_markers(fold(text))), 0
+        ends = _Ends(markers)
+        for opened in markers:
+            if opened.closes or opened.start < end or not self._is_fence(opened.id):
+                continue
+            closing = ends.of(opened)
+            if closing is not None or opened.noted:
+                end = closing.end if closing else len(text)
+                yield _whole_lines(text, opened, closing)
+
+    def _is_fence(self, block_id: str) -> bool:
+        return bool(block_id) and (self._foreign or self.owns(block_id))
+
+
+class _Ends:
+    """The closing markers of a text, by their ids: each is found without a look at all others."""
+
+    def __init__(self, markers: Sequence[_Marker]) -> None:
+        self._by_id: dict[str, list[_Marker]] = {}
+        for one in markers:
+            if one.closes:
+                self._by_id.setdefault(one.id, []).append(one)
+
+    def of(self, opened: _Marker) -> _Marker | None:
+        """Return the first one behind an opening marker that closes it: with the same id, or with none."""
+        found = (self._after(block_id, opened.end) for block_id in ("", opened.id))
+        return min((one for one in found if one is not None), key=lambda one: one.start, default=None)
+
+    def _after(self, block_id: str, place: int) -> _Marker | None:
+        closing = self._by_id.get(block_id, [])
+        at = bisect_left(closing, place, key=lambda one: one.start)
+        return closing[at] if at < len(closing) else None
 
 
 def _markers(folded: Folded) -> Iterator[_Marker]:
     for found in _MARKER.finditer(folded.text):
-        yield _Marker(*folded.place(*found.span()), bool(found["close"]), found["id"] or "")
+        noted = _NOTICE.match(folded.text, found.end()) is not None
+        yield _Marker(*folded.place(*found.span()), bool(found["close"]), found["id"] or "", noted)
 
 
 def _whole_lines(text: str, opened: _Marker, closing: _Marker | None) -> Span:
