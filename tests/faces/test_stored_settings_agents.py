@@ -314,3 +314,26 @@ async def test_parts_of_the_protocol_are_nobody_s_words(face: Face) -> None:
     ]
     await face.ingest(said, user_id="alice")
     assert await face.listed(layers=["turn"]) == ["It rains.", "What is the weather?"]
+
+
+@pytest.mark.req("S-67", "X-4")
+@pytest.mark.parametrize("consolidated", [False, True])
+async def test_what_outlives_an_agent_does_not_depend_on_the_narrative(opens: Opens, *, consolidated: bool) -> None:
+    face = opens({"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}})
+    who = {"user_id": "alice", "agent_id": "bot"}
+    stays = "My name is Alice. I live in Oslo. I work as a nurse. I have two sons. I am allergic to nuts."
+    goes = "I like green tea. My sister Ana plays chess. I go skiing. I want to run a marathon in May."
+    await face.add([{"role": "user", "content": f"{stays} {goes} Always answer briefly."}], **who, run_id="r1")
+    await face.end_session(**who)
+    if consolidated:
+        await face.consolidate(user_id="alice")
+        assert "tea" in str((await face.identity(user_id="alice"))["narrative"])
+    await face.delete_agent("bot")
+
+    left = " ".join(await face.listed(user_id="alice"))
+    assert [word for word in ("Alice", "Oslo", "nurse", "sons", "nuts") if word not in left] == []
+    assert [word for word in ("tea", "chess", "skiing", "marathon") if word in left] == []
+    assert "briefly" in (await face.standing_instructions(user_id="alice"))["text"]
+    told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
+    assert "nurse" in told
+    assert [word for word in ("tea", "chess", "skiing", "marathon") if word in told] == []

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import visible
+from memstone.core.checks.visible import own, visible
 from memstone.core.settings.lenient import AGENT
 from memstone.core.settings.resolve import scope_key
 from memstone.core.settings.translate import native, operators, refuse_operators, tenant_only
 from memstone.engine.asking import checked_limit, checked_offset
+from memstone.engine.layers.derived import is_of_identity
 from memstone.engine.layers.pinned import STANDING
 from memstone.engine.parts import Parts
-from memstone.engine.recall.profile import always_shown
 from memstone.engine.storing.lifecycle import delete_all
 from memstone.engine.tuning import PAUSED, decoded
 from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
 from memstone.model.bounds import Users
-from memstone.model.context_gate import GateMode
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer
@@ -33,6 +32,7 @@ from memstone.trace import log
 
 _NAME_CHARS: Final = 256
 _MOST: Final = 1_000
+_FACTS: Final = 10_000
 _NO_HINT: Final = "agents() lists those that are known"
 
 
@@ -103,7 +103,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     wanted, now = _id(parts, agent_id), parts.now()
     _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
-    left = await leave_to_users(parts, wanted, partial(_of_the_user, parts=parts, now=now))
+    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now))
     deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
     deleted -= left if parts.dry_run else 0  # nothing was handed over, so it was counted
 
@@ -119,11 +119,14 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     return {"id": wanted, "deleted": deleted}
 
 
-async def _of_the_user(tx: Tx, owner: Scope, *, parts: Parts, now: Instant) -> frozenset[str]:
-    """Return the facts of an agent about a user that say who they are, or how they want to be served."""
-    gated = replace(parts.policy, retrieval=replace(parts.policy.retrieval, gate=GateMode.HEURISTIC))
+async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
+    """Return the facts of an agent about a user that say who they are, or how they want to be served.
+
+    What a text about the user happens to tell besides makes no difference: it depends on when that was written.
+    """
+    known = await tx.memories.find(visible(owner, now, layers=(Layer.FACT,), extra=own()), limit=_FACTS)
     orders = await tx.memories.find(visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
-    return await always_shown(tx, parts.blocks, owner, now, gated) | {found.record.id for found in orders}
+    return frozenset(found.record.id for found in (*(one for one in known if is_of_identity(one.record)), *orders))
 
 
 async def meet(parts: Parts, agent_ids: Iterable[Any]) -> None:

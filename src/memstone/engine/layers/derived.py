@@ -180,14 +180,15 @@ async def refreshed(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
         fact = facts.get(found.record.origin_id or "")
         if is_true(found.record, fact):
             kept.append(found)
-        elif fact is not None and _still_says_who(fact):
+        elif fact is not None and is_of_identity(fact):
             kept.append(await _follow(tx, owner, found, fact, now))
         else:
             await _end(tx, owner, found, now)
     return kept
 
 
-def _still_says_who(fact: Record) -> bool:
+def is_of_identity(fact: Record) -> bool:
+    """Tell whether a fact says who the user is: what they are called, their home, work, family or health."""
     data: dict[str, Any] = fact.data
     polarity = data.get("polarity", 1)
     grade = is_identity_grade(str(data.get("category", "")), 1.0, str(data.get("subject", "")), int(polarity))
