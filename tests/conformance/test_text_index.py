@@ -191,6 +191,11 @@ def test_the_share_of_a_text_that_asks(mode: str) -> None:
         asking = {hit.seq: round(hit.asking, 2) for hit in hits}
         assert (asking[1], asking[3]) == (1.0, 0.0)
         assert 0.3 < asking[2] < 0.6
+        said = ("I like tea. Do you?", "I like tea, do you?", "Tea, anyone?", "\u304a\u8336 tea\uff1f")
+        seqs = [await talk.say(text, speaker="user") for text in said]
+        hits = await talk.index.search(WordsQuery(["tea"], 10, ALICE))
+        alone = {hit.seq: hit.asking for hit in hits}
+        assert [alone[seq] for seq in seqs] == [0.0, 0.0, 1.0, 1.0], "of a person and an assistant: whether it states"
 
     run(mode, scenario)
 

@@ -585,3 +585,45 @@ async def test_a_question_that_was_asked_before_is_not_told_again(face: Face, op
     assert "When does" not in shown.text
     receipt = await face.receipt(shown.receipt_id)
     assert "the message itself, sent earlier" in {one["reason"] for one in receipt["dropped"]}
+
+
+ASKED: Final = (
+    "Where do I keep my cello?",
+    "What is my cello worth?",
+    "Can I play the cello?",
+    "Who tuned my cello last?",
+)
+
+
+@pytest.mark.req("X-42")
+async def test_what_only_asked_is_no_memory(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *ASKED, "Wo steht mein Cello?", "Can I leave the cello beside my pacemaker charger?")
+    await face.remember("The cello stands in the hall", user_id="alice")
+
+    known = await face.profile(user_id="alice")
+    assert [one["memory"] for one in known["turns"]] == ["Can I leave the cello beside my pacemaker charger?"]
+    await face.set_visibility(known["turns"][0]["id"], "private")
+    shown = await face.context("Where do I keep the cello?", user_id="alice")
+    assert [line for section in shown.sections for line in section.lines] == ["- The cello stands in the hall"]
+    receipt = await face.receipt(shown.receipt_id)
+    assert "only asks" in {one["reason"] for one in receipt["dropped"]}
+
+
+@pytest.mark.req("X-42", "X-37")
+async def test_what_only_asked_stands_behind_what_answers_in_a_search(opens: Opens) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, *ASKED, "The cello stands in the hall of the town house.")
+
+    found = (await face.search("Where do I keep my cello?", user_id="alice"))["results"]
+
+    assert "hall" in found[0]["memory"]
+    assert found[0]["score"] > 0.5 > found[1]["score"]
+    asked = await face.search("Where do I keep my cello?", user_id="alice", layers=["turn"])
+    assert asked["results"][0]["memory"] == ASKED[0], "unless turns are what is looked for"
+
+
+@pytest.mark.req("X-42")
+async def test_what_says_no_more_than_a_fact_is_not_told_beside_it(face: Face, opens: Opens) -> None:
+    await face.add("I live in Oslo.", user_id="alice")
+    await face.add("As I said, I live in Oslo.", user_id="alice")
+    assert (await block(face, "Where do I live? In Oslo?")).count("Oslo") == 1

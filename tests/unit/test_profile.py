@@ -21,9 +21,10 @@ from memstone.core.showing.profile import (
     says_who,
     turn_rank,
 )
-from memstone.core.showing.says_more import says_more, tells
+from memstone.core.showing.says_more import repeats, says_more, tells
 from memstone.core.showing.staleness import EndedFacts
 from memstone.core.text.first_person import Person, person_of
+from memstone.core.text.questions import only_asks
 from memstone.core.text.tokens import CHARS_PER_TOKEN
 from memstone.model.policy import RetrievalPolicy
 from tests.unit.test_planner import FENCE, TODAY
@@ -181,12 +182,44 @@ def test_own_words_that_are_left_out_have_a_reason(said: str, reason: str, *, co
         ("My sister keeps bees.", 0),
         ("I went to Rome.", 0),
         ("Can you help me with my bees?", 1),
+        ("Can I keep bees?", None),
+        ("What is my name?", None),
+        ("I live by the sea. Can I keep bees?", 1),
         ("The sea is blue.", 2),
         ("What is the capital of Peru?", None),
     ],
 )
 def test_how_much_a_turn_says_of_whoever_wrote_it(text: str, rank: int | None) -> None:
     assert turn_rank(text) == rank
+
+
+def test_a_question_of_which_a_fact_was_made_tells_something() -> None:
+    assert turn_rank("Can I keep bees?", learned=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "alone"),
+    [
+        ("Where do I live?", True),
+        ("Hi! What's my job?", True),
+        ("What should I cook tonight, any ideas?", True),
+        ("Wie heißt mein Mann?", True),
+        ("¿Dónde vivo?", True),
+        ("私の仕事は何ですか\uff1f", True),
+        ("我住在哪里\uff1f", True),
+        ("أين أعيش؟", True),
+        ("Πού μένω;", True),
+        ("Can I take ibuprofen with my warfarin?", False),
+        ("I'm vegan. What can I eat?", False),
+        ("Ich vertrage keine Laktose, kennst du ein Rezept?", False),
+        ("私は東京に住んでいます。何を食べよう\uff1f", False),
+        ("I live in Oslo.", False),
+        ("Bread; butter; milk", False),
+        ("", False),
+    ],
+)
+def test_what_only_asks_is_known_in_many_languages(said: str, *, alone: bool) -> None:
+    assert only_asks(said) is alone
 
 
 @pytest.mark.parametrize(
@@ -238,6 +271,20 @@ def test_a_turn_says_more_than_its_facts() -> None:
     assert says_more(said, ["I moved to Lisbon."])
     assert not says_more(said, ["I moved to Lisbon.", "The piano comes by ship in October."])
     assert not says_more("Thanks, I moved to Lisbon.", ["I moved to Lisbon."])
+
+
+@pytest.mark.parametrize(
+    ("said", "same"),
+    [
+        ("As I said, I live in Oslo.", True),
+        ("I live in Oslo, and I work as a nurse.", True),
+        ("I live in Oslo with two cats.", False),
+        ("Oslo is cold.", False),
+        ("I swim", False),
+    ],
+)
+def test_a_turn_repeats_facts(said: str, *, same: bool) -> None:
+    assert repeats(said, ["User lives in Oslo.", "User works as a nurse.", "User swims."]) is same
 
 
 def test_a_text_tells_a_fact_in_whatever_order() -> None:

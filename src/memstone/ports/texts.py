@@ -16,8 +16,9 @@ class TextHit(NamedTuple):
 
     ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one
     that only ``also`` asked for. ``speaker`` is 1 when the question names exactly one known speaker and this is what
-    that one said. ``asking`` is the share of its text that is itself a question. ``assistant`` tells that these are the
-    words of an assistant. ``coverage`` is how much of what the question tells its own words hold, from 0 to 1.
+    that one said. ``asking`` is the share of its text that is itself a question; of what a user or an assistant says, 1
+    if it states nothing. ``assistant`` tells that these are the words of an assistant. ``coverage`` is how much of what
+    the question tells its own words hold, from 0 to 1.
     """
 
     seq: int

@@ -14,6 +14,7 @@ from typing import Final
 from memstone.adapters.ledger.seam import Row, Sql, chunks, marks
 from memstone.model.memory import TextDoc
 from memstone.model.query import TextQuery
+from memstone.model.questions import MAY_ASK
 from memstone.ports.ledger import TextRow
 
 _LONGEST: Final = 255
@@ -24,14 +25,14 @@ _AT_ONCE: Final = 30
 
 _INSERT: Final = """
 INSERT INTO words (seq, body, key, speaker, day, scope, terms) VALUES (?, ?, ?, ?, ?, ?, array_to_tsvector(?))"""
-_ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
+_ROW: Final = f"""coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''), coalesce(m.created_at, ''),
        coalesce(m.occurred_at, ''), coalesce(m.layer = 'turn' OR m.source = 'manual', FALSE),
        coalesce(m.status = 'active', FALSE),
        CASE WHEN m.version > 1 AND (l.run_id <> '' OR m.layer = 'turn')
             THEN (SELECT min(v.seq) FROM memories v WHERE v.tenant_id = m.tenant_id AND v.id = m.id)
             ELSE coalesce(l.memory_seq, 0) END,
        coalesce(memstone.readable(m.data) ->> 'speaker', ''),
-       CASE WHEN strpos(m.text, '?') > 0 THEN m.text ELSE '' END, f.body,
+       CASE WHEN m.text ~ '[{MAY_ASK}]' THEN m.text ELSE '' END, f.body,
        coalesce(f.key, ''), coalesce(f.speaker, ''), coalesce(f.day, '')"""
 _ALL: Final = f"""
 SELECT l.memory_seq, {_ROW}

@@ -14,11 +14,13 @@ import numpy as np
 from memstone.adapters.text.postings import Postings
 from memstone.model.conversation import Conversation, conversation_of, goes_on
 from memstone.model.instant import Instant
+from memstone.model.questions import asks_alone, question_share
 from memstone.ports.ledger import TextRow
 
 _SPARE: Final = 256
 _DEAD_SHARE: Final = 0.25
-_ROLES: Final = frozenset({"", "user", "assistant"})
+_BOTH: Final = frozenset({"user", "assistant"})
+_ROLES: Final = _BOTH | {""}
 
 
 @dataclass(slots=True)
@@ -206,7 +208,7 @@ class TextPartition:
         columns.lengths[here] = [body.count(" ") + 1 for body in bodies]
         columns.speakers[here] = shared.speakers.many([row.speaker_terms for row in rows])
         columns.days[here] = shared.days.many([row.day_terms for row in rows])
-        columns.asking[here] = [question_share(row.text) if "?" in row.text else 0.0 for row in rows]
+        columns.asking[here] = [_asking(row) for row in rows]
         columns.own[here] = [row.own_words for row in rows]
         for name in {row.speaker for row in rows if row.own_words}:
             if name.lower() not in _ROLES:
@@ -242,19 +244,15 @@ class TextPartition:
         return True
 
 
+def _asking(row: TextRow) -> float:
+    """How much of a text asks; of what a user and an assistant say to each other, whether it states nothing at all."""
+    if row.speaker.lower() in _BOTH:
+        return float(asks_alone(row.text))
+    return question_share(row.text) if "?" in row.text else 0.0
+
+
 def _conversation(row: TextRow) -> Conversation | None:
     """What a row is a part of; what was put aside stands alone, so that nobody is found by its words in its place."""
     if not row.active:
         return None
     return conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)
-
-
-def question_share(text: str) -> float:
-    """The share of a text's characters that stand in sentences ending with a question mark."""
-    asked, start = 0, 0
-    for at, char in enumerate(text):
-        if char in ".!?\n":
-            if char == "?":
-                asked += at + 1 - start
-            start = at + 1
-    return asked / len(text) if text else 0.0

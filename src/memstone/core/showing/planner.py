@@ -16,7 +16,7 @@ from memstone.core.showing.excerpt import EXCERPT_CHARS, excerpt, one_line
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.neutralize import neutralize
 from memstone.core.showing.profile import NOBODY, Profile
-from memstone.core.showing.says_more import adds_words, says_more
+from memstone.core.showing.says_more import adds_words, repeats, says_more
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 from memstone.model.context import Chosen, Citation, Dropped, Section
@@ -171,6 +171,9 @@ class _Picked:
     """The turns that what is shown comes from, and the words of theirs that it stands for."""
 
     turns: set[str] = field(default_factory=set)
+    facts: list[str] = field(default_factory=list)
+    """What the facts say that are shown."""
+
     held: set[str] = field(default_factory=set)
     """The memories that something else tells which is shown."""
 
@@ -188,6 +191,8 @@ class _Picked:
         self.listed[item.id] = "" if uses else item.text
         if item.layer == Layer.TURN:
             self.turns.add(item.id)
+        elif item.layer == Layer.FACT:
+            self.facts.append(item.text)
         turn = item.id if item.layer == Layer.TURN else item.sources[0] if item.sources else None
         self.citations.append(Citation(item.id, turn, item.date, line, item.text))
         self.chosen.append(Chosen(item.id, str(item.layer), estimate_tokens(line), item.score, counts=uses))
@@ -204,12 +209,18 @@ class _Picked:
         if said in self.texts or told or item.id in self.held:
             return DUPLICATE
         if item.layer == Layer.TURN:
-            same = item.id in self.sources and not says_more(item.text, self.sources[item.id])
+            same = self._tells_no_more(item)
         elif item.layer == Layer.EPISODE:
             same = self._tells_facts_of(item)
         else:
             same = not self.turns.isdisjoint(item.sources)
         return SAME_SOURCE if same else ""
+
+    def _tells_no_more(self, turn: Item) -> bool:
+        """Whether facts that are shown were learned from a turn and say all of it; or say it, wherever learned."""
+        if turn.id in self.sources:
+            return not says_more(turn.text, self.sources[turn.id])
+        return repeats(turn.text, self.facts)
 
     def _tells_facts_of(self, episode: Item) -> bool:
         """Whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""

@@ -19,8 +19,10 @@ from typing import Any, Final
 from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
+from memstone.core.text.questions import only_asks
 from memstone.core.text.tokens import CHARS_PER_TOKEN
 from memstone.model.instant import Instant
+from memstone.model.questions import MARKS
 
 LONGEST: Final = 400
 """A longer text is a document or a story: it is recalled when it is asked for, and would crowd out everything else."""
@@ -40,9 +42,6 @@ _NOT_SELF: Final = re.compile(
 """How a fact begins that is about something of the user's."""
 
 _STANDS: Final = re.compile(r"(?:the )?user (?:\w+ly |now |still |also )*(?:lives?|works?|is based|is an?|comes) ")
-
-_ASKS: Final = ("?", "\uff1f", "\u061f")
-
 
 _IDENTITY: Final = 1
 """The rank of who somebody is."""
@@ -210,16 +209,18 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
 
 def _ranked(turns: Iterable[ProfileTurn]) -> Iterator[tuple[int, ProfileTurn]]:
     """Yield what tells something, with how much of that is about whoever wrote it."""
-    ranked = ((turn_rank(one.text), one) for one in turns)
+    ranked = ((turn_rank(one.text, learned=one.learned), one) for one in turns)
     return ((rank, one) for rank, one in ranked if rank is not None)
 
 
-def turn_rank(text: str) -> int | None:
-    """Return how much a turn says of whoever wrote it, 0 most; None if it only asks."""
-    person, asks = person_of(text), text.rstrip().endswith(_ASKS)
-    if person is Person.NOBODY:
+def turn_rank(text: str, *, learned: bool = False) -> int | None:
+    """Return how much a turn says of whoever wrote it, 0 most; None if it only asks, and nothing was learned of it."""
+    asks = text.rstrip().endswith(tuple(MARKS))
+    if person_of(text) is Person.NOBODY:
         return None if asks else 2
-    return 1 if asks else 0
+    if not asks:
+        return 0
+    return 1 if learned or not only_asks(text) else None
 
 
 def reason_against(fact: ProfileFact) -> str:

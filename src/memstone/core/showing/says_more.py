@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from memstone.core.text.analyze import query_terms, terms
 
 _MORE: Final = 3
 """So many words besides those of its facts make a turn worth showing for itself."""
+
+_FEWEST: Final = 2
+"""With fewer words something is too little to be told, or told besides."""
 
 _USER: Final = frozenset(query_terms("user"))
 
@@ -24,6 +28,18 @@ def adds_words(text: str, others: Sequence[str]) -> bool:
     """Return whether a text says something besides what others say, in whatever words they are put together."""
     known = {*terms(" ".join(others))}
     return sum(word not in known for word in query_terms(text)) >= _MORE
+
+
+def repeats(text: str, facts: Sequence[str]) -> bool:
+    """Return whether a text holds every word of some of these facts, and next to nothing besides."""
+    said = {*terms(text)}
+    told = {word for fact in facts if (words := _fact_words(fact)) <= said for word in words}
+    return len(told) >= _FEWEST and len({*query_terms(text)} - told) < _FEWEST
+
+
+@lru_cache(maxsize=8192)  # the same facts are shown with every message
+def _fact_words(fact: str) -> frozenset[str]:
+    return frozenset(query_terms(fact)) - _USER
 
 
 def tells(text: str, fact: str) -> bool:

@@ -33,10 +33,15 @@ def _words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
     return frozenset(own), frozenset(self_), tuple(within)
 
 
+def words_of(message: str) -> list[str]:
+    """Return the words of a message, in small letters."""
+    return [word.replace("\u2019", "'") for word in _WORD.findall(message.casefold())]
+
+
 def person_of(message: str) -> Person:
     """Return how much of the writer is in a message."""
     own, self_, within = _words()
-    words = {word.replace("\u2019", "'") for word in _WORD.findall(message.casefold())}
+    words = {*words_of(message)}
     if not words.isdisjoint(own) or any(part in message for part in within):
         return Person.OWN
     return Person.NOBODY if words.isdisjoint(self_) else Person.SELF

@@ -10,6 +10,7 @@ from memstone.core.showing.excerpt import EXCERPT_CHARS
 from memstone.core.text.analyze import query_terms, terms
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
+from memstone.core.text.questions import only_asks
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
@@ -19,6 +20,7 @@ from memstone.engine.recall.read import check as check_search
 from memstone.engine.storing.projects import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.presets import BUILT_IN
+from memstone.model.questions import asks_alone
 from memstone.ports.hurry import hurried
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ _LONG_TURNS: Final = 2
 
 _LOOKED_AT: Final = 20
 _REPEATED: Final = "the message itself, sent earlier"
-_ASSISTANT: Final = 0.15
-"""So much nearer must something be that the assistant said: most of it answers what was asked then."""
+_ANSWERED: Final = 0.15
+"""So much nearer must something be that the assistant said, or that asks: most of it is about what was asked then."""
 
 
 async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> None:
@@ -164,7 +166,13 @@ def least_nearness(parts: Parts, query: str, level: float) -> float:
 
 
 def _nearness(hit: Hit, farther: float) -> float:
-    """Return how near a hit is; of what the assistant said more is asked, most where everything seems near."""
+    """Return how near a hit is; of an assistant's words and of questions more is asked, most where all seems near."""
     found, scored = hit
     near = scored.parts.semantic or 0.0
-    return near - _ASSISTANT - farther if found.record.source_role == Origin.ASSISTANT else near
+    less = found.record.source_role == Origin.ASSISTANT or _asks_and_tells(found.record)
+    return near - _ANSWERED - farther if less else near
+
+
+def _asks_and_tells(record: Record) -> bool:
+    """Whether a turn is a question that tells something; what only asks is left out later, with that reason."""
+    return record.layer == Layer.TURN and asks_alone(record.text) and not only_asks(record.text)

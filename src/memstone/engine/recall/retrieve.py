@@ -95,8 +95,10 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     """
     speakers = await _speakers(parts, wanted.scope)
     said, weights = spoken(wanted.query, speakers), PEOPLE if len(speakers - _ROLES) > 1 else PERSON
-    if wanted.layers == (Layer.TURN,):  # who looks through what was said looks for what the assistant said as well
-        weights = replace(weights, assistant=0.0)
+    if wanted.layers == (
+        Layer.TURN,
+    ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
+        weights = replace(weights, assistant=0.0, asking=0.0)
     if wanted.strategy == "text" or not parts.embedding.on:
         return Understood(said, weights=weights)
     try:

@@ -6,7 +6,7 @@ the evidence of something that was deleted, and which say what has changed since
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from functools import lru_cache
@@ -18,6 +18,7 @@ from memstone.core.showing.excerpt import excerpt, place_of
 from memstone.core.showing.planner import Item
 from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, visibility_of
 from memstone.core.showing.says_more import tells
+from memstone.core.text.questions import only_asks
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.recall.due import read_due
@@ -39,6 +40,7 @@ GONE: Final = "no longer visible"
 SUPPRESSED: Final = "evidence of what was deleted"
 CHANGED: Final = "this has changed since"
 IMPORTED: Final = "imported"
+ASKS: Final = "only asks"
 QUOTED: Final = "what others say"
 DUE: Final = "due"
 OWN_HAND: Final = "user"
@@ -119,7 +121,7 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     changed = (
         await (_ended(tx, wanted, facts, cache) if wanted.recall else _changed(tx, wanted, turns)) if turns else {}
     )
-    private = {fact.turn_id for fact in facts if fact.is_private}
+    private, learned = {fact.turn_id for fact in facts if fact.is_private}, {fact.turn_id for fact in facts}
     nothing = Portrait([], [])
     who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
@@ -142,7 +144,7 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
         if record is None or found.record.id in hidden:
             made.dropped.append(Dropped(found.record.id, SUPPRESSED))
             continue
-        if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed):
+        if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed, learned):
             made.dropped.append(Dropped(record.id, reason))
             continue
         if record.seq not in there or record.id in stale:
@@ -225,7 +227,7 @@ async def _few(tx: Tx, where: Where) -> list[Found]:
     return await tx.memories.among(seqs[:_MOST], where) if seqs else []
 
 
-def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str]) -> str:
+def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str], learned: Container[str]) -> str:
     """Return why something near is not recalled; '' if it is."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return PRIVATE
@@ -233,6 +235,8 @@ def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str
         return ""
     if record.id in changed:
         return CHANGED
+    if record.id not in learned and only_asks(record.text):
+        return ASKS
     return "" if shown_text(record) else QUOTED
 
 

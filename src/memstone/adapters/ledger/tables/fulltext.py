@@ -13,6 +13,7 @@ from typing import Final
 from memstone.adapters.ledger.seam import Row, Sql
 from memstone.model.memory import TextDoc
 from memstone.model.query import TextQuery
+from memstone.model.questions import MAY_ASK
 from memstone.ports.ledger import TextRow
 
 BEHIND: Final = 256
@@ -42,14 +43,14 @@ _RARE: Final = 2.0
 """What a word counts in a row that is not indexed yet: as much as one that stands in a tenth of all rows."""
 
 # When it was said tells its place in a conversation, and is asked for only where there is one.
-_ROW: Final = """coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''),
+_ROW: Final = f"""coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''),
        CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.created_at ELSE '' END,
        CASE WHEN l.run_id <> '' OR m.layer = 'turn' THEN m.occurred_at ELSE '' END,
        coalesce(m.layer = 'turn' OR m.source = 'manual', 0), coalesce(m.status = 'active', 0),
        CASE WHEN m.version > 1 AND (l.run_id <> '' OR m.layer = 'turn')
             THEN (SELECT min(v.seq) FROM memories v WHERE v.tenant_id = m.tenant_id AND v.id = m.id)
             ELSE coalesce(l.memory_seq, 0) END,
-       coalesce(json_extract(m.data, '$.speaker'), ''), iif(instr(m.text, '?'), m.text, ''), f.body,
+       coalesce(json_extract(m.data, '$.speaker'), ''), iif(m.text GLOB '*[{MAY_ASK}]*', m.text, ''), f.body,
        coalesce(f.key, ''), coalesce(f.speaker, ''), coalesce(f.day, '')"""
 _ALL: Final = f"""
 SELECT l.memory_seq, {_ROW}
