@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pytest
 from starlette.routing import Route
@@ -82,6 +83,63 @@ def test_no_route_takes_a_field_it_does_not_know(stocked: Stocked) -> None:
             wrong.append((method, path, answer.status_code, answer.text[:100], after != before))
             before = after
     assert tried > 100
+    assert not wrong
+
+
+def twice(body: Any) -> Iterator[tuple[str, str]]:
+    """A body with a name twice, at the top and further inside, and that name."""
+    for place in ((), *places(body)):
+        inner = body
+        for step in place:
+            inner = inner[step]
+        for name in list(inner)[:1]:
+            text = json.dumps(inner)
+            repeated = f"{text[:-1]}, {json.dumps(name)}: {json.dumps(inner[name])}}}"
+            yield json.dumps(body).replace(text, repeated, 1), name
+
+
+def test_no_route_takes_a_name_twice(stocked: Stocked) -> None:
+    wrong, before, tried = list[Any](), dump(stocked.path), 0
+    kind = {"content-type": "application/json; charset=utf-8"}
+    for method, path, route in table(stocked):
+        if getattr(route, "body_field", None) is None:
+            continue
+        for text, name in twice(example_of(stocked.world, method, path)):
+            tried += 1
+            answer = stocked.world.client.request(method, stocked.real(path), content=text, headers=kind)
+            after = dump(stocked.path)
+            if answer.status_code != 400 or f"{name}: given more than once" not in answer.text or after != before:
+                wrong.append((method, path, text, answer.status_code, answer.text[:100], after != before))
+                before = after
+    assert tried > 100
+    assert not wrong
+
+
+def test_no_line_of_an_import_has_a_name_twice(stocked: Stocked) -> None:
+    head = '{"type": "header", "format": "memstone-export", "version": 1, "version": 2}'
+    answer = stocked.world.client.post("/v1/import", content=head)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "line 1 has a name twice")
+
+
+def test_filters_have_one_form_everywhere(stocked: Stocked) -> None:
+    """A list of conditions, all of which hold, wherever filters may stand."""
+    wrong, tried = list[Any](), 0
+    for method, path, route in table(stocked):
+        field = getattr(route, "body_field", None)
+        kind = field.field_info.annotation if field is not None else None
+        names = {name for one in (kind, *get_args(kind)) for name in getattr(one, "model_fields", {})}
+        if "filters" not in names:
+            continue
+        tried += 1
+        example = {name: value for name, value in example_of(stocked.world, method, path).items() if name != "filters"}
+        wanted: list[Any] = [{"colour": "none"}, {"size": 9}]
+        trial = {"dry_run": True} if "dry_run" in names else {}
+        answers = [
+            ask(stocked, method, path, "", {**example, **trial, "filters": one}) for one in (wanted, {"AND": wanted})
+        ]
+        if len({answer.status_code for answer in answers}) > 1 or answers[0].status_code >= 300:
+            wrong.append((method, path, [(answer.status_code, answer.text[:200]) for answer in answers]))
+    assert tried > 5
     assert not wrong
 
 

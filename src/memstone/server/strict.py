@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
@@ -27,8 +28,21 @@ _LISTED: Final = 20
 _NAME_CHARS: Final = 100
 
 
+def read_once(text: bytes | str) -> Any:
+    """Return what JSON says; raise ``RequestValidationError`` if an object in it has the same name twice."""
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        times = Counter(name for name, _ in pairs)
+        raise RequestValidationError([_error(_REPEATED, "body", name) for name in times if times[name] > 1])
+    return found
+
+
 class StrictRoute(APIRoute):
-    """A route that answers 400 to query parameters it does not have, and to a body it does not read.
+    """A route that answers 400 to query parameters it does not have, to names given twice, and to a body it ignores.
 
     Unknown fields of a body are refused by its form (``Given``). A route that reads its body by itself says so by
     describing it in ``openapi_extra``.
@@ -43,6 +57,8 @@ class StrictRoute(APIRoute):
             reject_unknown_parameters(request, single, several)
             if not self.reads_body:
                 await _reject_unread_body(request)
+            elif self.body_field is not None:
+                await _reject_repeated_names(request)
             return await handle(request)
 
         return check_first
@@ -80,6 +96,15 @@ def reject_unknown_parameters(
     wrong += [_error(_REPEATED, "query", name) for name, times in given.items() if name in single and times > 1]
     if wrong:
         raise RequestValidationError(wrong)
+
+
+async def _reject_repeated_names(request: Request) -> None:
+    """Raise if a body has a name twice; what is no JSON is refused by whoever reads it next."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    if is_json and (body := await request.body()):
+        with suppress(ValueError, RecursionError):
+            request._json = read_once(body)  # noqa: SLF001 - so that nobody reads it a second time
 
 
 async def _reject_unread_body(request: Request) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
@@ -15,6 +16,7 @@ from memstone.server.reach import reaching
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.console import Loaded
 from memstone.server.scoping import NamedScope
+from memstone.server.strict import read_once
 
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
 
@@ -55,6 +57,8 @@ def _read(body: bytes) -> Iterator[dict[str, Any]]:
     for at, line in enumerate(body.splitlines(), 1):
         if line.strip():
             try:
-                yield json.loads(line)
+                yield read_once(line)
+            except RequestValidationError as error:
+                raise InvalidInput(f"line {at} has a name twice", hint="send an export as it was written") from error
             except ValueError:
                 raise InvalidInput(f"line {at} is not JSON", hint="send an export as it was written") from None

@@ -9,17 +9,16 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from memstone.remote.verbs import LEFT_OUT
-from memstone.server.schemas.base import Given, Json
+from memstone.server.schemas.base import FilterForm, Given, Json
 from memstone.server.schemas.memories import Messages
 
 _Items = list[Json]
 _Turns = str | Json | list[str | Json]
-_Filters = Json | list[Any]
 _Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
 
 TYPES: Final[dict[str, Any]] = {
     "ExportLines": _Items,
-    "Filters": _Filters,
+    "Filters": FilterForm,
     "Iterable[Mapping[str, Any]]": _Items,
     "Mapping[str, Any]": Json,
     "MessagesInput": Messages,

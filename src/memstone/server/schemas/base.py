@@ -12,6 +12,8 @@ from pydantic_core.core_schema import CoreSchema, definitions_schema
 
 Id: TypeAlias = Annotated[str, Field(max_length=256)]
 Json: TypeAlias = dict[str, Any]
+FilterForm: TypeAlias = Json | list[Any]
+"""Conditions: an object, or a list of which all hold."""
 
 
 class Given(BaseModel):

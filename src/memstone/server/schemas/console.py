@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, Given, Id, Json, Scoped, shown_as
+from memstone.server.schemas.base import Answer, FilterForm, Given, Id, Json, Scoped, shown_as
 
 Reason = Annotated[str | None, Field(max_length=1_000)]
 
@@ -22,7 +22,7 @@ class ConsoleQuestion(Scoped):
     q: str | None = None
     layers: list[str] | None = None
     statuses: list[str] | None = None
-    filters: Json | None = None
+    filters: FilterForm | None = None
     limit: int = Field(default=60, ge=1, le=250)
     as_of: str | None = None
 

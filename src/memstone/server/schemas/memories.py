@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, Given, Id, Json, Scoped, shown_as
+from memstone.server.schemas.base import Answer, FilterForm, Given, Id, Json, Scoped, shown_as
 
 Messages = str | Json | list[str | Json]
 
@@ -91,7 +91,7 @@ class Question(Scoped):
 
     query: str
     limit: int = Field(default=100, ge=1)
-    filters: Json | None = None
+    filters: FilterForm | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)
     layers: list[str] | None = None
     as_of: str | None = None
