@@ -627,3 +627,32 @@ async def test_what_says_no_more_than_a_fact_is_not_told_beside_it(face: Face, o
     await face.add("I live in Oslo.", user_id="alice")
     await face.add("As I said, I live in Oslo.", user_id="alice")
     assert (await block(face, "Where do I live? In Oslo?")).count("Oslo") == 1
+    opens.clock.advance(days=1)
+    assert (await block(face)).count("Oslo") == 1
+
+
+AGAIN: Final = "I have diabetes. That bakery at the corner smells so good!"
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize("first", ["private", "said again"])
+@pytest.mark.parametrize("gate", ["profile", "always", "heuristic"])
+async def test_what_is_private_stays_so_when_it_is_said_again(opens: Opens, first: str, gate: str) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, "I have diabetes.")
+    fact = await fact_of(face, "diabetes")
+    if first == "private":
+        await face.set_visibility(fact, "private")
+    again = await face.add(AGAIN, user_id="alice")
+    assert [(one["event"], one["id"]) for one in again["results"]] == [("NONE", fact)], "or this shows nothing"
+    await face.set_visibility(fact, "private")
+    for _ in range(2):
+        for query in (IDLE, "Which bakery smells so good to me?", "What exactly did I say about the bakery?"):
+            assert "bakery" not in await block(face, query, gate=gate), query
+        assert (await face.profile(user_id="alice"))["turns"] == []
+        opens.clock.advance(days=1)
+
+    await face.set_visibility(fact, "default")
+    assert "bakery" in await block(face, "Which bakery smells so good to me?")
+    await face.update(fact, "User is healthy.")
+    assert "bakery" not in await block(face, "Which bakery smells so good to me?"), "it has changed since"

@@ -387,6 +387,7 @@ def test_a_model_is_not_given_what_a_person_marked_private(scope: str | None) ->
             await tools.memory.add(text, user_id="alice")
         (fact,) = [one for one in (await tools.memory.get_all(user_id="alice"))["results"] if "diab" in one["memory"]]
         await tools.memory.set_visibility(fact["id"], "private")
+        await tools.memory.add("I have diabetes. The pharmacy at the corner is new.", user_id="alice")
         narrowed = {} if scope is None else {"scope": scope}
 
         found = [await tools.found(query=query, **narrowed) for query in ("diabetes", "pharmacy at seven", "tea")]

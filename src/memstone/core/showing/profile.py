@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from memstone.core.showing.says_more import repeats
 from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
@@ -189,13 +190,14 @@ def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
 def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> Profile:
     """Add what the user said, in their own words and whole: what they say of themselves first, of equals the newest.
 
-    What nothing was learned from, and repeats what has ended since, is not told, and neither is what only asks. What
-    is too long, finds no room or may hold a secret is named as left out.
+    What nothing was learned from, and repeats what has ended since, is not told, and neither is what only asks or says
+    no more than the facts. What is too long, finds no room or may hold a secret is named as left out.
     """
     chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
+    known = [fact.text for fact in profile.facts]
     for _, turn in sorted(_ranked(turns), key=lambda one: (one[0], -one[1].seq)):
         words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
-        if words in said or (not turn.learned and ended.tells(turn.text, turn.said_at)):
+        if words in said or (not turn.learned and ended.tells(turn.text, turn.said_at)) or repeats(turn.text, known):
             continue
         said.add(words)
         if reason := _reason_against_text(turn.text) or (OVER_TOKENS if cost > room else ""):

@@ -30,6 +30,7 @@ from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.parts import Parts
+from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.context_gate import GateMode
 from memstone.model.instant import Instant, instant, moment
@@ -201,7 +202,7 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
     if not seqs:
         return []
     turns = [one.record for one in await tx.memories.among(seqs, where)]
-    learned = await _read_turn_facts(tx, owner, wanted, [turn.id for turn in turns])
+    learned = await _read_turn_facts(tx, owner, wanted, turns)
     hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
     found = list[ProfileTurn]()
     for record in turns:
@@ -215,14 +216,45 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
 
 
 async def _read_turn_facts(
-    tx: Tx, owner: Scope, wanted: ProfileRequest, turn_ids: Sequence[str]
+    tx: Tx, owner: Scope, wanted: ProfileRequest, turns: Sequence[Record]
 ) -> dict[str, list[TurnFact]]:
-    """Read what was learned from turns; of a look at the past it does not matter what has changed since."""
+    """Read what turns tell that is known; of a look at the past it does not matter what has changed since."""
     facts: dict[str, list[TurnFact]] = {}
-    for fact in await tx.provenance.facts_of(owner, turn_ids, wanted.now):
+    found = await tx.provenance.facts_of(owner, [turn.id for turn in turns], wanted.now)
+    for fact in (*found, *await read_repeated_facts(tx, turns, wanted.now)):
         held = fact if wanted.as_of is None else replace(fact, holds=not fact.is_private, expires_at=None)
         facts.setdefault(fact.turn_id, []).append(held)
     return facts
+
+
+async def read_repeated_facts(tx: Tx, turns: Sequence[Record], now: Instant) -> list[TurnFact]:
+    """Read the facts that turns say again, which were learned elsewhere, as they are now."""
+    said = [(turn, one, str(was)) for turn in turns for one, was in (turn.data.get(REPEATS) or {}).items()]
+    rows = {one: await _read_holder(tx, turns[0].tenant_id, one) for one in dict.fromkeys(one for _, one, _ in said)}
+    return [_repeated_fact(turn.id, one, was, row, now) for turn, one, was in said if (row := rows[one]) is not None]
+
+
+async def _read_holder(tx: Tx, tenant_id: str, memory_id: str) -> Record | None:
+    """Read what says a fact now: its memory, or the one that it became a part of; None if nothing is known of it."""
+    last = await tx.memories.last(tenant_id, memory_id)
+    into = last.data.get("into") if last is not None and last.valid_to is not None else None
+    return (await tx.memories.current(tenant_id, str(into)) if into else None) or last
+
+
+def _repeated_fact(turn_id: str, fact_id: str, was: str, row: Record, now: Instant) -> TurnFact:
+    """Return a repeated fact, as ``row`` holds it now, as one of its turn."""
+    same = row.valid_to is None and (row.hash == was or row.id != fact_id)
+    lives = row.status == Status.ACTIVE and (row.expires_at is None or row.expires_at > now)
+    visibility = visibility_of(row.data)
+    return TurnFact(
+        turn_id,
+        fact_id,
+        "",
+        holds=same and lives and visibility != Visibility.PRIVATE,
+        in_profile=visibility != Visibility.HIDDEN,
+        is_private=visibility == Visibility.PRIVATE,
+        expires_at=row.expires_at,
+    )
 
 
 def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:

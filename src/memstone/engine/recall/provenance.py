@@ -7,12 +7,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from memstone.core.checks.visible import current
 from memstone.core.showing.says_more import says_more
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
+from memstone.engine.recall.profile import read_repeated_facts
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
 from memstone.model.memory import Layer, Record
+from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.provenance import TurnFact
@@ -58,12 +61,19 @@ async def _behind(
 
 
 async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
-    """Return those of these turns from which something was learned that no model is to see."""
+    """Return those of these turns that tell something that no model is to see."""
     if not turn_ids:
         return set()
-    every = Scope(parts.tenant_id)
-    facts = await parts.ledger.peek(lambda tx: tx.provenance.facts_of(every, turn_ids, parts.now()))
-    return {fact.turn_id for fact in facts if fact.is_private}
+
+    async def work(tx: Tx) -> set[str]:
+        every, now = Scope(parts.tenant_id), parts.now()
+        tenant = Condition("tenant_id", Op.EQ, parts.tenant_id)
+        turns = And((tenant, Condition("id", Op.IN, tuple(turn_ids)), current()))
+        rows = [one.record for one in await tx.memories.find(turns, limit=len(turn_ids))]
+        facts = [*await tx.provenance.facts_of(every, turn_ids, now), *await read_repeated_facts(tx, rows, now)]
+        return {fact.turn_id for fact in facts if fact.is_private}
+
+    return await parts.ledger.read(work)
 
 
 def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> list[_Traced]:

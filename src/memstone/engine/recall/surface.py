@@ -22,7 +22,13 @@ from memstone.core.text.questions import only_asks
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.recall.due import read_due
-from memstone.engine.recall.profile import ProfileRequest, read_ended_facts, read_identity, read_profile
+from memstone.engine.recall.profile import (
+    ProfileRequest,
+    read_ended_facts,
+    read_identity,
+    read_profile,
+    read_repeated_facts,
+)
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.retelling import retold
@@ -249,7 +255,7 @@ def shown_text(record: Record) -> str:
 async def read_turn_facts(
     tx: Tx, scope: Scope, found: Sequence[Found], now: Instant, as_of: Instant | None = None
 ) -> list[TurnFact]:
-    """Read the facts that were learned from the turns among what was found, as far as whoever holds a turn sees them.
+    """Read the facts that the turns among what was found tell, as far as whoever holds a turn sees them.
 
     Of a look at the past it does not matter what has changed since.
     """
@@ -258,6 +264,7 @@ async def read_turn_facts(
         if one.record.layer == Layer.TURN:
             turns.setdefault(_holder(scope, one.link.scope), []).append(one.record.id)
     facts = [fact for holder, ids in turns.items() for fact in await tx.provenance.facts_of(holder, ids, now)]
+    facts += await read_repeated_facts(tx, [one.record for one in found if one.record.layer == Layer.TURN], now)
     return facts if as_of is None else [replace(fact, holds=not fact.is_private) for fact in facts]
 
 

@@ -43,6 +43,9 @@ class Outcome:
     """The memory that took the place of this one, where it ended."""
 
 
+REPEATS: Final = "repeats"
+"""Where the data of a turn name the memories that it says again, each with the hash of what that said then."""
+
 ACTIONS: Final = {
     EventType.ADD: "add",
     EventType.UPDATE: "replace",
@@ -217,6 +220,7 @@ async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: b
     if fades:
         again = {(one.record.seq, one.draft.scope) for one in known if one.record is not None}
         await tx.links.used(again, now)
+    await _note_repeats(tx, known)
     for user in {outcome.draft.scope.user_id for outcome in known}:
         of_user = sum(outcome.draft.scope.user_id == user for outcome in known)
         await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
@@ -227,6 +231,20 @@ async def _claim(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
     for one in outcomes:
         if one.record is not None and one.record.valid_to is None and one.event in _CLAIMED:
             await claim(tx, one.record, one.draft.scope.user_id, now)
+
+
+async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
+    """Note on turns which memories they say again: what becomes of those concerns these words, too."""
+    said: dict[tuple[str, str], dict[str, str]] = {}
+    for one in known:
+        turn, record = one.draft.origin_id, one.record
+        if turn and record is not None and record.origin_id != turn:
+            said.setdefault((record.tenant_id, turn), {})[record.id] = record.hash
+    for (tenant, turn), repeated in said.items():
+        row = await tx.memories.current(tenant, turn)
+        noted = {} if row is None else row.data.get(REPEATS) or {}
+        if row is not None and not noted.keys() >= repeated.keys():
+            await tx.upkeep.restate(replace(row, data={**row.data, REPEATS: {**repeated, **noted}}))
 
 
 def _signal(outcome: Outcome, now: Instant) -> Signal:
