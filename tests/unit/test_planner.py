@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.neutralize import neutralize
-from memstone.core.showing.planner import HEADINGS, OVERRIDES, Item, Plan, plan, sizes
+from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, plan, sizes
+from memstone.core.showing.profile import NOBODY, Profile, ProfileFact
 from memstone.core.text.tokens import estimate_tokens
 from memstone.model.memory import Layer
 from memstone.model.policy import RetrievalPolicy
@@ -352,3 +353,13 @@ def test_what_the_text_about_the_user_says_is_not_said_again() -> None:
     assert [(one.id, one.reason) for one in made.dropped] == [("a", "duplicate")]
     alone = plan(items, budget=400, today=TODAY, fence=FENCE, route="identity")
     assert [one.id for one in alone.chosen] == ["a", "b"]
+
+
+def test_no_heading_stands_there_twice() -> None:
+    known = Profile((ProfileFact("f1", 1, "User is called Ida."),))
+    item = Item("f2", "User is allergic to nuts.")
+    for profile, headings in ((known, [PROFILE, ALSO]), (NOBODY, [PROFILE])):
+        made = plan([item], budget=800, today=TODAY, fence=FENCE, route="identity", profile=profile)
+        assert [section.heading for section in made.sections] == headings
+        assert [line for line in made.text.splitlines() if line.endswith("about the user:")] == headings
+        assert headings[-1] in made.volatile

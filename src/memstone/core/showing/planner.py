@@ -32,8 +32,9 @@ OVERRIDES: Final = "The user asked to keep in mind:"
 NARRATIVE: Final = "About the user:"
 PROFILE: Final = "Known about the user:"
 TURNS: Final = "The user's own words:"
+ALSO: Final = "Also known about the user:"
 HEADINGS: Final = {
-    "identity": "Known about the user:",
+    "identity": PROFILE,
     "pinned": "Known facts:",
     "episode": "From earlier conversations:",
     "transcript": "Said earlier (excerpts):",
@@ -116,12 +117,18 @@ def plan(  # noqa: PLR0913 - by keyword, each a part of the block
     told = _always(picked, overrides, policy.override_tokens)
     about = _about(picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile(fence, today, "", ())))
     known, said = _known(picked, profile), _said(picked, profile)
-    heading = HEADINGS.get(route, "")
+    heading = _heading(route, known)
     paid = () if profile.beside_budget else (*_block(PROFILE, known), *_block(TURNS, said))
     fixed = _joined((*_block(NARRATIVE, about), *paid))
     room = budget * CHARS_PER_TOKEN - len(_volatile(fence, today, heading, ())) - len(fixed)
     lines = _walk(picked, items if heading else (), _rooms(route, budget, policy), policy, room)
     return _assembled(picked, fence, today, (told, about, known, said, lines), route)
+
+
+def _heading(route: str, known: Sequence[str]) -> str:
+    """Return what stands above the section that answers: nothing that stands above the profile already."""
+    heading = HEADINGS.get(route, "")
+    return ALSO if known and heading == PROFILE else heading
 
 
 def profile_tokens(budget: int, policy: RetrievalPolicy) -> int:
@@ -368,7 +375,7 @@ def _assembled(
     route: str,
 ) -> Plan:
     """The whole text, and its two parts; nothing at all when there would be only a date."""
-    heading = HEADINGS.get(route, "")
+    heading = _heading(route, parts[2])
     names, headings = (
         ("overrides", "narrative", "profile", "turns", route),
         (OVERRIDES, NARRATIVE, PROFILE, TURNS, heading),
