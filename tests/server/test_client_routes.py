@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import socket
 import subprocess
 import sys
 from contextlib import redirect_stdout, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 
 from memstone import AsyncMemory, Client, Memory
+from memstone.cli.given import Given
 from memstone.cli.run import run
 from memstone.cli.serve import _greet, _Shown
 from memstone.config import Settings
@@ -130,7 +133,7 @@ def test_an_error_is_described_by_its_status_code_and_a_suggestion() -> None:
 
 
 @pytest.mark.req("D-21")
-def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/m.db"
     config = {"store": {"url": store}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory, served(create_app(config)) as url:
@@ -140,19 +143,60 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Any, monke
         with redirect_stdout(printed):
             _greet(Settings.of({**config, "server": {"port": port}}), key, _Shown())
         lines = printed.getvalue().splitlines()
-        shell, *scripts = [line for line in lines if line.startswith(("curl ", "python "))]
+        shell, asks, opens = lines[lines.index("") + 1 : -1]
         assert [line for line in lines if key in line] == [f"export MEMSTONE_KEY={key}"]  # once, and in no command
 
         added = httpx2.request(**_request(shlex.split(shell.replace("$MEMSTONE_KEY", key))), timeout=LONG)
         assert added.json()["results"][0]["memory"] == "User lives in Oslo."
-        monkeypatch.setenv("MEMSTONE_STORE__URL", store)
-        monkeypatch.setenv("MEMSTONE_KEY", key)
-        client = subprocess.run(  # noqa: S603 - what our own command line prints
-            [sys.executable, *shlex.split(scripts[0])[1:]], capture_output=True, text=True, check=True
-        )
-        assert "User lives in Oslo." in client.stdout
+        assert "User lives in Oslo." in _pasted(asks, tmp_path, MEMSTONE_KEY=key)
+        assert "'User lives in Oslo.'" in _pasted(opens, tmp_path), "the file, without the service"
         with Client(url, key) as other:
             assert other.search("Oslo", user_id="alice")["results"]
+
+
+def _pasted(line: str, place: Path, **variables: str) -> str:
+    """What a line prints in a terminal that was just opened, anywhere and without the environment of Memstone."""
+    path = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}  # where these tests have it from
+    shell = ["/bin/sh", "-c", line]
+    known = {"PATH": "/usr/bin:/bin", "HOME": str(place), **path, **variables}
+    return subprocess.run(shell, cwd=place, env=known, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+@pytest.mark.parametrize("db", [False, True])
+def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: Path, *, db: bool) -> None:
+    file, other = tmp_path / "a 'file'.toml", tmp_path / "other.db"
+    named = f'preset = "companion"\n[store]\nurl = "sqlite:///{tmp_path}/m.db"\n[embedder]\nprovider = "hash"\n'
+    file.write_text(named)
+    given = Given(config=str(file), db=str(other) if db else None)
+    settings, printed = given.settings(), io.StringIO()
+    with redirect_stdout(printed):
+        _greet(settings, None, _Shown(), given)
+    code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
+    memory = code[code.index("print(") + 6 : code.index(".search(")]
+    asked = f"from memstone import *; m = {memory}; print(m.settings()['preset'], m.stats()['memories'])"
+    with Memory(settings) as mine:
+        mine.add("I live in Oslo", user_id="alice", infer=False)
+    shown = _pasted(shlex.join([sys.executable, "-c", asked]), tmp_path)
+    assert shown.split() == ["companion", "1"]
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        ({}, "Memory()"),
+        ({"preset": "shared"}, 'Memory({"preset": "shared"})'),
+        ({"store": {"url": "sqlite:////srv/m.db"}}, 'Memory({"store": {"url": "sqlite:////srv/m.db"}})'),
+        ({"store": {"url": "postgresql://me:secret@db/memstone"}}, None),
+        ({"store": {"url": "memory:"}}, None),
+    ],
+)
+def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any], line: str | None) -> None:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        _greet(Settings.of(config), None, _Shown())
+    assert "secret" not in printed.getvalue()
+    assert ("import Memory" in printed.getvalue()) is (line is not None)
+    assert line is None or line in printed.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +217,7 @@ def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], addres
         f"Memstone listens on {address} and keeps everything in postgresql://db/memstone"
     )
     assert f"curl {address}/v1/memories" in printed.getvalue()
-    assert f"Client('{address}'" in printed.getvalue()
+    assert f'Client("{address}"' in printed.getvalue()
 
 
 def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_case(tmp_path: Any) -> None:
@@ -181,7 +225,9 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
         command = [sys.executable, "-m", "memstone.cli", "--db", f"{tmp_path}/m.db", "serve"]
         port = str(taken.getsockname()[1])
         ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, check=False)  # noqa: S603
-    assert ended.returncode == 3
+    assert ended.returncode == 2
+    assert f"error: the port {port} on 127.0.0.1 is in use" in ended.stderr
+    assert "--port" in ended.stderr.partition("hint:")[2]
     assert "listens" not in ended.stdout
     key = ended.stdout.partition("export MEMSTONE_KEY=")[2].strip()
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as service:  # noqa: S603

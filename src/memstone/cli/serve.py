@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -40,7 +44,9 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     try:
         repeats = configure(settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()])
         app = create_app(with_stored(settings))
-        serving.serve(app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown), repeats)
+        serving.serve(
+            app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown, given), repeats
+        )
     finally:
         shown(token)  # a start that failed or was interrupted: it is good for the next one
     return OK
@@ -78,7 +84,7 @@ class _Shown:
         sys.stdout.flush()
 
 
-def _greet(settings: Settings, token: str | None, shown: _Shown) -> None:
+def _greet(settings: Settings, token: str | None, shown: _Shown, given: Given | None = None) -> None:
     """Where it listens, and three lines to paste."""
     from memstone.config import store_place
 
@@ -93,26 +99,44 @@ def _greet(settings: Settings, token: str | None, shown: _Shown) -> None:
         f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
         """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
     )
+    asked = 'search("Where does she live?", user_id="alice")'
     say(
-        f'python -c "import os; from memstone import Client; '
-        f"print(Client('{address}', os.environ['MEMSTONE_KEY']).search('Where does she live?', user_id='alice'))\""
+        _script(
+            f'import os; from memstone import Client; print(Client("{address}", os.environ["MEMSTONE_KEY"]).{asked})'
+        )
     )
-    memory = f"Memory({_named(settings)})"
-    say(
-        f"""python -c "from memstone import Memory; print({memory}.search('Where does she live?', user_id='alice'))" """
-    )
+    if (named := _named(settings, given or Given())) is not None:
+        say(_script(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
     say("")
     sys.stdout.flush()
 
 
-def _named(settings: Settings) -> str:
-    """What the library is told to reach the same file; nothing where that is the one it takes anyway."""
+def _script(code: str) -> str:
+    """A line for any terminal, with the Python that has Memstone: outside its environment another one is called so."""
+    return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
+
+
+def _named(settings: Settings, given: Given) -> str | None:
+    """What the library is told to be the same memory; None where a line cannot say it without telling a secret.
+
+    A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
+    are not what the library takes anyway.
+    """
     from memstone.config import DEFAULT_PATH, store_path
 
-    path = store_path(settings)
-    if path is None or path == DEFAULT_PATH.expanduser():
-        return ""
-    return f"{{'store': {{'url': 'sqlite:///{path.absolute()}'}}}}"
+    path, file = store_path(settings), given.config or os.environ.get("MEMSTONE_CONFIG")
+    if path is None and (given.db or not file):
+        return None
+    if file:
+        over = f", {json.dumps({'MEMSTONE_STORE__URL': _url(path)})}" if given.db else ""
+        return f"Settings.load({json.dumps(str(Path(file).expanduser().absolute()))}{over})"
+    preset = {} if settings.preset == type(settings).model_fields["preset"].default else {"preset": settings.preset}
+    store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _url(path)}}
+    return json.dumps({**preset, **store}) if preset or store else ""
+
+
+def _url(path: Path | None) -> str:
+    return f"sqlite:///{path.absolute()}" if path is not None else ""
 
 
 def _reachable(host: str) -> str:

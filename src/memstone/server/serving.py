@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +13,7 @@ from typing import Any, Final, cast
 import uvicorn
 from fastapi import FastAPI
 
+from memstone.errors import ConfigError
 from memstone.sections_service import ServerSettings
 from memstone.server.connections import ACCEPTS, BoundedProtocol, Connections, within_descriptors
 from memstone.server.observe import Repeats
@@ -37,8 +40,13 @@ class Service(uvicorn.Server):
         self._listening, self._repeats = listening, repeats
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the application, listen, and say so."""
-        await super().startup(sockets)
+        """Open the application, listen, and say so; raise ``ConfigError`` where it cannot listen."""
+        try:
+            await super().startup(sockets)
+        except SystemExit as leaving:
+            if isinstance(leaving.__context__, OSError):
+                raise _not_listening(self.config, leaving.__context__) from leaving
+            raise
         if not self.started:
             return
         for one in (one for server in self.servers for one in server.sockets):
@@ -60,6 +68,18 @@ class Service(uvicorn.Server):
         await super().shutdown(sockets)
         if self._repeats is not None:
             self._repeats.write_sums(at_once=True)
+
+
+def _not_listening(config: uvicorn.Config, error: OSError) -> ConfigError:
+    """What is told when a service cannot listen where it should."""
+    place = f"{config.host}:{config.port}"
+    if error.errno == errno.EADDRINUSE:
+        return ConfigError(
+            f"the port {config.port} on {config.host} is in use",
+            hint="end what listens there, or choose another: --port 8421, or --port 0 for any that is free",
+        )
+    reason = (os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)).lower()
+    return ConfigError(f"cannot listen on {place}: {reason}", hint="choose another place with --host and --port")
 
 
 def _lengthen_queue(listener: Any) -> None:
