@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memstone import Settings, __version__
 from scripts import docs_reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -80,3 +81,19 @@ def test_a_meaning_whose_setting_is_gone_is_noticed(monkeypatch: pytest.MonkeyPa
 def test_the_decisions_are_numbered_without_a_gap() -> None:
     numbers = sorted(int(page.name[:4]) for page in (ROOT / "docs" / "adr").glob("[0-9]*.md"))
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_pages_say_what_the_program_is() -> None:
+    """Numbers that stand in sentences: the version, and how long a chat waits for its memory."""
+    series = ".".join(__version__.split(".")[:2])
+    assert f"Version {series}." in (ROOT / "README.md").read_text()
+    waits = int(Settings().gateway.recall_ms)
+    assert f"`gateway.recall_ms` ({waits:,} milliseconds)" in (ROOT / "docs/guides/gateway.md").read_text()
+
+
+def test_every_header_of_a_chat_is_described() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "src/memstone/server/gateway").glob("*.py"))
+    page = (ROOT / "docs/guides/gateway.md").read_text()
+    told = set(re.findall(r"\"(X-Memstone-[A-Za-z]+)\"", source))
+    assert {"X-Memstone-Receipt", "X-Memstone-Degraded"} <= told
+    assert [name for name in sorted(told) if name not in page] == []

@@ -39,3 +39,17 @@ def test_what_is_kept_for_later_has_not_failed(cli: Cli) -> None:
     answer = cli("import", backup, "--as-new", "--json", *other).json
 
     assert (answer["deferred"], answer["failed"]) == (1, 0)
+
+
+@pytest.mark.req("X-37")
+def test_an_export_keeps_its_users_and_the_answer_says_so(cli: Cli) -> None:
+    cli.added("I live in Oslo")
+    backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
+    cli("export", "--everybody", "-o", backup)
+
+    answer = cli("import", backup, "--as-new", "--user", "zoe", "--json", *other).json
+    assert (answer["added"], answer["own_scope"]) == (1, 1)
+    told = cli("import", backup, "--as-new", "--user", "zoe", *other).err
+    assert "1 keep the user, agent and run that the file names" in told
+    assert cli.texts("list", "--user", "alice", *other) == ["I live in Oslo"]
+    assert "own_scope" not in cli("import", backup, "--as-new", "--user", "alice", "--json", *other).json

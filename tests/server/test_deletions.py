@@ -209,3 +209,10 @@ def test_every_verb_that_deletes_has_a_dry_run(stocked: Stocked) -> None:
     named = {name for name in VERBS if WORDS.search(name)}
     routed = {path.rpartition("/")[2] for _, path, _ in deletions(stocked) if path.startswith("/v1/verbs/")}
     assert named - {"reset"} == routed
+
+
+def test_a_deletion_of_memories_is_never_about_a_whole_tenant_and_says_what_is(stocked: Stocked) -> None:
+    for query in ("", "?confirm=default", "?confirm=default&dry_run=true"):
+        answer = stocked.world.client.delete(f"/v1/memories{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, "scope")
+        assert "POST /memory/clear" in answer.json()["hint"]

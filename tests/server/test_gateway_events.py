@@ -104,6 +104,12 @@ def no_user(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return chat(gate, {"may_assert_user": True})
 
 
+def user_in_body(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    engine = gate.app.state.memstone.memory._engine
+    engine.parts = replace(engine.parts, policy=replace(engine.parts.policy, identity=PRESETS["shared"].identity))
+    return chat(gate, {"may_assert_user": True}, {"user": "alice"})
+
+
 def invalid_id(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return chat(gate, {"may_assert_user": True}, headers={"X-Memstone-User": "ann lee of session-of-alice-77"})
 

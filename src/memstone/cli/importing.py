@@ -200,6 +200,10 @@ def _show_tally(tally: Tally) -> None:
     if tally.ignored_fields:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.ignored_fields.items()))
         note(f"fields that were not taken along: {named}", "warn")
+    if tally.own_scope:
+        stand_in = "--user, --agent and --run stand in where it names nobody"
+        note(f"{tally.own_scope:,} keep the user, agent and run that the file names: {stand_in}", "warn")
+        note("hint: `memstone reassign` hands memories over to somebody else", "note")
     if tally.deferred:
         note("hint: `memstone flush --everybody` tries again what could not be embedded", "note")
     if tally.left_out:

@@ -51,12 +51,16 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     """Memories of an export that are no facts, by layer, and facts that are not active, by status."""
 
+    own_scope: int = 0
+    """How many name somebody themselves, and not whom the command names."""
+
     def as_dict(self) -> dict[str, Any]:
         """It as JSON."""
         counts = {name: getattr(self, name) for name in ("added", "updated", "already_known", "deferred", "failed")}
         errors = sorted(self.errors, key=lambda one: int(one["line"]))
         left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
-        return {**counts, **left_out, "errors": errors, "ignored_fields": dict(self.ignored_fields)}
+        own_scope = {"own_scope": self.own_scope} if self.own_scope else {}
+        return {**counts, **left_out, **own_scope, "errors": errors, "ignored_fields": dict(self.ignored_fields)}
 
     def fail(self, number: int, error: Mapping[str, Any]) -> None:
         """Count a line that went wrong, and keep the first of them."""
@@ -128,7 +132,7 @@ def items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) 
         if call["messages"]["content"] is None:
             tally.fail(line.number, InvalidInput("it has no text", hint=_TEXT_HINT).as_dict())
             continue
-        yield Item(line.number, _scoped(call, scope))
+        yield Item(line.number, _scoped(call, scope, tally))
 
 
 def _call(rest: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +163,7 @@ def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally
                 tally.left_out[reason] += 1
                 continue
             for link in line.value.get("links") or [{}]:
-                yield Item(line.number, _scoped(_exported_call(line.value, link), scope))
+                yield Item(line.number, _scoped(_exported_call(line.value, link), scope, tally))
 
 
 def _why_not(value: Mapping[str, Any]) -> str:
@@ -179,6 +183,8 @@ def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[st
     return {**kept, **who, "messages": message, "infer": False}
 
 
-def _scoped(call: dict[str, Any], scope: Mapping[str, str | None]) -> dict[str, Any]:
-    named = any(call.get(name) is not None for name in scope)
-    return call if named else {**call, **scope}
+def _scoped(call: dict[str, Any], scope: Mapping[str, str | None], tally: Tally) -> dict[str, Any]:
+    if all(call.get(name) is None for name in scope):
+        return {**call, **scope}
+    tally.own_scope += any(wanted is not None and call.get(name) != wanted for name, wanted in scope.items())
+    return call

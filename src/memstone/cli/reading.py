@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; all that are given must hold.'
 _AS_OF: Final = "What was known at that time, in ISO 8601."
-_LAYER: Final = "Where to look; facts if not given. May be repeated."
+_LAYER: Final = "Which layer to list: fact, turn, episode or identity; facts unless named. May be repeated."
+_SEARCH_LAYER: Final = "Where to look; facts and turns unless `recall.layers` or this says otherwise. May be repeated."
 _EXPIRED: Final = "Also what has expired."
 _STRATEGY: Final = "By words and meaning, by meaning, by the literal words, the newest, or by one channel alone."
 _BREADTH: Final = "Only the --run, all runs of the --user, or also what is everybody's (the user `*`)."
@@ -37,7 +38,7 @@ _FIELDS: Final = ("kind", "key", "occurred_at", "expires_at", "status", "metadat
 @click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
 @click.option("--min-score", metavar="SCORE", type=float, help="How near in meaning a hit must be, from 0 to 1.")
 @click.option("--as-of", metavar="TIME", help=_AS_OF)
-@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
+@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_SEARCH_LAYER)
 @click.option("--strategy", type=click.Choice(STRATEGIES), help=_STRATEGY)
 @click.option("--scope", "breadth", type=click.Choice(SCOPES), help=_BREADTH)
 @click.option("--expired", is_flag=True, help=_EXPIRED)

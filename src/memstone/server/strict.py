@@ -20,6 +20,7 @@ from starlette.responses import Response
 UNKNOWN: Final = "extra_forbidden"
 _REPEATED: Final = "repeated"
 _UNREAD: Final = "unread_body"
+_MISSING: Final = "missing"
 _NOTHING: Final[tuple[Any, ...]] = (None, {}, [], "")
 """Bodies that name nothing: some clients always send one."""
 
@@ -135,16 +136,33 @@ MESSAGES: Final = {
 
 def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
     """Return what a caller should write instead, for the first error that is about a name."""
-    route = request.scope.get("route")
-    for one in errors:
+    route, found = request.scope.get("route"), list(errors)
+    missing = [tuple(one["loc"]) for one in found if one["type"] == _MISSING]
+    for one in found:
         place = tuple(one["loc"])
         if one["type"] == UNKNOWN and place[0] == "query":
             return _parameter_hint(route, str(place[-1]))
         if one["type"] == UNKNOWN:
-            return _nearest(str(place[-1]), _body_names(route, place[1:-1])) or "leave it out"
+            return _field_hint(route, place, [str(other[-1]) for other in missing if other[:-1] == place[:-1]])
         if one["type"] == _UNREAD:
             return f"leave the body out; {_query_list(route)}"
-    return ""
+    return f"give {_listed('.'.join(map(str, place[1:])) for place in missing)}" if missing else ""
+
+
+def _field_hint(route: Any, place: Sequence[Any], missing: Sequence[str]) -> str:
+    """Return what to write instead of a field of a body; ``missing`` are those that are asked for beside it."""
+    name = str(place[-1])
+    known = _nearest(name, _body_names(route, place[1:-1]))
+    if known:
+        return known
+    if len(place) == len(("body", name)) and name in _query(route):
+        return f"send {name} in the query"
+    return f"what is asked for here is {_listed(missing)}" if missing else "leave it out"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def _parameter_hint(route: Any, name: str) -> str:

@@ -90,11 +90,11 @@ def read_message(item: object, where: str, limits: Limits, unread: set[str]) -> 
     held: list[Attachment] = []
     text = _content(given, str(role), where, limits, held)
     if role in STORED_ROLES:
-        unread |= _unknown(given)
+        unread |= unknown_fields(given)
     return Message(str(role), text, _name(given.get("name"), where), tuple(held))
 
 
-def _unknown(given: Mapping[str, Any]) -> set[str]:
+def unknown_fields(given: Mapping[str, Any]) -> set[str]:
     """Fields with something in them that no message has here."""
     return {str(name) for name, value in given.items() if name not in _KNOWN and not _is_nothing(value)}
 
@@ -110,7 +110,7 @@ def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits, hel
     if content in (None, "", []) and _is_wordless(item):
         return ""  # a tool call has no words of its own
     if content is None:
-        others = ", ".join(sorted(_unknown(item))[:_SHOWN])
+        others = ", ".join(sorted(unknown_fields(item))[:_SHOWN])
         hint = f"the words stand in content, not in {others}" if others else "leave the message out, or say something"
         raise InvalidInput(f"{where}.content is missing", hint=hint)
     if isinstance(content, (list, tuple)):
@@ -123,7 +123,7 @@ def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits, hel
 
 def _is_wordless(item: Mapping[str, Any]) -> bool:
     """Whether it is of the protocol and says nothing: its words do not stand somewhere else."""
-    return any(item.get(name) for name in _CALLS) or bool(set(item) & _PROTOCOL_FIELDS and not _unknown(item))
+    return any(item.get(name) for name in _CALLS) or bool(set(item) & _PROTOCOL_FIELDS and not unknown_fields(item))
 
 
 def _part(part: object, where: str, held: list[Attachment]) -> str | None:

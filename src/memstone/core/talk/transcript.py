@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
-from memstone.core.talk.messages import MessagesInput, left_out, read_message
+from memstone.core.talk.messages import MessagesInput, left_out, read_message, unknown_fields
 from memstone.core.talk.shapes import as_mapping
 from memstone.errors import InvalidInput
 from memstone.model.ids import clean_id
@@ -24,6 +25,10 @@ _LATEST_SECONDS: Final = 1e11
 """The year 5138: a larger number counts milliseconds."""
 
 _RUN: Final = ("run_id", "session_id", "conversation_id")
+_NAMES: Final = frozenset({"role", *_CONTENT, *_NAME, *_TIME, *_RUN})
+_LISTED: Final = "role, content, name, timestamp and run_id"
+_NAME_CHARS: Final = 100
+_ALIKE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,35 @@ def _said(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
         return Said(read_message(item, where, limits, unread))
     rest = dict(given)
     content, name, when, run = (_taken(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
+    refuse_misspelt(rest, where)
     message = read_message({**rest, "content": content, "name": name}, where, limits, unread)
     return Said(message, _instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
+
+
+def refuse_unknown(turns: Iterable[Any]) -> None:
+    """Raise ``InvalidInput`` for a turn with a field that no turn has, for callers who are to be told at once."""
+    for at, turn in enumerate(turns):
+        given = as_mapping(turn) or {}
+        refuse_misspelt(given, f"turns[{at}]")
+        for name in sorted(unknown_fields(given) - _NAMES):
+            raise InvalidInput(f"turns[{at}].{name[:_NAME_CHARS]}: unknown name", hint=f"a turn has {_LISTED}")
+
+
+def refuse_misspelt(turn: Mapping[str, Any], where: str) -> None:
+    """Raise ``InvalidInput`` for a field that is all but called like one: what it says would be lost."""
+    for name in sorted(unknown_fields(turn) - _NAMES):
+        found = get_close_matches(_spelt(name), _SPELT, n=1, cutoff=_ALIKE)
+        if found:
+            hint = f"did you mean {_SPELT[found[0]]}?"
+            raise InvalidInput(f"{where}.{name[:_NAME_CHARS]}: unknown name", hint=hint)
+
+
+def _spelt(name: str) -> str:
+    """A name without regard to how its words are joined."""
+    return name[:_NAME_CHARS].replace("-", "").replace("_", "").lower()
+
+
+_SPELT: Final = {_spelt(name): name for name in sorted(_NAMES)}
 
 
 def _instant(value: Any, name: str) -> Instant | None:

@@ -23,6 +23,8 @@ class Skip(StrEnum):
     """The user, the agent or the session is paused."""
     NO_USER = "no_user"
     """The request names nobody."""
+    USER_IN_BODY = "user_in_body"
+    """Nobody is named but by ``user`` in the body, which ``identity.sources`` does not hold."""
     INVALID_ID = "invalid_id"
     """The name of a user that cannot be one."""
     NO_MESSAGES = "no_messages"

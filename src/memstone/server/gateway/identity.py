@@ -67,7 +67,8 @@ def _user(
         return bounds.user_id, None
     named = user_in_chat(headers, body, policy, trusted=bounds.users is not Users.POOLS)
     if not named:
-        return (bounds.unnamed, None) if bounds.unnamed else (None, Skip.NO_USER)
+        why = Skip.USER_IN_BODY if text_of(body.get("user")) else Skip.NO_USER
+        return (bounds.unnamed, None) if bounds.unnamed else (None, why)
     try:
         return bounds.for_user(named).user_id, None
     except (Forbidden, ScopeError):  # a chat goes on without memory

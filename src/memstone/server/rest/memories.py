@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query
 
-from memstone.errors import NotFoundError
+from memstone.core.talk.transcript import refuse_unknown
+from memstone.errors import NotFoundError, ScopeError
 from memstone.server.access import Admin, Caller, Keyed, Reader, Writer
 from memstone.server.reach import confirmed, is_bound, reaching
 from memstone.server.schemas.base import PROBLEMS, Told, told
@@ -35,6 +36,7 @@ from memstone.server.schemas.memories import (
 )
 from memstone.server.scoping import Confirm, DryRun, NamedScope, ScopeId, merge_body
 
+_EMPTIES: Final = "name one, here whatever confirm says; POST /memory/clear removes all memories of the tenant for good"
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
@@ -119,7 +121,10 @@ async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None,
     """Delete everything a scope sees; ``POST /v1/verbs/delete_all`` also takes filters."""
     if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
         confirmed(caller, named.as_dict(), confirm, dry_run=dry_run)
-    return await caller.memory.delete_all(**named.as_dict(), dry_run=dry_run)
+    try:
+        return await caller.memory.delete_all(**named.as_dict(), dry_run=dry_run)
+    except ScopeError as error:
+        raise ScopeError(error.message, hint=error.hint or _EMPTIES) from error
 
 
 @router.get("/memories/{memory_id}", response_model=MemoryItem)
@@ -187,6 +192,7 @@ async def receipt(caller: Reader, receipt_id: str) -> Any:
 async def ingest(caller: Writer, transcript: Transcript) -> Any:
     """Keep a transcript as it is, turn by turn."""
     given = transcript.model_dump()
+    refuse_unknown(given["turns"])
     return await caller.memory.ingest(given.pop("turns"), **given)
 
 
