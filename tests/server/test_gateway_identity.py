@@ -157,6 +157,22 @@ def test_two_people_in_one_request_are_nobody(tmp_path: Path) -> None:
         assert "Oslo" in gate.sent
 
 
+@pytest.mark.req("P-7", "X-1")
+@pytest.mark.parametrize("header", ["X-Memstone-User", "X-OpenWebUI-User-Id"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_user_in_the_body_beside_a_header_is_passed_on_and_not_followed(
+    gate: Gate, header: str, *, trusted: bool
+) -> None:
+    client = gate.openai(may_assert_user=trusted)
+    ask(client, "I live in Rome", extra_headers={header: "bob"}, user="alice")
+    until(lambda: gate.tasks == 0)
+    ask(client, "Where do I live?", extra_headers={header: "alice"}, user="bob")
+    assert "Rome" not in gate.sent
+    assert gate.upstream.seen[-1]["user"] == "bob"
+    ask(client, "Where do I live?", extra_headers={header: "bob"}, user="alice")
+    assert "Rome" in gate.sent
+
+
 def asked(gate: Gate, key: str, *names: str) -> int:
     headers = [("authorization", f"Bearer {key}"), *(("x-memstone-user", name) for name in names)]
     body = {"model": "m", "messages": [{"role": "user", "content": "Where do I live?"}]}

@@ -46,10 +46,13 @@ def user_in_chat(headers: Mapping[str, str], body: Mapping[str, Any], policy: Id
     """Return whom a chat names: by a header, or by the field ``user`` of its body; '' when nobody.
 
     With a key that is ``trusted`` to name anybody the body counts where it is a source, or where no other source of
-    persons is configured: a header that is left out once must not let something else in its place.
+    persons is configured: a header that is left out once must not let something else in its place. It comes before a
+    header only where the sources name both in that order.
     """
-    persons = _persons(policy) or ["body"]
-    return next(_named(headers, body, persons if trusted else [*persons, "body"]), "")
+    persons = _persons(policy)
+    ordered = persons if any(one != "body" for one in persons) else []
+    last = ["body"] if not (trusted and ordered) else []
+    return next(_named(headers, body, ordered), "") or next(_named({}, body, last), "")
 
 
 def _persons(policy: Identity) -> list[str]:
