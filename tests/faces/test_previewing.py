@@ -7,6 +7,7 @@ import pytest
 from memstone.core.settings.backends import BACKENDS
 from memstone.errors import Forbidden, InvalidInput
 from tests.faces.harness import Face, Opens
+from tests.faces.infer_steps import LOCAL
 
 
 @pytest.mark.req("O-76", "O-13")
@@ -149,3 +150,18 @@ async def test_a_preview_stops_at_the_first_that_does_not_fit_but_shows_one(face
     assert len(ranked["items"]) == 2
     seen = await face.retrieve_preview("tea is what I drink", user_id="alice", max_tokens=1)
     assert [one["id"] for one in seen["items"]] == [ranked["items"][0]["id"]]
+
+
+@pytest.mark.req("O-76")
+async def test_what_has_nothing_to_do_with_a_rare_word_is_not_found_for_it(opens: Opens) -> None:
+    face = opens(LOCAL)
+    for text in ("I like boats", "x", "My glove is made of leather", "ok thanks"):
+        await face.add(text, user_id="alice")
+    for known in (False, True):
+        if known:
+            await face.add("I teach falconry in Wales", user_id="alice")
+        found = (await face.search("falconry", user_id="alice"))["results"]
+        assert [one["memory"] for one in found if one["score"] > 0.5 and "falconry" not in one["memory"]] == []
+        tried = await face.retrieve_preview("falconry", user_id="alice")
+        assert ["falconry" in one["memory"] for one in tried["items"]] == [True] * len(tried["items"])
+        assert bool(tried["items"]) is known

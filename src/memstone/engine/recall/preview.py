@@ -48,7 +48,7 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
     most = min(configured, MOST_TOKENS) if given is None or not configured else given
     wanted = check(mine, request.search)
     hits = await hits_of(mine, wanted)
-    shown = [_shown(hit) for hit in hits.found]
+    shown = [_shown(hit) for hit in hits.found if _is_alike(hit)]
     fitting = _fitting(shown, most)
     totals = {"found": len(shown), "shown": len(fitting), "tokens": _tokens(fitting), "max_tokens": most}
     block = await _block(mine, request.search, most)
@@ -66,6 +66,12 @@ async def _block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
     if not budget or not_shown(parts) or asked.mode is GateMode.NEVER:
         return Plan()
     return (await made(parts, asked))[1]
+
+
+def _is_alike(hit: Hit) -> bool:
+    """Whether a hit has to do with the query; what was found by neither words nor meaning was not found for them."""
+    parts = hit[1].parts
+    return parts.is_alike or (parts.semantic is None and parts.keyword is None)
 
 
 def _shown(hit: Hit) -> dict[str, Any]:

@@ -186,12 +186,14 @@ async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
 
 def _ranked(parts: Parts, wanted: Search, question: Question, found: Candidates) -> Ranking:
     policy = parts.policy.recall
+    text_counts = wanted.strategy not in {"vector", "semantic"} or not len(found.cosines)
     ranked = fuse(
         found.text,
         found.cosines,
         near=found.near,
         min_score=wanted.min_score,
-        text_counts=wanted.strategy not in {"vector", "semantic"} or not len(found.cosines),
+        text_counts=text_counts,
+        by_words=text_counts and bool(question.words),
         told=found.told,
         entities=found.entities,
         weights=question.weights,

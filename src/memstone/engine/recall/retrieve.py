@@ -290,5 +290,8 @@ async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found:
     if not question.asked or not question.vectors or not question.words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
-    alike, question.words_read = await similarities(parts, question.scope, question.signature, question.asked, best)
-    return with_words(ranked, alike, question.weights.words)
+    weights = question.weights
+    alike, question.words_read = await similarities(
+        parts, question.scope, question.signature, question.asked, best, neighbours=weights.neighbours
+    )
+    return with_words(ranked, alike, weights.words)

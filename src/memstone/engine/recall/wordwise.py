@@ -33,15 +33,22 @@ class Asked:
 
 
 async def similarities(
-    parts: Parts, scope: Scope, signature: str, asked: Mapping[bool, Asked], seqs: Mapping[int, bool]
+    parts: Parts,
+    scope: Scope,
+    signature: str,
+    asked: Mapping[bool, Asked],
+    seqs: Mapping[int, bool],
+    *,
+    neighbours: bool = True,
 ) -> tuple[dict[int, float], dict[int, bytes]]:
     """How alike each of ``seqs`` is to the question, between 0 and 1, and the vectors of the words that were read.
 
     What is held in a speaker's own words (True) may be asked for in other words than what is told about one (False).
+    Without ``neighbours`` each stands for itself.
     """
     found: dict[int, float] = {}
     vocabulary = sorted({term for one in asked.values() for word in one.words for term in _terms(word)})
-    around = await parts.texts.around(scope, list(seqs), vocabulary)
+    around = await parts.texts.around(scope, list(seqs) if neighbours else (), vocabulary)
     wanted = set(seqs) | {near for beside in around.near.values() for near, _ in beside}
     rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, wanted))
     for own, question in asked.items():

@@ -11,7 +11,7 @@ from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.context_gate import Route
 from memstone.model.instant import parse_when
-from memstone.model.query import And, Condition, Op, Where
+from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.server.mcp.spec import Json, ToolCall
 
 LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
@@ -19,13 +19,6 @@ LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
 
 BREADTHS: Final = {"session": "session", "apiKey": "owner", "owner": "owner", "global": "global"}
 """Whose memories are searched: of the session, of its owner, or also what belongs to everybody."""
-
-ALIKE: Final = 0.2
-"""How near in meaning something must be that shares no word with the query.
-
-Measured with the built-in embedder and a dozen facts: of ten questions about something else nine come up to .20 near,
-one .24; what answers without sharing a word is at .21 and above.
-"""
 
 MOST_TOKENS: Final = 8_000
 FOUND: Final = 10
@@ -100,13 +93,8 @@ def _search_scope(call: ToolCall) -> Json:
 
 def _alike(query: str, found: list[Json]) -> list[Json]:
     """Return the hits that have something to do with a query; a question about the user is about all of them."""
-    alike = [one for one in found if _is_alike(one["score_parts"])]
+    alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
     return found if found and not alike and _asks_about_the_user(query) else alike
-
-
-def _is_alike(parts: Mapping[str, float]) -> bool:
-    by_words = any(parts.get(channel) for channel in ("keyword", "entity", "time"))
-    return by_words or parts.get("semantic", 0.0) >= ALIKE
 
 
 def _asks_about_the_user(query: str) -> bool:
