@@ -110,7 +110,9 @@ async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list
     words = frozenset(query_terms(asked.query))
     if not words or Layer.TURN not in layers or person_of(asked.query) is Person.NOBODY:
         return []
-    wanted = check_search(parts, replace(_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT))
+    # With a least score, whole words are looked for and nothing else: to look for their beginnings reads every turn.
+    by_words = replace(_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT, min_score=1.0)
+    wanted = check_search(parts, by_words)
     said = [hit for hit in (await hits_of(parts, wanted)).found if _is_long(hit[0].record)]
     return [hit for hit in said if shares_words(words, hit[0].record.text)][:_LONG_TURNS]
 
