@@ -29,7 +29,7 @@ _HALF_ID: Final = 12
 # Looked for in the folded text: the name may be the former one, the end of the text cut off.
 _MARKER: Final = re.compile(
     r"""<\s*+(?P<close>/?)\s*+(?:memstone|retain)-memory\b
-    (?:\s++id\s*+=\s*+["']?(?P<id>[0-9a-f]{1,64}))?
+    (?:\s++id\s*+=\s*+["']?(?P<id>[0-9a-z_-]{1,64}))?
     [^<>\n]{0,40}(?:>|\Z)""",
     re.VERBOSE,
 )
