@@ -286,3 +286,12 @@ async def test_figures_are_a_users_and_no_agents(face: Face) -> None:
         with pytest.raises(Forbidden, match="figures"):
             await bound(face, **whom).metrics()
     assert (await bound(face, user_id="alice").metrics())["counts"]["added"] == 1
+
+
+@pytest.mark.req("X-39")
+async def test_a_bound_key_may_say_again_what_is_known(face: Face) -> None:
+    own = Face(face.memory.acting_for("default", user_id="alice"))
+    await own.add("I live in Oslo. I like tea.", user_id="alice")
+    again = await own.add("As I said, I live in Oslo. I like coffee, too.", user_id="alice")
+    assert again["status"] == "ok"
+    assert "NONE" in [one["event"] for one in again["results"]]

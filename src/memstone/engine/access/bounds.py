@@ -24,7 +24,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Found, Record
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
-from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Vault, Work
+from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Upkeep, Vault, Work
 
 T = TypeVar("T")
 
@@ -172,6 +172,11 @@ class BoundTx:
         return BoundAdmin(self._tx.admin)
 
     @cached_property
+    def upkeep(self) -> BoundUpkeep:
+        """What is noted on versions within the bounds."""
+        return BoundUpkeep(self._tx.upkeep, self.memories)
+
+    @cached_property
     def vault(self) -> BoundVault:
         """The key of the tenant."""
         return BoundVault(self._tx.vault, self._bounds)
@@ -220,6 +225,22 @@ class BoundVault:
 
     def __getattr__(self, name: str) -> Any:
         raise beyond(f"vault.{name}")
+
+
+class BoundUpkeep:
+    """See ``memstone.ports.upkeep.Upkeep``: only what every write notes on what was said."""
+
+    def __init__(self, upkeep: Upkeep, memories: BoundMemories) -> None:
+        self._upkeep, self._memories = upkeep, memories
+
+    async def restate(self, record: Record) -> None:
+        """Note something on a version within the bounds."""
+        if await self._memories.at(record.seq) is None:
+            raise beyond("this memory")
+        await self._upkeep.restate(record)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"upkeep.{name}")
 
 
 class BoundMemories:
