@@ -1,0 +1,146 @@
+"""What is found and recalled for a message: facts and the user's own words, each once, and no question."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.faces.harness import Face, Opens
+from tests.faces.infer_steps import LOCAL
+from tests.faces.profile_steps import IDLE, block, fact_of, tell
+
+
+@pytest.mark.req("X-42", "X-37")
+async def test_a_search_finds_facts_and_turns_and_lists_hold_facts(face: Face, opens: Opens) -> None:
+    await tell(face, opens, "I love jazz.", "The tram to the harbour was late again this morning.")
+
+    found = (await face.search("harbour tram jazz", user_id="alice"))["results"]
+
+    assert {one["memory"]: one["layer"] for one in found} == {
+        "User loves jazz.": "fact",
+        "The tram to the harbour was late again this morning.": "turn",
+    }
+    assert {one["layer"] for one in (await face.get_all(user_id="alice"))["results"]} == {"fact"}
+    recent = await face.search("", user_id="alice", strategy="recent")
+    assert {one["layer"] for one in recent["results"]} == {"fact"}
+    await face.set_settings({"recall.layers": ["turn"]}, user_id="alice")
+    assert {one["layer"] for one in (await face.search("harbour", user_id="alice"))["results"]} == {"turn"}
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Meine Schwester züchtet Bienen in Bergen.", "Wer züchtet Bienen?"),
+        ("Ma sœur élève des abeilles à Lyon.", "Qui élève des abeilles ?"),
+        ("Моя сестра держит пчёл в Туле.", "Кто держит пчёл?"),
+        ("私の妹は京都で蜂を飼っています。", "蜂を飼っているのは誰?"),
+    ],
+)
+async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
+    opens: Opens, said: str, asked: str
+) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, said, "The tram was late.", "The harbour crane is blue.")
+
+    best = (await face.search(asked, user_id="alice"))["results"][0]
+
+    assert (best["layer"], best["memory"]) == ("turn", said)
+    assert said in await block(face, asked)
+    assert said in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
+
+
+@pytest.mark.req("X-42")
+async def test_nothing_is_lost_when_a_turn_and_its_facts_are_shown_once(face: Face, opens: Opens) -> None:
+    cities = ("Oslo", "Rome", "Lima", "Bonn", "Cork")
+    await tell(face, opens, *(f"I have a friend in {city}." for city in cities))
+    for limit in range(1, 6):
+        found = (await face.search("friend", user_id="alice", limit=limit))["results"]
+        assert len(found) == limit
+        scores = [one["score"] for one in found]
+        assert scores == sorted(scores, reverse=True)
+    every = (await face.search("friend", user_id="alice"))["results"]
+    assert [one["layer"] for one in every] == ["fact"] * len(cities)
+    assert all(one["source"] for one in every)
+
+
+@pytest.mark.req("X-42")
+async def test_a_question_that_was_asked_before_is_not_told_again(face: Face, opens: Opens) -> None:
+    await face.add(["When does the plumber ring?", "The plumber rings on Thursdays at nine."], user_id="alice")
+    shown = await face.context("When does the plumber ring?", user_id="alice")
+    assert "Thursdays" in shown.text
+    assert "When does" not in shown.text
+    receipt = await face.receipt(shown.receipt_id)
+    assert "the message itself, sent earlier" in {one["reason"] for one in receipt["dropped"]}
+
+
+ASKED: Final = (
+    "Where do I keep my cello?",
+    "What is my cello worth?",
+    "Can I play the cello?",
+    "Who tuned my cello last?",
+)
+
+
+@pytest.mark.req("X-42")
+async def test_what_only_asked_is_no_memory(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *ASKED, "Wo steht mein Cello?", "Can I leave the cello beside my pacemaker charger?")
+    await face.remember("The cello stands in the hall", user_id="alice")
+
+    known = await face.profile(user_id="alice")
+    assert [one["memory"] for one in known["turns"]] == ["Can I leave the cello beside my pacemaker charger?"]
+    await face.set_visibility(known["turns"][0]["id"], "private")
+    shown = await face.context("Where do I keep the cello?", user_id="alice")
+    assert [line for section in shown.sections for line in section.lines] == ["- The cello stands in the hall"]
+    receipt = await face.receipt(shown.receipt_id)
+    assert "only asks" in {one["reason"] for one in receipt["dropped"]}
+
+
+@pytest.mark.req("X-42", "X-37")
+async def test_what_only_asked_stands_behind_what_answers_in_a_search(opens: Opens) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, *ASKED, "The cello stands in the hall of the town house.")
+
+    found = (await face.search("Where do I keep my cello?", user_id="alice"))["results"]
+
+    assert "hall" in found[0]["memory"]
+    assert found[0]["score"] > 0.5 > found[1]["score"]
+    asked = await face.search("Where do I keep my cello?", user_id="alice", layers=["turn"])
+    assert asked["results"][0]["memory"] == ASKED[0], "unless turns are what is looked for"
+
+
+@pytest.mark.req("X-42")
+async def test_what_says_no_more_than_a_fact_is_not_told_beside_it(face: Face, opens: Opens) -> None:
+    await face.add("I live in Oslo.", user_id="alice")
+    await face.add("As I said, I live in Oslo.", user_id="alice")
+    assert (await block(face, "Where do I live? In Oslo?")).count("Oslo") == 1
+    opens.clock.advance(days=1)
+    assert (await block(face)).count("Oslo") == 1
+
+
+AGAIN: Final = "I have diabetes. That bakery at the corner smells so good!"
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize("first", ["private", "said again"])
+@pytest.mark.parametrize("gate", ["profile", "always", "heuristic"])
+async def test_what_is_private_stays_so_when_it_is_said_again(opens: Opens, first: str, gate: str) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, "I have diabetes.")
+    fact = await fact_of(face, "diabetes")
+    if first == "private":
+        await face.set_visibility(fact, "private")
+    again = await face.add(AGAIN, user_id="alice")
+    assert [(one["event"], one["id"]) for one in again["results"]] == [("NONE", fact)], "or this shows nothing"
+    await face.set_visibility(fact, "private")
+    for _ in range(2):
+        for query in (IDLE, "Which bakery smells so good to me?", "What exactly did I say about the bakery?"):
+            assert "bakery" not in await block(face, query, gate=gate), query
+        assert (await face.profile(user_id="alice"))["turns"] == []
+        opens.clock.advance(days=1)
+
+    await face.set_visibility(fact, "default")
+    assert "bakery" in await block(face, "Which bakery smells so good to me?")
+    await face.update(fact, "User is healthy.")
+    assert "bakery" not in await block(face, "Which bakery smells so good to me?"), "it has changed since"
