@@ -216,19 +216,20 @@ def _left_out(message: str) -> list[tuple[int, int]]:
 
 
 def _written(block: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Return the lines of a program's output; those in which somebody speaks of themselves were typed beside it."""
-    start = at = block.start()
+    """Return where a program's output stands; lines above it in which somebody speaks of themselves were typed."""
+    at = block.start()
     for line in block[0].splitlines(keepends=True):
-        if _IN_PERSON.search(line):
-            if at > start:
-                yield start, at
-            start = at + len(line)
+        if not _IN_PERSON.match(line) or _OUTPUT.search(_INLINE.sub("", line)):
+            yield at, block.end()
+            return
         at += len(line)
-    if at > start:
-        yield start, at
 
 
-_IN_PERSON: Final = re.compile(r"(?<![\w./:])(?:i|i'm|im|i've|my|we|we're|our|me)(?=[\s,'’])", re.IGNORECASE)
+_INLINE: Final = re.compile(r"`[^`\n]*`")
+_IN_PERSON: Final = re.compile(
+    r"(?![\w./-]+[:\]]|\W|\d)(?=[^\n]*?(?<![\w./:])(?:i|i'm|im|i've|my|we|we're|our)[\s,'’])", re.IGNORECASE
+)
+"""A line in which somebody speaks of themselves, without a label, a path or a time before it."""
 
 
 def _is_speech(message: str, start: int, end: int) -> bool:

@@ -38,6 +38,9 @@ class Wanted(Protocol):
     strategy: str
 
 
+_FEWEST: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Understood:
     """A question before any channel is asked: whom it names, and its vectors or the error their model met."""
@@ -217,7 +220,7 @@ async def _by_channel(parts: Parts, question: Question, depth: int, among: froze
         question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
         return _of_text(hits, depth)
-    question.level = dense.level
+    question.level = dense.level if len(dense.seqs) >= _FEWEST else 0.0  # a few memories have no usual nearness
     found = _of_text(hits, depth)
     found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
     others = await _features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
