@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.quality import abstention, chats, embedding, extraction, peers, replay, retrieval, updates
+from benchmarks.quality import abstention, answers, chats, embedding, extraction, peers, replay, retrieval, updates
 from benchmarks.quality import gate as gating
 from benchmarks.quality.cases import FORMATS, lines, load
+from benchmarks.quality.local_model import running
 from benchmarks.quality.metrics import DRAWS
 from benchmarks.quality.report import Origin, Section, Table, save
 from memstone.errors import MemstoneError
+from scripts.fetch_models import QWEN
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,6 +91,18 @@ def _chats(options: argparse.Namespace) -> Measured:
     return "Chats of a person with an assistant", facts, found
 
 
+def _answers(options: argparse.Namespace) -> Measured:
+    paths = sorted(options.data.glob("*.chat"))
+    with running("qwen2.5-coder-1.5b", QWEN) as model:
+        outcome = answers.measure(model, paths, peers.mem0(), _say)
+    facts = {
+        "data": f"{len(paths)} people, {len(outcome.questions)} questions, asked in another session than told",
+        "learned by": "rules, default settings",
+        "answered by": f"{model.name} on this machine, temperature 0, at most {answers.MOST_TOKENS} tokens",
+    }
+    return "Answers of a real model", facts, outcome.tables()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.quality", description=__doc__)
     kinds = parser.add_subparsers(required=True, metavar="WHAT")
@@ -102,6 +116,8 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, nargs="+", required=True, help="files of people, see benchmarks/quality/chats.py"
     )
     talk.add_argument("--peer", action="store_true", help="also with mem0, which is installed for this")
+    said = _kind(kinds, "answers", _answers, "whether a real model answers with what was said in another session")
+    said.add_argument("--data", type=Path, default=answers.PEOPLE, help="a folder of people with questions")
     gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")
     gate.add_argument("--messages", type=Path, nargs="+", required=True, help="JSONL: text, needs_memory, kind")
     silent = _kind(kinds, "abstention", _abstention, "whether nothing is shown where memory has no answer")

@@ -11,7 +11,7 @@ import httpx2
 from fastapi import FastAPI, Request
 from starlette.responses import StreamingResponse
 
-from tests.llm.real_model import PATIENCE_SECONDS, Exchange, RealModel
+from benchmarks.quality.local_model import PATIENCE_SECONDS, Exchange, RealModel
 from tests.server.upstream import served
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality.local_model import RealModel, running
 from scripts.fetch_models import QWEN, SMOLLM2
 from tests.faces.conftest import kind, pytest_pyfunc_call
 from tests.faces.harness import Opens
-from tests.llm.real_model import RealModel, running
 
 __all__ = ["kind", "pytest_pyfunc_call"]  # scenarios run through both faces here as well
 

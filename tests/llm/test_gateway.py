@@ -12,10 +12,10 @@ import anthropic
 import openai
 import pytest
 
+from benchmarks.quality.local_model import PATIENCE_SECONDS, RealModel
 from memstone import Memory
 from memstone.server.app import create_app
 from tests.llm.between import watched
-from tests.llm.real_model import PATIENCE_SECONDS, RealModel
 from tests.server.gate import until
 from tests.server.upstream import served
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import pytest
 
+from benchmarks.quality.local_model import Exchange, RealModel
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.llm.openai import OpenAiLlm, OpenAiLlmConfig
 from memstone.drive import drive
 from memstone.ports.llm import Prompt
 from tests.faces.harness import Face, Opens
-from tests.llm.real_model import RealModel, proposed
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(900)]
 
@@ -35,6 +35,18 @@ async def facts_with_evidence(face: Face) -> dict[str, str]:
         assert evidence["quote"].strip(), fact
         assert said[evidence["turn"]][evidence["start"] : evidence["end"]] == evidence["quote"], fact
     return {fact["text"]: fact["data"]["evidence"]["quote"] for fact in facts}
+
+
+def proposed(exchanges: list[Exchange]) -> list[dict[str, Any]]:
+    """The facts a model has proposed, as far as its answers can be read at all."""
+    found: list[dict[str, Any]] = []
+    for exchange in exchanges:
+        try:
+            read = json.loads(exchange.text)
+            found += read.get("operations") or read["facts"]
+        except (LookupError, TypeError, ValueError):
+            continue
+    return found
 
 
 # --- a model that understands -----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import time
@@ -11,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-
-import pytest
 
 from memstone.testing.wire import WireReply, WireRequest, WireServer
 from scripts.fetch_models import Model
@@ -81,30 +78,20 @@ class RealModel:
 
 @contextmanager
 def running(name: str, model: Model) -> Iterator[RealModel]:
-    """The model, ready to answer."""
+    """Yield the model, ready to answer; raise ``FileNotFoundError`` if it has not been fetched."""
     if not model.path.exists():
-        pytest.fail(f"{model.path} is missing: `make test-llm` fetches it")
+        raise FileNotFoundError(f"{model.path} is missing: `python scripts/fetch_models.py` fetches it")
     command = [sys.executable, str(SERVER), str(model.path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603
-        assert process.stdout is not None
-        address = process.stdout.readline().decode().strip()
-        assert address.startswith("http://127.0.0.1:"), f"the server of {name} has not started"
+        address = _first_line(process)
+        if not address.startswith("http://127.0.0.1:"):
+            raise OSError(f"the server of {name} has not started: is the extra `llm-tests` installed?")
         real = RealModel(name, address)
         with WireServer(real) as recorder:
             real.url = recorder.url
             yield real
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(PATIENCE_SECONDS)
+        process.communicate(timeout=PATIENCE_SECONDS)  # closes its standard input, at which it ends
 
 
-def proposed(exchanges: list[Exchange]) -> list[dict[str, Any]]:
-    """The facts a model has proposed, as far as its answers can be read at all."""
-    found: list[dict[str, Any]] = []
-    for exchange in exchanges:
-        try:
-            read = json.loads(exchange.text)
-            found += read.get("operations") or read["facts"]
-        except (LookupError, TypeError, ValueError):
-            continue
-    return found
+def _first_line(process: subprocess.Popen[bytes]) -> str:
+    return process.stdout.readline().decode().strip() if process.stdout else ""
