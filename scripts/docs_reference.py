@@ -43,7 +43,7 @@ MEANING: Final = {
     "embedder.remote.config": "its options, see below",
     "llm.provider": (
         "who is asked when facts are learned: `openai` (any server with that protocol), or `package.module:Class`; "
-        "without one, rules learn"
+        "without one, the curator learns"
     ),
     "llm.config": "the provider's own options",
     "llm.max_concurrent": "so many questions at once, the others wait; a function of yours is not limited",
@@ -91,7 +91,7 @@ MEANING: Final = {
     "write.novelty_chars": "a session with fewer characters is not distilled",
     "write.max_attempts": "how often a session is tried that a model makes nothing of",
     "write.lease_seconds": "how long a worker holds a session before it says again that it works on it",
-    "write.without_llm": "without a language model `rules` distil, or sessions `wait` for one",
+    "write.without_llm": "without a language model the curator distils (`rules`), or sessions `wait` for one",
     "write.turns": "turns of a session that a model is shown",
     "write.turn_chars": "characters of each",
     "write.shutdown_seconds": "how long closing may take to finish what waits",
@@ -184,7 +184,8 @@ MEANING: Final = {
     "recall.layers": "what a search looks at, unless the call says it",
     "recall.bootstrap_min": "a user with fewer facts also sees those of the user `*`, which are everybody's; 0: never",
     "extract.strategies": (
-        "who finds facts: `pattern` (rules), `facts` (a language model), or both; none: the model where there is one"
+        "who finds facts: `pattern` (the curator and your own patterns), `facts` (a language model), or both; "
+        "none: the model where there is one"
     ),
     "extract.roles": "whose words facts are learned from",
     "extract.assistant_first_person": "also learn from what the assistant says of itself",
@@ -200,8 +201,8 @@ MEANING: Final = {
     "extract.neighbours": "memories near a fact that a model is shown; twice as many near a talk",
     "extract.questions": "1: one question says what new turns do to the memory; 2: facts first, then what becomes of "
     "each; with prompts of your own there are always two",
-    "extract.message_chars": "characters of one message that rules learn facts from, the last; all of it is kept",
-    "extract.call_chars": "characters of all messages of one call that rules learn facts from, the newest",
+    "extract.message_chars": "characters of one message that the curator learns from, the last; all of it is kept",
+    "extract.call_chars": "characters of all messages of one call that the curator learns from, the newest",
     "extract.call_facts": "facts that one call may teach",
     "extract.patterns": "ways of your own to say a fact, see [own rules](own-rules.md)",
     "reconcile.within": "the ids within which a fact is known once and changes what is known, of those that are given",

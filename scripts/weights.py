@@ -134,32 +134,17 @@ class Sample:
         return [*(line.partition("\t")[2] for line in lines), *(row["text"] for row in self.rows() if "text" in row)]
 
 
-def _changes(sample: Sample) -> object:
-    from memstone.core.changes.features import Said, features
-    from memstone.core.changes.pairing import Known
-    from memstone.core.changes.reconcile import decide
-    from memstone.core.changes.statement import understand
-
-    found = []
-    for row in sample.rows():
-        known = [Known(understand(one["text"]), 0.3 + 0.1 * at) for at, one in enumerate(row["existing"])]
-        statement = understand(row["new"])
-        said = Said(statement, row["new"].lower(), decide(statement, known), adds=True)
-        found.append([_rounded(one) for one in features(said, known)])
-    return found
-
-
-def _rounded(features: dict[str, float]) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in features.items()}
-
-
-def _change_reader(sample: Sample) -> object:
-    from memstone.adapters.embed.lists import AGREE, LENGTH, list_ids
+def _curator(sample: Sample) -> object:
+    from memstone.adapters.embed.curator import AGREE, LENGTH, lay_out, list_ids
     from memstone.adapters.embed.local import MODEL_SHA256
+    from memstone.core.reading.pieces import ABOUT, KINDS, OUTPUTS, WHYS
 
-    encode = _tokenizer().encode
-    rows = [list_ids(encode(row["new"]), [encode(one["text"]) for one in row["existing"]]) for row in sample.rows()]
-    return [MODEL_SHA256, AGREE, LENGTH, rows]
+    encode, rows = _tokenizer().encode, list(sample.rows())
+    beside = [
+        list_ids(encode(one["new"]), [encode(m["text"]) for m in one["existing"]]) for one in rows if "new" in one
+    ]
+    alone = [lay_out(one.get("before", ""), one["message"].split(), encode) for one in rows if "message" in one]
+    return [MODEL_SHA256, AGREE, LENGTH, KINDS, WHYS, ABOUT, OUTPUTS, beside, alone]
 
 
 def _relevance_reader(sample: Sample) -> object:
@@ -215,8 +200,7 @@ def _word_basis(_: Sample) -> object:
 
 
 SIGNATURES: Final[dict[str, Callable[[Sample], object]]] = {
-    "changes": _changes,
-    "change_reader": _change_reader,
+    "curator": _curator,
     "relevance_reader": _relevance_reader,
     "relevance": _relevance,
     "gate": _gate,

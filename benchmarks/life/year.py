@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from benchmarks.life.sessions import Session
 from memstone import Memory
+from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
 from memstone.testing.clock import FakeClock
 
 TAU: Final = 30.0
@@ -139,19 +141,28 @@ def strengths(
 ) -> dict[tuple[str, str, str], float]:
     """What is left of every active fact, by the closed formula from what is stored: by user, agent and words.
 
+    Who the user is, and how they want to be served, is as strong as ever.
     ``unrevised`` leaves out facts that were revised: what a session says of such a one depends on which of its texts a
     pass finds.
     """
     query = f"""
-    SELECT l.user_id, l.agent_id, m.text, m.salience, m.anchor_at, max(coalesce(l.last_used_at, ''))
+    SELECT l.user_id, l.agent_id, m.text, m.salience, m.anchor_at, max(coalesce(l.last_used_at, '')), m.kind, m.data
     FROM memories m JOIN links l ON l.memory_seq = m.seq
     WHERE m.layer = 'fact' AND m.status = 'active' AND m.valid_to IS NULL AND m.version <= {1 if unrevised else 10_000}
     GROUP BY m.seq, l.user_id, l.agent_id"""  # noqa: S608 - a number of ours
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         rows = database.execute(query).fetchall()
-    return {
-        (user, agent, text): base * _left(now, max(anchor, used), tau) for user, agent, text, base, anchor, used in rows
-    }
+    found = {}
+    for user, agent, text, base, anchor, used, kind, data in rows:
+        stays = _stays(text, kind, json.loads(data))
+        found[user, agent, text] = base * (1.0 if stays else _left(now, max(anchor, used), tau))
+    return found
+
+
+def _stays(text: str, kind: str, data: Mapping[str, Any]) -> bool:
+    category = identity_category(data.get("category", ""), text)
+    grade = is_identity_grade(category, 1.0, data.get("subject", ""), data.get("polarity", 1))
+    return kind == "procedural" or (grade and is_lasting(text))
 
 
 def _left(now: datetime, anchor: str, tau: float) -> float:

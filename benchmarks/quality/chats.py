@@ -39,10 +39,11 @@ _K1, _B = 1.2, 0.75
 class Chat:
     """One chat, and what it is judged by."""
 
+    name: str
     start: datetime
     turns: list[dict[str, str]] = field(default_factory=list)
-    facts: list[tuple[bool, list[str]]] = field(default_factory=list)
-    """Whether it ends in a later chat, and the patterns of what is worth knowing."""
+    facts: list[tuple[str, list[str]]] = field(default_factory=list)
+    """The later chat in which it ends, or '', and the patterns of what is worth knowing."""
 
     wrong: list[list[str]] = field(default_factory=list)
     questions: list[tuple[str, str, list[str]]] = field(default_factory=list)
@@ -61,8 +62,8 @@ def read_person(path: Path) -> list[Chat]:
     last: dict[str, str] | None = None
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("@@"):
-            start = line.split("|")[1].strip()
-            chats.append(Chat(datetime.strptime(start, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)))
+            name, start = (one.strip() for one in line.removeprefix("@@").split("|"))
+            chats.append(Chat(name, datetime.strptime(start, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)))
             last = None
         elif found := re.match(r"([UA])(?:\[[a-z,]*\])?: ?(.*)", line):
             last = {"role": "user" if found[1] == "U" else "assistant", "content": found[2]}
@@ -82,7 +83,7 @@ def _judged(chat: Chat, mark: str, about: str, text: str) -> None:
     said, _, given = text.rpartition(" ~ ")
     patterns = [one.strip() for one in given.split(" & ")]
     if mark == "G":
-        chat.facts.append((">" in about, patterns))
+        chat.facts.append((about.partition(">")[2].strip(), patterns))
     elif mark == "N":
         chat.wrong.append(patterns)
     else:
@@ -171,12 +172,18 @@ def _ask(
     other: dict[tuple[str, str], list[str]],
     scores: Scores,
 ) -> None:
-    known = [one["memory"] for one in memory.get_all(user_id=user, limit=1_000)["results"]]
+    stored = memory.get_all(user_id=user, limit=1_000)["results"]
+    known, began = [one["memory"] for one in stored], {chat.name: chat.start for chat in chats}
     near = Nearest(turns)
     for chat in chats:
         for ends, patterns in chat.facts:
-            found = any(all(re.search(one, text, re.IGNORECASE) for one in patterns) for text in known)
-            scores.note("outdated facts that are still current" if ends else "facts that are known", found)
+            says = [one for one in stored if all(re.search(each, one["memory"], re.IGNORECASE) for each in patterns)]
+            if not ends:
+                scores.note("facts that are known", bool(says))
+                continue
+            # What was said when it ended, or put behind it then, tells of the end.
+            old = [one for one in says if datetime.fromisoformat(one["occurred_at"]) < began[ends]]
+            scores.note("outdated facts that are still current", bool(old))
         for patterns in chat.wrong:
             found = any(all(re.search(one, text, re.IGNORECASE) for one in patterns) for text in known)
             scores.note("what must not be a fact, and is", found)

@@ -13,15 +13,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from benchmarks.quality.cases import reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
-from memstone.core.curate import EFFECT, candidates
+from memstone.adapters.embed.curator import LocalCurator
 from memstone.core.digest.extractive import Stated, extractive
 from memstone.core.digest.model import Digest
 from memstone.core.entities.finding import entities, read
 from memstone.core.entities.names import names_in
+from memstone.core.reading.facts import read_message
 from memstone.core.text.analyze import terms
 from memstone.errors import MemstoneError
 from memstone.model.message import Message
@@ -31,6 +33,8 @@ _CALENDAR = frozenset(
     """january february march april may june july august september october november december monday tuesday wednesday
     thursday friday saturday sunday""".split()
 )
+
+CURATOR: Final = LocalCurator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,9 @@ def digest(turns: Sequence[Message]) -> Digest:
     stated = [
         Stated(at, one.start, one.end, one.category, one.salience)
         for at, turn in enumerate(turns)
-        for one in candidates(turn.text, speaker=turn.name)
-        if one.category != EFFECT
+        for one in read_message(turn.text, CURATOR, speaker=turn.name).facts
     ]
-    return extractive(turns, stated) or Digest("")
+    return extractive(turns, stated, CURATOR) or Digest("")
 
 
 def table(path: Path) -> Table:

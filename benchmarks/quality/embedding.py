@@ -8,7 +8,6 @@ from typing import Any
 from memstone.compose import build
 from memstone.model.vector import Vector
 from memstone.ports.embedder import Embedder
-from memstone.ports.list_reader import ListReader
 from memstone.ports.reader import PairReader
 from memstone.registry import adapter
 
@@ -57,11 +56,3 @@ class KeptEmbedder:
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
         """A row of numbers for each pair."""
         return await self._inner.read(pairs, task)
-
-    def reads_lists(self, task: str) -> bool:
-        """Whether the model reads several texts beside one for this; see ``memstone.ports.list_reader``."""
-        return isinstance(self._inner, ListReader) and self._inner.reads_lists(task)
-
-    async def read_list(self, text: str, others: Sequence[str], task: str) -> Any:
-        """A row of numbers for each of the others."""
-        return await self._inner.read_list(text, others, task)

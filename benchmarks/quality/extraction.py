@@ -12,16 +12,19 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.quality.cases import reading
 from benchmarks.quality.facts import agreement, precision_recall_f1
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Table
-from memstone.core.curate import EFFECT, candidates
+from memstone.adapters.embed.curator import LocalCurator
+from memstone.core.reading.facts import read_message
 
 SAMPLE = 100
 SEED = 2026
+
+CURATOR: Final = LocalCurator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,8 @@ def sessions(path: Path) -> Iterator[Session]:
 def learned(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What the rules learn from turns, with the words it comes from."""
     for turn in turns:
-        for one in candidates(turn["text"], speaker=turn["speaker"]):
-            if one.category != EFFECT:
+        for one in read_message(turn["text"], CURATOR, speaker=turn["speaker"]).facts:
+            if not one.forget:
                 quote = turn["text"][one.start : one.end]
                 yield {"fact": one.text, "evidence": quote, "turn": turn["dia_id"], "said": turn["text"]}
 

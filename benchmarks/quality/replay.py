@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.quality.report import Table
 from memstone import Memory
-from memstone.core.prompts import prompt_text
+from memstone.core.prompts import prompt_text, version_of
 from memstone.core.text.tokens import estimate_tokens
 from memstone.ports.llm import Prompt
 from memstone.testing.llm import ScriptedLlm
@@ -146,7 +146,7 @@ class _Player:
         texts = [message["content"] for message in prompt.messages]
         self.played.calls += 1
         self.played.tokens_in += sum(map(estimate_tokens, texts))
-        fixed = prompt_text("learn.v1")
+        fixed = prompt_text(version_of("learn"))
         self.played.tokens_fixed += estimate_tokens(fixed) if texts[0].startswith(fixed) else 0
         shown, _, said = texts[-1].partition("New turns:\n")
         memories = {text: int(number) for number, text in _MEMORY.findall(shown)}

@@ -69,6 +69,7 @@ def compose(
         home_tenant=settings.tenant,
         store_key=store_key_of(settings, io),
         sealing=adapter("sealing", "aes-gcm")(),
+        curator=adapter("curator", "local")(),
         llm=_llm(settings, io, llm),
         reranker=_reranker(settings, io, reranker),
     )

@@ -278,10 +278,10 @@ class LlmUnavailable(LLMError):
 
 
 class LlmBudgetSpent(LLMError):
-    """A language model may cost only so much in a day; rules go on without it."""
+    """A language model may cost only so much in a day; the curator goes on without it."""
 
     code = "llm_budget_spent"
-    default_hint = "rules learn until tomorrow; server.llm_tokens_per_day changes that"
+    default_hint = "the curator learns until tomorrow; server.llm_tokens_per_day changes that"
 
 
 EmbeddingReason = Literal["no_key", "rate_limited", "timeout", "request_failed"]

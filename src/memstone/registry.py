@@ -36,6 +36,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("key", "keyring"): ("memstone.adapters.store_key:KeyringKey", "keyring"),
     ("key", "command"): ("memstone.adapters.store_key:CommandKey", ""),
     ("key", "process"): ("memstone.adapters.store_key:ProcessKey", ""),
+    ("curator", "local"): ("memstone.adapters.embed.curator:LocalCurator", ""),
     ("sealing", "aes-gcm"): ("memstone.adapters.sealing:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),

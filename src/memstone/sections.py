@@ -143,7 +143,7 @@ class RecallSettings(Section):
 
 
 class GraphSettings(Section):
-    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` the language model (two questions each)."""
+    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` a language model, once an ``add``."""
 
     llm: bool = False
 

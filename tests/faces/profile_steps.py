@@ -13,14 +13,14 @@ STORY: Final = (
     "My name is Ida.",
     "I live in Oslo.",
 )
-JAZZ: Final = "I love jazz. The plumber rings twice on Thursdays at nine."
+JAZZ: Final = "I love jazz. The weather forecast mumbles about drizzle over the fjord."
 """Of the first sentence a fact is made; no fact holds the second."""
 
 BEES: Final = "Bees all over my porch again, what a day!"
 """No fact is made of it."""
 
 IDLE: Final = "What is the capital of Peru?"
-NEAR: Final = "When does the plumber ring on Thursdays? At nine? And do I love jazz?"
+NEAR: Final = "Does the forecast mumble about drizzle over the fjord? The weather? And do I love jazz?"
 
 
 async def tell(face: Face, opens: Opens, *said: str, **rest: Any) -> None:

@@ -79,9 +79,9 @@ async def test_what_was_imported_from_long_ago_has_its_time_to_be_used(face: Fac
 @pytest.mark.req("X-16", "S-35")
 async def test_what_is_told_anew_begins_to_fade_anew(face: Face, opens: Opens) -> None:
     await steps.with_upkeep(face)
-    first = (await face.add("I drive a Volvo.", user_id="alice"))["results"][0]["id"]
+    first = (await face.add("I own 3 kites.", user_id="alice"))["results"][0]["id"]
     opens.clock.advance(days=40)
-    again = (await face.add("I drive a Skoda now.", user_id="alice"))["results"][0]
+    again = (await face.add("I own 4 kites now.", user_id="alice"))["results"][0]
     assert (again["event"], again["id"]) == ("UPDATE", first)
     opens.clock.advance(days=20)
     assert (await face.consolidate(everybody=True))["evicted"] == 0

@@ -110,7 +110,7 @@ async def test_sessions_without_a_run_are_told_apart_by_their_time(opens: Opens)
 @pytest.mark.req("S-5", "D-11")
 async def test_a_fact_carries_its_weight_and_where_it_comes_from(opens: Opens) -> None:
     face = opens(COMPANION)
-    await held(face, opens, "r1", NURSE, "> Nice!", "I have a boat in the harbour of Bergen, near my house.")
+    await held(face, opens, "r1", NURSE, "> Nice!", "I own a red sailing boat with a blue stripe.")
     facts = await pinned(face)
     (episode,) = await episodes(face)
 

@@ -167,7 +167,7 @@ async def test_a_conversation_that_comes_again_counts_once_for_what_it_tells(ope
         found = (await face.pinned(user_id="alice", agent_id="coach"))["results"]
         return {one["content"]: one["source_count"] for one in found}
 
-    job = "I moved to Oslo because I got a new job at Contoso, and I like the mountains that are all around there."
+    job = "I moved to Oslo last spring because I got a new job as a gardener at the botanical garden of Contoso."
     (moved,) = await ingested("m1", job)
     for run, count in (("m2", 2), ("m1", 2), ("m1", 2), ("m2", 2), ("m3", 3), ("m2", 3)):
         assert await ingested(run, job) == {moved: count}, run

@@ -44,10 +44,12 @@ async def test_a_first_conversation_and_a_new_job(real: Face, opens: Opens) -> N
     opens.clock.advance(days=30)
     second = await real.add("I just switched jobs. I'm now at BigTech Inc.", user_id="alice", infer=True)
 
-    (change,) = second["results"]
-    assert (change["event"], change["memory"]) == ("UPDATE", "User works at BigTech Inc as a data scientist.")
+    told_as_well, change = second["results"]
+    assert (told_as_well["event"], told_as_well["memory"]) == ("ADD", "User just switched jobs.")
+    amended = f'{work} On 2026-01-31: "I\'m now at BigTech Inc.".'
+    assert (change["event"], change["memory"]) == ("UPDATE", amended), "the trade is not lost with the employer"
     assert (change["id"], change["old_memory"]) == (before[work]["id"], work)
-    assert sorted(await real.listed()) == sorted([name, change["memory"], field, tool])
+    assert sorted(await real.listed()) == sorted([name, change["memory"], told_as_well["memory"], field, tool])
     now = await real.get(change["id"])
     assert now["version"] == 2
     assert now["created_at"] == before[work]["created_at"] < now["updated_at"]
@@ -170,7 +172,7 @@ async def test_a_negation_revises_or_ends_what_it_denies(
 
     assert event in ("UPDATE", "DELETE")
     assert old not in await real.listed()
-    assert not any(gone in text for text in await real.listed())
+    assert not any(gone in text and now not in text for text in await real.listed())
 
 
 @pytest.mark.req("C-58.16")

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 
 from memstone import ScopeError
-from memstone.core.curate import candidates
+from memstone.adapters.embed.curator import LocalCurator
+from memstone.core.reading.facts import read_message
 from memstone.testing.wire import WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
@@ -77,18 +78,18 @@ async def test_what_it_says_of_itself_is_read_when_the_configuration_asks_for_it
 
 
 async def test_a_fact_from_an_answer_carries_category_time_and_source(face: Face, opens: Opens) -> None:
-    chat = [{"role": "user", "content": "I love tea."}, *says("You told me that you play chess.")]
+    chat = [{"role": "user", "content": "I love tea."}, *says("You told me that you speak Norwegian.")]
 
     await face.add(chat, user_id="alice", metadata={"via": "app"}, infer=True)
 
     items = {item["memory"]: item for item in (await face.get_all(user_id="alice"))["results"]}
-    chess, tea = items["User plays chess."]["metadata"], items["User loves tea."]["metadata"]
-    assert chess["category"] == "skill"
-    assert chess["source"] == "llm_response"
-    assert chess["extractedAt"] == items["User plays chess."]["created_at"]
-    assert chess["via"] == tea["via"] == "app"
+    spoken, tea = items["User speaks Norwegian."]["metadata"], items["User loves tea."]["metadata"]
+    assert spoken["category"] == "skill"
+    assert spoken["source"] == "llm_response"
+    assert spoken["extractedAt"] == items["User speaks Norwegian."]["created_at"]
+    assert spoken["via"] == tea["via"] == "app"
     assert not _STAMP & tea.keys(), "the user's own words need no such mark"
-    assert items["User plays chess."]["expires_at"] is None
+    assert items["User speaks Norwegian."]["expires_at"] is None
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ async def test_the_same_holds_when_a_model_finds_it(opens: Opens, server: WireSe
 @pytest.mark.req("O-37")
 @pytest.mark.parametrize("text", ["", " \n ", "...", "12:30", "The capital of Norway is Oslo.", "How are you?"])
 def test_nothing_to_read_gives_no_facts(text: str) -> None:
-    assert candidates(text) == []
+    assert read_message(text, LocalCurator()).facts == []
 
 
 @pytest.mark.req("O-37")

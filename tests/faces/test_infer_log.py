@@ -129,7 +129,7 @@ async def test_every_decision_has_a_record_of_its_own_for_those_who_want_details
     ]
     assert moved["action"] == "replace"
     assert "Bergen" in moved["fact"]
-    assert moved["slot"] == "lives_in"
+    assert moved["slot"] == "home"
     assert [one["reason"] for one in (moved, tea)] == [one["reason"] for one in answer["results"]]
     assert tea["action"] == "add"
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.core.curate import Candidate
+from memstone.core.reading.facts import Candidate
 from memstone.engine.learning.by_model import Asked
 from memstone.engine.learning.extract import extract
 from memstone.engine.storing.turns import turns_of

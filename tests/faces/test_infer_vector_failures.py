@@ -83,9 +83,10 @@ async def test_without_any_vector_the_conversation_waits(rules: Face, vectors: F
 
 
 @pytest.mark.req("C-55", "X-25")
-async def test_a_merged_sentence_that_cannot_be_embedded_waits_too(rules: Face, vectors: Fragile, opens: Opens) -> None:
+async def test_an_amended_memory_that_cannot_be_embedded_waits_too(rules: Face, vectors: Fragile, opens: Opens) -> None:
     await rules.add("I work at Acme as a nurse.", user_id="alice", infer=True)
-    vectors.bad = {"User works at Globex as a nurse."}
+    amended = 'User works at Acme as a nurse. On 2026-01-01: "I work at Globex now.".'
+    vectors.bad = {amended}
     opens.clock.advance(minutes=1)
 
     answer = await rules.add("I work at Globex now.", user_id="alice", infer=True)
@@ -95,7 +96,7 @@ async def test_a_merged_sentence_that_cannot_be_embedded_waits_too(rules: Face, 
     assert len(await said_in(rules)) == 2
     vectors.bad = set()
     assert await rules.flush(everybody=True) == {"stored": 1, "waiting": 0}
-    assert await rules.listed() == ["User works at Globex as a nurse."]
+    assert await rules.listed() == [amended]
 
 
 @pytest.mark.req("C-55", "X-25")

@@ -144,7 +144,8 @@ async def test_what_is_pinned_comes_first_and_what_is_hidden_not_at_all(face: Fa
 @pytest.mark.req("X-42")
 @pytest.mark.parametrize("gate", ["profile", "always", "heuristic"])
 async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face: Face, opens: Opens, gate: str) -> None:
-    await tell(face, opens, "I have diabetes. The pharmacy opens at seven on Mondays.")
+    await tell(face, opens, "I have diabetes. Zebras sleep standing up.")
+    assert "zebras" in str(await face.profile(user_id="alice")).lower(), "or this shows nothing"
     fact = await fact_of(face, "diabetes")
     await face.set_visibility(fact, "private")
 
@@ -153,11 +154,11 @@ async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face:
         "I have diabetes",
         "Who am I?",
         "What exactly did I say about diabetes?",
-        "When does the pharmacy open on Mondays? At seven?",
+        "Do zebras sleep standing up?",
     ):
         text = await block(face, query, gate=gate)
         assert "diabetes" not in text, query
-        assert "pharmacy" not in text, query
+        assert "ebras sleep standing" not in text, query
     known = await face.profile(user_id="alice")
     assert (known["facts"], known["turns"]) == ([], [])
     assert known["left_out"] == [{"id": fact, "reason": "marked private"}]
@@ -314,7 +315,7 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
     before = await face.profile(user_id="alice")
     assert [one["memory"] for one in before["turns"]] == [JAZZ]
     assert JAZZ in await block(face, NEAR)
-    assert JAZZ in await face.found("plumber")
+    assert JAZZ in await face.found("drizzle")
 
     await ENDS[end](face, opens, await fact_of(face, "jazz"))
 
@@ -322,9 +323,9 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
     for gate in ("profile", "always"):
         for query in (IDLE, NEAR):
             text = await block(face, query, gate=gate)
-            assert "plumber" not in text
+            assert "drizzle" not in text
             assert "I love jazz" not in text
-    for query in ("plumber", "jazz", NEAR):
+    for query in ("drizzle", "jazz", NEAR):
         found = (await face.search(query, user_id="alice"))["results"]
         assert [one["memory"] for one in found if one["layer"] == "turn" and "jazz" in one["memory"]] == []
         kept = [one["memory"] for one in found if one["memory"] == "User loves jazz."]
@@ -335,17 +336,17 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
 async def test_a_turn_of_what_became_part_of_another_memory_goes_with_it(opens: Opens) -> None:
     face = opens({"upkeep": {"merge_facts": 0.5}, "reconcile": {"within": ["user_id", "run_id"]}})
     await tell(face, opens, JAZZ, run_id="r1")
-    await tell(face, opens, "I love jazz. My neighbour drums loudly on Sundays at noon.", run_id="r2")
+    await tell(face, opens, "I love jazz. Zebras sleep standing up.", run_id="r2")
     assert (await face.consolidate(everybody=True))["merged"] == 1
     (left,) = (await face.get_all(user_id="alice"))["results"]
     assert len((await face.profile(user_id="alice"))["turns"]) == 2
-    assert "drums" in await block(face)
+    assert "Zebras" in await block(face)
 
     await face.delete(left["id"])
 
     assert (await face.profile(user_id="alice"))["turns"] == []
-    assert await face.found("jazz plumber drums") == []
-    assert "drums" not in await block(face, "Does my neighbour drum loudly on Sundays at noon?")
+    assert await face.found("jazz drizzle zebras") == []
+    assert "Zebras" not in await block(face, "Do zebras sleep standing up?")
 
 
 @pytest.mark.req("X-42")
@@ -372,8 +373,8 @@ async def test_a_turn_whose_fact_is_hidden_may_be_recalled_and_is_not_in_the_pro
     await face.set_visibility(await fact_of(face, "jazz"), "hidden")
     pack = await face.context(NEAR, user_id="alice")
     assert (await face.profile(user_id="alice"))["turns"] == []
-    assert "plumber" not in pack.stable
-    assert "plumber" in pack.volatile
+    assert "drizzle" not in pack.stable
+    assert "drizzle" in pack.volatile
 
 
 @pytest.mark.req("X-42")
@@ -382,7 +383,7 @@ async def test_a_look_at_the_past_shows_what_was_said_then(face: Face, opens: Op
     then = opens.clock.now()
     await face.update(await fact_of(face, "jazz"), "User loves the blues.")
     opens.clock.advance(days=1)
-    assert JAZZ in texts(await face.search("plumber", user_id="alice", as_of=then))
+    assert JAZZ in texts(await face.search("drizzle", user_id="alice", as_of=then))
     assert JAZZ in await block(face, NEAR, as_of=then)
     assert JAZZ not in await block(face, NEAR)
 
@@ -391,21 +392,21 @@ async def test_a_look_at_the_past_shows_what_was_said_then(face: Face, opens: Op
 async def test_whoever_works_in_a_project_is_not_shown_what_ended_there(face: Face, opens: Opens) -> None:
     await tell(face, opens, JAZZ, project_id="band")
     asked = {"user_id": "bob", "project_id": "band"}
-    assert JAZZ in texts(await face.search("plumber", **asked))
+    assert JAZZ in texts(await face.search("drizzle", **asked))
     await face.update(await fact_of(face, "jazz"), "User loves the blues.")
-    assert texts(await face.search("plumber jazz", **asked)) == ["User loves the blues."]
-    assert "plumber" not in (await face.context(NEAR, **asked)).text
+    assert texts(await face.search("drizzle jazz", **asked)) == ["User loves the blues."]
+    assert "drizzle" not in (await face.context(NEAR, **asked)).text
 
 
 @pytest.mark.req("R-4", "X-42")
 async def test_nothing_of_anybody_else_is_in_a_profile(face: Face, opens: Opens) -> None:
     await tell(face, opens, *STORY, JAZZ)
-    await tell(face, opens, "I keep snakes. They eat on Sundays at noon.", user_id="bob")
-    await tell(face, opens, "I keep goats. They eat on Mondays at noon.", user_id="alice", agent_id="farm")
+    await tell(face, opens, "I keep snakes. Zebras sleep standing up.", user_id="bob")
+    await tell(face, opens, "I keep goats. Zebras sleep standing up.", user_id="alice", agent_id="farm")
 
     bob = await face.profile(user_id="bob")
     assert [one["memory"] for one in bob["facts"]] == ["User keeps snakes."]
-    assert all("snakes" in one["memory"] for one in bob["turns"])
+    assert [one["memory"] for one in bob["turns"]] == ["I keep snakes. Zebras sleep standing up."]
     assert "jazz" not in await block(face, NEAR, user_id="bob")
     assert (await face.profile(user_id="carol"))["facts"] == []
     farm = await face.profile(user_id="alice", agent_id="farm")

@@ -85,11 +85,12 @@ ASKED: Final = (
 
 @pytest.mark.req("X-42")
 async def test_what_only_asked_is_no_memory(face: Face, opens: Opens) -> None:
-    await tell(face, opens, *ASKED, "Wo steht mein Cello?", "Can I leave the cello beside my pacemaker charger?")
+    tells = "Can I leave the cello for a whole night right beside my pacemaker charger on the old shelf?"
+    await tell(face, opens, *ASKED, "Wo steht mein Cello?", tells)
     await face.remember("The cello stands in the hall", user_id="alice")
 
     known = await face.profile(user_id="alice")
-    assert [one["memory"] for one in known["turns"]] == ["Can I leave the cello beside my pacemaker charger?"]
+    assert [one["memory"] for one in known["turns"]] == [tells]
     await face.set_visibility(known["turns"][0]["id"], "private")
     shown = await face.context("Where do I keep the cello?", user_id="alice")
     assert [line for section in shown.sections for line in section.lines] == ["- The cello stands in the hall"]
@@ -119,7 +120,7 @@ async def test_what_says_no_more_than_a_fact_is_not_told_beside_it(face: Face, o
     assert (await block(face)).count("Oslo") == 1
 
 
-AGAIN: Final = "I have diabetes. That bakery at the corner smells so good!"
+AGAIN: Final = "I have diabetes. Zebras sleep standing up."
 
 
 @pytest.mark.req("X-42")
@@ -135,12 +136,37 @@ async def test_what_is_private_stays_so_when_it_is_said_again(opens: Opens, firs
     assert [(one["event"], one["id"]) for one in again["results"]] == [("NONE", fact)], "or this shows nothing"
     await face.set_visibility(fact, "private")
     for _ in range(2):
-        for query in (IDLE, "Which bakery smells so good to me?", "What exactly did I say about the bakery?"):
-            assert "bakery" not in await block(face, query, gate=gate), query
+        for query in (IDLE, "How do zebras sleep?", "What exactly did I say about zebras?"):
+            assert "Zebras" not in await block(face, query, gate=gate), query
         assert (await face.profile(user_id="alice"))["turns"] == []
         opens.clock.advance(days=1)
 
     await face.set_visibility(fact, "default")
-    assert "bakery" in await block(face, "Which bakery smells so good to me?")
+    assert "Zebras" in await block(face, "How do zebras sleep?")
     await face.update(fact, "User is healthy.")
-    assert "bakery" not in await block(face, "Which bakery smells so good to me?"), "it has changed since"
+    assert "Zebras" not in await block(face, "How do zebras sleep?"), "it has changed since"
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("said", "event"),
+    [
+        ("I have type 1 diabetes.", "ADD"),
+        ("I no longer have diabetes.", "UPDATE"),
+    ],
+)
+async def test_what_says_more_of_something_private_or_changes_it_is_private(
+    opens: Opens, said: str, event: str
+) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, "I have diabetes.", "I keep bees.")
+    await face.set_visibility(await fact_of(face, "diabetes"), "private")
+
+    again = await face.add(said, user_id="alice")
+
+    assert [one["event"] for one in again["results"]] == [event]
+    opens.clock.advance(days=1)
+    for query in (IDLE, "Do I have diabetes?", "What exactly did I say about diabetes?"):
+        assert "diabetes" not in await block(face, query, gate="always"), query
+        told = await block(face, query)
+        assert ("diabetes" in told, "User keeps bees." in told) == (False, True), query

@@ -82,7 +82,7 @@ async def test_a_conversation_that_is_sent_again_changes_nothing(
 async def test_what_became_part_of_another_memory_goes_with_it(opens: Opens) -> None:
     every_run = {"within": ["user_id", "agent_id", "run_id"]}
     face = opens({"upkeep": {"merge_facts": 0.6}, "reconcile": every_run})
-    said = ["I like long walks on the beach with my dog.", "I like long walks on the beach with my dog Rex."]
+    said = ["I like long walks on the beach with my dog Rex.", "I like long walks on the beach with my dog."]
     await told(face, chat(said[0]), opens, run_id="a")
     await told(face, chat(said[1]), opens, run_id="b")
     assert len(await face.listed()) == 2

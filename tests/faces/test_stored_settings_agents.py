@@ -322,7 +322,7 @@ async def test_what_outlives_an_agent_does_not_depend_on_the_narrative(opens: Op
     face = opens({"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}})
     who = {"user_id": "alice", "agent_id": "bot"}
     stays = "My name is Alice. I live in Oslo. I work as a nurse. I have two sons. I am allergic to nuts."
-    goes = "I like green tea. My sister Ana plays chess. I go skiing. I want to run a marathon in May."
+    goes = "I like green tea. I play chess on Sundays. I go skiing. I want to run a marathon in May."
     await face.add([{"role": "user", "content": f"{stays} {goes} Always answer briefly."}], **who, run_id="r1")
     await face.end_session(**who)
     if consolidated:

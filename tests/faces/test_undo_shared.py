@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memstone.errors import Conflict
+from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 
 LISBON = "The office is in Lisbon"
@@ -92,20 +93,43 @@ async def test_what_was_shared_is_not_changed_back_over_the_head_of_somebody_who
     assert await face.listed() == ["The office is in Faro"]
 
 
-async def test_a_fact_that_one_holder_retracted_in_talk_comes_back_to_them_once(face: Face, opens: Opens) -> None:
+async def shared_in_talk(face: Face, opens: Opens) -> str:
+    """A fact that alice told and bob holds as well, since the second day; gives its id."""
     (fact,) = (await face.add("I have a dog named Rex.", user_id="alice"))["results"]
     opens.clock.advance(days=1)
     await face.share(fact["id"], user_id="bob")
     opens.clock.advance(days=1)
+    return str(fact["id"])
+
+
+async def test_a_fact_that_one_holder_retracted_in_talk_comes_back_to_them_once(opens: Opens) -> None:
+    known = {"op": "ADD", "memory": None, "text": "User has a dog named Rex.", "quote": "I have a dog named Rex"}
+    ended = {"op": "REMOVE", "memory": 1, "text": None, "quote": "Rex died"}
+    face = opens(llm=ScriptedLlm([{"operations": [{"turns": [1], **one}]} for one in (known, ended)]))
+    fact_id = await shared_in_talk(face, opens)
     (gone,) = (await face.add("Rex died.", user_id="bob"))["results"]
     assert gone["event"] == "DELETE"
     assert await face.listed(user_id="bob") == []
     then = {"user_id": "bob", "as_of": "2026-01-02T12:00:00Z"}
     assert len(await face.listed(**then)) == 1, "it was true until now"
 
-    history = await face.history(fact["id"])
+    history = await face.history(fact_id)
     assert history[-1]["event"] == "UNLINK"
     await face.undo(history[-1]["id"])
 
     assert len(await face.listed(user_id="bob")) == 1
     assert len(await face.listed(**then)) == 1, "and not twice"
+
+
+@pytest.mark.req("X-10")
+async def test_a_fact_that_one_holder_amended_in_talk_is_theirs_alone_and_taken_back(face: Face, opens: Opens) -> None:
+    fact_id = await shared_in_talk(face, opens)
+    (changed,) = (await face.add("Rex died.", user_id="bob"))["results"]
+    assert (changed["event"], changed["id"] != fact_id) == ("REPLACE", True)
+    assert changed["memory"].startswith("User has a dog named Rex. On 2026-01-03: ")
+    assert await face.listed(user_id="bob") == [changed["memory"]]
+    assert await face.listed() == ["User has a dog named Rex."]
+
+    await face.undo(await newest(face))
+
+    assert await face.listed(user_id="bob") == await face.listed() == ["User has a dog named Rex."]

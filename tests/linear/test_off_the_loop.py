@@ -12,7 +12,8 @@ from typing import Any, Final
 import pytest
 
 from memstone import AsyncMemory
-from memstone.core.curate import Curated, curate
+from memstone.adapters.embed.curator import LocalCurator
+from memstone.core.reading.facts import Curated, read_message
 from memstone.engine.learning import extract
 from tests.linear.watch import TEXT, watched
 from tests.server.gate import ask, gated, until
@@ -80,11 +81,11 @@ def test_no_rule_reads_a_long_message_of_a_chat_on_the_loop_of_the_gateway(tmp_p
 
 def test_what_reads_on_the_loop_is_noticed() -> None:
     async def scenario() -> None:
-        curate(TEXT)
+        read_message(TEXT, LocalCurator())
 
     with watched() as found:
         asyncio.run(scenario())
-    assert "curate.py: curate" in found
+    assert "reading/facts.py: read_message" in found
 
 
 @pytest.mark.parametrize("call", ["add", "add_many", "ingest_session"])
@@ -93,12 +94,12 @@ def test_facts_are_learned_in_the_one_thread_for_it(call: str, monkeypatch: pyte
 
     def read(*args: Any, **more: Any) -> Curated:
         threads.add(threading.current_thread().name)
-        return curate(*args, **more)
+        return read_message(*args, **more)
 
     async def scenario() -> None:
         async with AsyncMemory(_CONFIG) as memory:
             await _CALLS[call](memory, "")
 
-    monkeypatch.setattr(extract, "curate", read)
+    monkeypatch.setattr(extract, "read_message", read)
     asyncio.run(scenario())
     assert threads == {"memstone-compute_0"}

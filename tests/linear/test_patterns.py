@@ -65,11 +65,6 @@ def test_patterns_made_at_run_time_are_known() -> None:
 _BUILT: Final = frozenset(
     {
         "adapters.embed.wordpiece: _patterns",
-        "core.changes.merge: _as_written",
-        "core.changes.merge: _with_value",
-        "core.changes.people: in_full",
-        "core.changes.renew: _word",
-        "core.changes.slots: _statuses",
         "core.entities.naming: _pattern",
         "core.gate.people: _stands",
         "core.gate.phrases: any_of",
@@ -79,17 +74,13 @@ _BUILT: Final = frozenset(
         "core.rules.named: _prefix",
         "core.rules.own: _compiled",
         "core.rules.own: _form",
-        "core.rules.quantities: written_number",
-        "core.rules.question_table: ask",
-        "core.rules.reply_values: having",
         "core.rules.requests: _about",
-        "core.rules.signals: _pattern",
+        "core.rules.shipped: shipped_slots",
         "core.showing.excerpt: _pieces",
         "core.showing.excerpt: _starts",
         "core.temporal.phrases: _rule",
         "core.text.analyze: _chunk_pattern",
         "core.text.clues: clued",
-        "engine.learning.reading: _about_the_user",
     }
 )
 """Where an expression is made of what is only known then: a name or a number, with its signs escaped, or a table that

@@ -18,8 +18,8 @@ _SHARDS: Final = 24
 _numbers: Final[Iterator[int]] = count()
 
 _ENTRANCES: Final = (
-    "core.curate.curate(message)",
-    "core.changes.statement.understand(text)",
+    "core.reading.facts.read_message(message)",
+    "core.changes.words.understand(text)",
     "core.entities.relations.found_in(text)",
     "core.gate.said.own_words_of(message)",
     "core.privacy.redact.redact(text)",

@@ -19,7 +19,7 @@ TESTS: Final = Path(__file__).resolve().parent.parent
 
 ACCEPTANCE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "2 extraction: every trigger, dedupe, stable keys, limits, nobody waits": {
-        "unit/test_curate.py": (
+        "unit/test_reading.py": (
             "test_phrases_of_liking_and_disliking_become_preferences",
             "test_phrases_of_choosing_become_decisions",
             "test_phrases_of_routine_become_patterns",

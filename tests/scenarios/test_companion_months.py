@@ -82,3 +82,40 @@ def test_who_the_user_is_never_fades(memory: Memory, clock: FakeClock, question:
     kept = " ".join(one["content"] for one in memory.pinned(**WHO)["results"])
     assert missing(kept) == []
     assert evicted or "name" in question, "what nobody asks for and is not about who the user is still fades"
+
+
+LIFE: Final = (
+    "My name is Ada and I live in Oslo. I work as a nurse at the harbour clinic.",
+    "I am allergic to peanuts. My daughter Mia is seven. Please answer in metric units.",
+    "I worked from home today, and last week I lent my drill to a neighbour.",
+)
+WHO_SHE_IS: Final = ("Ada", "Oslo", "nurse", "peanuts", "Mia", "metric units")
+
+
+@pytest.mark.req("S-38", "X-4", "X-16")
+def test_after_a_year_who_the_user_is_is_as_strong_as_on_the_first_day(clock: FakeClock) -> None:
+    with Memory(SETTINGS, clock=clock) as memory:
+        memory.add([{"role": "user", "content": one} for one in LIFE], **WHO, run_id="first")
+        memory.end_session(**WHO)
+        memory.consolidate(everybody=True)
+        before = {one["content"]: one for one in memory.pinned(**WHO)["results"]}
+        for _ in range(365):
+            clock.advance(days=1)
+            memory.context("What do you know about me?", **WHO)
+            memory.consolidate(everybody=True)
+        told = [one["memory"] for one in memory.profile(user_id="ada")["facts"]]
+        after = {one["content"]: one for one in memory.pinned(**WHO)["results"]}
+        identity = memory.identity(user_id="ada")
+        stable = memory.context("What is 17 times 23?", **WHO).stable
+        found = memory.search("Where does she work?", **WHO, explain=True)["results"]
+    assert [one for one in WHO_SHE_IS if not any(one in line for line in told)] == []
+    assert [one for one in ("Ada", "Oslo", "nurse", "peanuts") if one not in stable] == []
+    derived = " ".join(one["text"] for one in identity["derived"])
+    assert [one for one in ("Ada", "Oslo", "nurse", "peanuts") if one not in derived] == []
+    assert "home today" not in derived
+    assert "drill" not in derived
+    for text, one in after.items():
+        assert one["salience"] == before[text]["salience"], "being shown makes nothing more salient"
+        assert one["use_count"] == 0
+    work = next(one for one in found if "nurse" in one["memory"])
+    assert work["score_parts"]["decay"] == 1.0

@@ -25,11 +25,6 @@ CHANGES: Final = [
     ("My son Leo is 5.", "My son Leo is 6."),
     ("My sister Ada lives in Oslo.", "My sister Ada lives in Bergen."),
     ("I weigh 85 kg.", "I weigh 83 kg now."),
-    ("My doctor is Dr. Smith.", "My doctor is Dr. Jones."),
-    ("I'm moving to Paris next month.", "I moved to Paris."),
-    ("I'm going to buy a Tesla.", "I bought a Tesla."),
-    ("I want to learn Spanish.", "I learned Spanish."),
-    ("I like tea.", "I like green tea."),
 ]
 SIDE_BY_SIDE: Final = [
     ("My uncle lives in Rome.", "My aunt lives in Rome."),
@@ -49,6 +44,8 @@ SIDE_BY_SIDE: Final = [
     ("I work at Google.", "I have an offer from Apple."),
     ("I have a brother.", "I have a sister."),
     ("I like cats.", "I like dogs."),
+    ("I like tea.", "I like green tea."),
+    ("I use Python 2 at work.", "I use Python 3 at work."),
     ("I teach maths.", "I teach physics."),
     ("My favourite singer is Adele.", "My favourite actor is Adele."),
 ]

@@ -57,7 +57,7 @@ def with_model(work: Callable[[Model], Coroutine[Any, Any, None]], **config: Any
 
 NOTES: Final = [
     "This repo uses pnpm, not npm.",
-    "Staging database runs on port 5433",
+    "The lift hums in B flat",
     "Is the build green?",
     "Die Kantine schließt um drei.",
 ]

@@ -387,20 +387,26 @@ def test_a_memory_is_deleted_by_its_id_once() -> None:
 @pytest.mark.parametrize("scope", [None, "pinned", "transcript"])
 def test_a_model_is_not_given_what_a_person_marked_private(scope: str | None) -> None:
     async def work(tools: Tools) -> None:
-        for text in ("I have diabetes. The pharmacy opens at seven.", "I like tea."):
+        for text in ("I have diabetes. Zebras sleep standing up.", "I like tea."):
             await tools.memory.add(text, user_id="alice")
         (fact,) = [one for one in (await tools.memory.get_all(user_id="alice"))["results"] if "diab" in one["memory"]]
         await tools.memory.set_visibility(fact["id"], "private")
-        await tools.memory.add("I have diabetes. The pharmacy at the corner is new.", user_id="alice")
+        await tools.memory.add(
+            "I have diabetes. The weather forecast mumbles about drizzle over the fjord.", user_id="alice"
+        )
         narrowed = {} if scope is None else {"scope": scope}
 
-        found = [await tools.found(query=query, **narrowed) for query in ("diabetes", "pharmacy at seven", "tea")]
+        found = [
+            await tools.found(query=query, **narrowed)
+            for query in ("diabetes", "zebras sleep standing", "forecast drizzle", "tea")
+        ]
         newest = await tools.found(**narrowed)
         listed = [one["content"] for one in (await tools.data("memory_list", **narrowed))["memories"]]
 
         told = " ".join([*(text for texts in found for text in texts), *newest, *listed])
         assert "tea" in told
         assert "diabetes" not in told
-        assert "pharmacy" not in told
+        assert "Zebras" not in told
+        assert "drizzle" not in told
 
     with_tools(work)

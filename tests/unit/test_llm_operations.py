@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,7 +30,7 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.question import Question, repair_prompt
-from memstone.core.prompts import prompt_text
+from memstone.core.prompts import prompt_text, version_of
 from memstone.core.text.tokens import estimate_tokens
 from memstone.model.message import Message
 
@@ -111,12 +112,27 @@ def test_the_last_ten_turns_are_shown_with_300_characters_and_answers_with_fewer
 
 @pytest.mark.req("N-33")
 def test_what_never_changes_comes_first_and_is_long_enough_to_be_kept_by_providers() -> None:
-    fixed = prompt_text("learn.v1")
+    fixed = prompt_text(version_of("learn"))
     plain, told = ask(), ask(talk(known=("User has a cat.",)), instructions="Ignore hobbies.", categories=["pets"])
     assert plain.messages[0]["content"] == fixed
     assert told.messages[0]["content"].startswith(f"{fixed}\n\nCategories here: pets, other.")
     assert estimate_tokens(fixed) >= 1_024
     assert len(fixed.split()) >= 600, "whatever counts tokens"
+
+
+@pytest.mark.req("C-19", "C-23", "P-15", "S-17")
+@pytest.mark.parametrize("name", ["learn", "extract_facts_format", "decide_format", "distill_format"])
+def test_every_question_that_decides_about_memory_has_four_examples(name: str) -> None:
+    text = prompt_text(version_of(name))
+    titles = re.findall(r"^Example (\d), (.*)$", text, re.MULTILINE)
+    assert [number for number, _ in titles] == ["1", "2", "3", "4"]
+    for (_, title), wanted in zip(titles, ("correct", "accept", "question", "another language"), strict=True):
+        assert wanted in title
+    shown = re.split(r"^Example \d, .*$", text.partition("That is the end of the examples.")[0], flags=re.MULTILINE)[1:]
+    answers = [json.loads(line) for one in shown for line in one.splitlines() if line.startswith("{")]
+    assert len(answers) == 4
+    assert "yes, Thursday" in text
+    assert "forget" in text
 
 
 @pytest.mark.req("C-19", "C-23", "P-15")
@@ -199,7 +215,7 @@ def test_a_custom_prompt_replaces_the_instructions_and_keeps_the_format() -> Non
     system = asked.messages[0]["content"]
     assert system.startswith("Only note allergies.\n\nAnswer with one JSON object")
     assert "third person" not in system
-    assert (extraction_prompt(talk()).version, asked.version) == ("extract_facts.v2", "custom")
+    assert (extraction_prompt(talk()).version, asked.version) == ("extract_facts.v3", "custom")
 
 
 def test_a_custom_prompt_may_say_where_the_conversation_and_what_is_known_stand() -> None:
@@ -378,6 +394,8 @@ _VERIFIED = [
     ("my ex Callum wants the twins", "The twins are with Callum.", "Callum wants the twins"),
     ("i got one!! her name's Pip", "User has a hamster named Pip.", "i got one!! her name's Pip"),
     ("hey bhai, running a startup here", "User runs a startup.", "hey bhai, running a startup"),
+    ("The doctor raised my dose to 75 mg", "User takes 75 mg a day.", "raised my dose to 75 mg"),
+    ("mein Chef hat meine Stelle gestrichen", "User hat die Stelle verloren.", "meine Stelle gestrichen"),
 ]
 
 
@@ -395,6 +413,7 @@ _DOUBTED = [
     ("ich trinke keinen Kaffee", "User trinkt Kaffee.", "trinke keinen Kaffee", OPPOSITE),
     ("I drink coffee", "User does not drink coffee.", "drink coffee", OPPOSITE),
     ("my nephew is allergic to nuts", "User is allergic to nuts.", "allergic to nuts", SOMEBODY_ELSE),
+    ("my older brother takes 75 mg a day", "User takes 75 mg a day.", "takes 75 mg", SOMEBODY_ELSE),
     ("our neighbour had a bypass", "User had a bypass.", "had a bypass", SOMEBODY_ELSE),
     ("mein Neffe hat Asthma", "User hat Asthma.", "hat Asthma", SOMEBODY_ELSE),
     ("hello there, can you help?", "User's name is Kyle.", "hello there", NAME),

@@ -59,10 +59,6 @@ def test_forgetting_names_what_to_forget() -> None:
             "the way we do releases: branch, bump the version, merge",
             "How User does releases: branch, bump the version, merge.",
         ),
-        (
-            "if the build fails on our CI, clear the cache first",
-            "If the build fails on User's CI, clear the cache first.",
-        ),
     ],
 )
 def test_procedures_name_their_goal_and_their_steps(said: str, text: str) -> None:

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from memstone import Settings
-from memstone.core.changes.slots import replaces, slots_of
-from memstone.core.changes.statement import understand
-from memstone.core.curate import Rules, candidates
+from memstone.core.changes.decide import Action, Known, New, decide
+from memstone.core.changes.slots import slots_of
+from memstone.core.changes.words import understand
+from memstone.core.reading.facts import read_message
 from memstone.core.rules.material import own_sentences
-from memstone.core.rules.own import MOST_RULES, PATTERN_CHARS, SHIPPED, own_facts, own_rules, own_values
+from memstone.core.rules.own import MOST_RULES, PATTERN_CHARS, own_facts, own_rules, own_values
 from memstone.core.rules.runaway import runs_away
+from memstone.core.rules.shipped import shipped_slots
 from memstone.errors import ConfigError
 from memstone.model.own import OwnRules
 
@@ -51,7 +53,7 @@ def slot(**changes: Any) -> dict[str, Any]:
         ([pattern(slot="badge")], [], "extract.patterns.0.slot: there is no slot 'badge'", "reconcile.slots"),
         ([pattern(fact="{subject} has a badge", slot="badge")], [slot()], "does not say the value", "{value}"),
         ([], [slot(), slot()], "reconcile.slots.1.name: 'badge' is there already", "a name of its own"),
-        ([], [slot(name="lives_in")], "reconcile.slots.0.name: 'lives_in' is one of the shipped slots", "of its own"),
+        ([], [slot(name="home")], "reconcile.slots.0.name: 'home' is one of the shipped slots", "of its own"),
         ([], [slot(name="Badge number")], "reconcile.slots.0.name: 'Badge number' is no name", "underscores"),
         ([], [slot(cardinality="two")], "reconcile.slots.0.cardinality: unknown cardinality 'two'", "'one' or 'many'"),
         ([], [slot(patterns=["badge"])], "reconcile.slots.0.patterns.0: has no value", "(?P<value>...)"),
@@ -75,10 +77,10 @@ def test_without_rules_nothing_is_added() -> None:
 
 
 def test_the_shipped_slots_are_those_that_sentences_fill() -> None:
-    for text in ("i live in oslo", "i work at acme", "i drive a volvo", "i am 40 years old", "i am vegan"):
-        found = slots_of(text)
+    for text in ("User lives in Oslo.", "User works at Acme.", "User is 40 years old.", "User got married."):
+        found = {one.slot for one in slots_of(understand(text))}
         assert found
-        assert found.keys() <= SHIPPED
+        assert found <= shipped_slots().keys()
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def rules(*patterns: dict[str, Any], slots: tuple[dict[str, Any], ...] = ()) -> 
 
 
 def said(message: str, own: OwnRules, speaker: str = "") -> list[tuple[str, str]]:
-    found = candidates(message, rules=Rules(patterns=own.patterns), speaker=speaker)
-    return [(one.text, message[one.start : one.end]) for one in found]
+    found = read_message(message, None, patterns=own.patterns, speaker=speaker)
+    return [(one.text, message[one.start : one.end]) for one in found.facts]
 
 
 def test_a_sentence_can_hold_a_pattern_twice() -> None:
@@ -144,10 +146,10 @@ def test_braces_in_what_is_said_are_only_text() -> None:
 
 def test_one_value_of_many_replaces_nothing_and_is_nothing_new_the_second_time() -> None:
     own = rules(slots=(slot(name="key", cardinality="many", patterns=[r"key (?P<value>\w+)"]),))
-    first, second = understand("User has key red.", own.slots), understand("User has key blue.", own.slots)
-    assert (first.slots, second.slots) == ({"many:key": "red"}, {"many:key": "blue"})
-    assert not replaces("many:key", "red", "blue")
-    assert understand("User has key red.").slots == {}
+    assert own_values("User has key red.", own.slots) == {"many:key": "red"}
+    known = [Known("User has key red.")]
+    assert decide(New("User has key blue.", own=own.slots), known).action is Action.ADD
+    assert decide(New("User has key red.", own=own.slots), known).action is Action.IGNORE
 
 
 @pytest.mark.parametrize(

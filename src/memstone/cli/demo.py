@@ -139,7 +139,8 @@ def _find(stage: Stage) -> None:
 def _change_mind(stage: Stage) -> None:
     stage.step(
         "Thursday: facts change",
-        "What is said later takes the place of what it contradicts: the same memory, its old version kept.",
+        "What is said later changes what it contradicts: the same memory, its old version kept. It takes the place "
+        "of a memory where nothing else is lost, and is put behind one that says more.",
     )
     changes = _say(stage, script.NEWS)
     _show_history(stage, changes[-1]["id"])

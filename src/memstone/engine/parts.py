@@ -19,6 +19,7 @@ from memstone.engine.waiting import Waiting
 from memstone.engine.watch import Watch
 from memstone.engine.workshop import Workshop
 from memstone.model.bounds import Bounds
+from memstone.model.curator import Curator
 from memstone.model.instant import Instant, instant
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
@@ -53,6 +54,7 @@ class Parts:
 
     store_key: StoreKey
     sealing: Sealing
+    curator: Curator | None = None
     llm: Llm | None = None
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memstone.adapters.embed.lists import ListModel
-from memstone.adapters.embed.lists import file_of as list_file_of
 from memstone.adapters.embed.minilm import Network, rewritten
 from memstone.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
@@ -122,14 +120,6 @@ class LocalEmbedder:
         """A row of numbers for each pair of texts, as a 2-d float32 array."""
         return await self._io.run(lambda: _shared_reader(self._config, task).read(pairs))
 
-    def reads_lists(self, task: str) -> bool:
-        """Whether the built-in model was fitted to read a text together with several others for this."""
-        return self._config.model_dir is None and _was_fitted(list_file_of, task)
-
-    async def read_list(self, text: str, others: Sequence[str], task: str) -> npt.NDArray[np.float32]:
-        """A row of numbers for each of the others, as a 2-d float32 array."""
-        return await self._io.run(lambda: _shared_list_reader(task).read(text, others))
-
 
 @cache  # asked with every question, and what is installed does not change
 def _was_fitted(file: Callable[[str], Path], task: str) -> bool:
@@ -145,10 +135,9 @@ class _Shared(NamedTuple):
     lock: threading.Lock
     models: dict[tuple[object, ...], OnnxSentenceModel]
     readers: dict[tuple[str, int], PairModel]
-    lists: dict[str, ListModel]
 
 
-_shared = _Shared(threading.Lock(), {}, {}, {})
+_shared = _Shared(threading.Lock(), {}, {})
 
 
 def _start_afresh_in_child() -> None:
@@ -158,9 +147,9 @@ def _start_afresh_in_child() -> None:
     and the child would hang.
     """
     global _shared  # noqa: PLW0603 - one model a process is the point
-    for held in (_shared.models, _shared.readers, _shared.lists):
+    for held in (_shared.models, _shared.readers):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
-    _shared = _Shared(threading.Lock(), {}, {}, {})
+    _shared = _Shared(threading.Lock(), {}, {})
 
 
 if hasattr(os, "register_at_fork"):
@@ -189,26 +178,17 @@ def _shared_reader(config: LocalConfig, task: str) -> PairModel:
     return readers[key]
 
 
-def _shared_list_reader(task: str) -> ListModel:
-    """The same for reading a text together with several others."""
-    lock, lists = _shared.lock, _shared.lists
-    if task not in lists:
-        with lock:
-            if task not in lists:
-                lists[task] = _load_list_reader(task)
-    return lists[task]
-
-
-def _load_list_reader(task: str) -> ListModel:
-    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
-    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
-    return ListModel(network, deltas_in(_checked(list_file_of(task), None).content), tokenizer)
+def built_in_files() -> tuple[WordPiece, bytes]:
+    """The tokenizer and the network of the built-in model, checked."""
+    vocabulary = _decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content)
+    return WordPiece.from_text(vocabulary), _checked(_installed_model(), MODEL_SHA256).content
 
 
 def _load_reader(config: LocalConfig, task: str) -> PairModel:
-    tokenizer = WordPiece.from_text(_decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content))
-    network = Network(_checked(_installed_model(), MODEL_SHA256).content)
-    return PairModel(network, deltas_in(_checked(file_of(task), None).content), tokenizer, threads=config.threads)
+    tokenizer, model = built_in_files()
+    return PairModel(
+        Network(model), deltas_in(_checked(file_of(task), None).content), tokenizer, threads=config.threads
+    )
 
 
 def _load(config: LocalConfig) -> OnnxSentenceModel:

@@ -1,7 +1,7 @@
 """A session in few words, without a model: its most telling sentences, as they were said, by whom.
 
-Nothing is worded anew, so nothing can be invented. A sentence is telling when it states a fact, names somebody, or is
-about what the session comes back to; those that say something the others do not are taken first.
+Nothing is worded anew, so nothing can be invented. A sentence is telling when it states a fact, decides something,
+names somebody, or is about what the session comes back to; those that say something the others do not come first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.digest.lists import action_items, decisions
+from memstone.core.digest.lists import action_items, decisions, is_decided, is_to_do
 from memstone.core.digest.model import Digest, cut
 from memstone.core.digest.told import Sentence, told
-from memstone.core.digest.topics import is_telling, named, topics
+from memstone.core.digest.topics import named, topics
+from memstone.model.curator import Curator
 from memstone.model.message import Message
 
 SENTENCES: Final = 3
@@ -24,6 +25,9 @@ _SHORT: Final = 4
 
 _FACT_BONUS: Final = 1.0
 _NAME_BONUS: Final = 0.5
+_FIRST_BONUS: Final = 0.5
+"""What the user tells first is what they came for."""
+
 _ASSISTANT_SHARE: Final = 0.6
 """What an assistant says counts less: it is the user's memory."""
 
@@ -39,20 +43,23 @@ class Stated:
     salience: float = 0.5
 
 
-def extractive(turns: Sequence[Message], stated: Sequence[Stated] = ()) -> Digest | None:
+def extractive(
+    turns: Sequence[Message], stated: Sequence[Stated] = (), curator: Curator | None = None
+) -> Digest | None:
     """The digest of a session; None when nothing in it tells anything."""
-    sentences = told(turns)
+    sentences = told(turns, curator)
     facts = _marked(sentences, stated)
-    chosen = _chosen(sentences, {at: fact.salience for at, fact in facts.items()})
-    if not chosen:
+    decided = frozenset(at for at, fact in facts.items() if fact.category == "decision")
+    settled = decisions(sentences, decided)
+    lines = [one.line for one in _chosen(sentences, {at: fact.salience for at, fact in facts.items()})] or settled
+    if not lines:
         return None
     names = named(turns)
-    decided = frozenset(at for at, fact in facts.items() if fact.category == "decision")
     return Digest(
-        summary=cut("\n".join(one.line for one in chosen)),
+        summary=cut("\n".join(lines)),
         topics=topics(turns, sentences, names),
         entities=names,
-        decisions=decisions(sentences, decided),
+        decisions=settled,
         action_items=action_items(sentences),
         salience=_salience(stated, decided),
     )
@@ -71,11 +78,12 @@ def _marked(sentences: Sequence[Sentence], stated: Sequence[Stated]) -> dict[int
 def _chosen(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sentence]:
     """The sentences that together say most, in the order in which they were said."""
     weights = _weights(sentences)
-    left = [one for one in sentences if not one.empty] or [one for one in sentences if not one.asks] or list(sentences)
+    left = _telling(sentences)
+    bonus = {one.at: _FIRST_BONUS for one in [one for one in left if one.role == "user"][:1]}
     chosen: list[Sentence] = []
     covered: set[str] = set()
     while left and len(chosen) < SENTENCES:
-        best = max(left, key=lambda one: (_worth(one, weights, facts, covered), -one.at))
+        best = max(left, key=lambda one: (_worth(one, weights, facts, covered) + bonus.get(one.at, 0.0), -one.at))
         if chosen and _worth(best, weights, facts, covered) <= 0:
             break
         chosen.append(best)
@@ -84,10 +92,23 @@ def _chosen(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sent
     return sorted(chosen, key=lambda one: one.at)
 
 
+def _telling(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """Those that tell something; where the user tells nothing, what they asked for; else what nobody could judge.
+
+    An answer alone is no session: without what the user said nobody knows what it is about.
+    """
+    telling = [one for one in sentences if not one.empty or is_decided(one) or is_to_do(one)]
+    if not any(one.role == "user" for one in telling):
+        asked = [one for one in sentences if one.requests]
+        telling = [*asked, *telling] if asked else []
+    unread = [one for one in sentences if not one.why]
+    return telling or [one for one in unread if not one.asks] or unread
+
+
 def _weights(sentences: Sequence[Sentence]) -> dict[str, float]:
-    """How much a word says about a session: more when several turns have it, nothing when any talk would."""
+    """How much a word says about a session: more when several turns have it."""
     turns = Counter(term for term, _ in {(term, one.turn) for one in sentences for term in one.terms})
-    return {term: 1.0 + math.log(count) if is_telling(term) else 0.0 for term, count in turns.items()}
+    return {term: 1.0 + math.log(count) for term, count in turns.items()}
 
 
 def _worth(one: Sentence, weights: dict[str, float], facts: dict[int, float], covered: set[str]) -> float:
@@ -95,7 +116,8 @@ def _worth(one: Sentence, weights: dict[str, float], facts: dict[int, float], co
     value = sum(weights[term] for term in new) / math.sqrt(max(_SHORT, len(one.terms)))
     share = len(new) / len(one.terms) if one.terms else 0.0
     value += share * (_FACT_BONUS * 2 * facts.get(one.at, 0.0) + _NAME_BONUS * min(2, len(one.names)))
-    return value * (_ASSISTANT_SHARE if one.role == "assistant" else 1.0)
+    value += _NAME_BONUS * is_decided(one)
+    return value * (one.weight or 1.0) * (_ASSISTANT_SHARE if one.role == "assistant" else 1.0)
 
 
 def _salience(stated: Sequence[Stated], decided: frozenset[int]) -> float:

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from memstone.core.changes.slots import slots_of
+from memstone.core.changes.words import understand
+from memstone.core.ranking.importance import CLASSES, importance
+from memstone.core.rules.verbs import is_past
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -17,6 +21,17 @@ IDENTITY_GRADE: Final = frozenset({"identity", "home", "work", "health", "family
 
 IDENTITY_SALIENCE: Final = 0.7
 _ORDER: Final = ("identity", "home", "work", "family", "health", "skill", "preference", "instruction")
+_OF_A_PERSON: Final = frozenset({"name", "home", "employer", "trade", "age", "marriage", "birthday"})
+_PASSING: Final = frozenset({"past", "once"})
+_UNREAL: Final = frozenset({"planned", "wished", "supposed"})
+_VERB: Final = re.compile(
+    r"(?:user|i|we) (?:\w+ly |now |just |still |also |has |have )*"
+    r"(?:(?P<leaves>got|adopted|became|become|joined|started|quit|stopped|retired|gave up|given up|turned(?= \d)"
+    r"|(?:was|been) diagnosed)\b"
+    r"|(?P<going_on>(?:is|am|are) (?:\w+ly |now |just |still )?\w{2,}ing\b)|(?P<verb>\w+))"
+)
+"""The verb of a statement about the user. What some of them tell has happened, and holds since."""
+
 _END: Final = re.compile(r"[.!?\u2026\u3002]$")
 _NAME: Final = re.compile(r"\b[^\W\d_a-z]\w+")
 _PARTS: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
@@ -36,9 +51,34 @@ class Line:
 
 
 def is_identity_grade(category: str, salience: float, subject: str, polarity: int) -> bool:
-    """Whether a fact says who the user is, and not what they did or what somebody else is."""
-    about_user = subject in ("", "self", "user")
-    return about_user and polarity > 0 and category in IDENTITY_GRADE and salience >= IDENTITY_SALIENCE
+    """Whether a fact says who the user is, and not what they did or who others are; their family belongs to them.
+
+    What they are not says nothing, but for their health: what somebody must not eat belongs to them.
+    """
+    about_user = subject in ("", "self", "user") or (category == "family" and subject == "near")
+    stated = polarity > 0 or category == "health"
+    return about_user and stated and category in IDENTITY_GRADE and salience >= IDENTITY_SALIENCE
+
+
+def identity_category(category: str, text: str) -> str:
+    """The category of a fact as an identity has it: what somebody eats, drinks or suffers from is their health."""
+    is_health = category == "preference" and CLASSES[importance(category, text)] == "health"
+    return "health" if is_health else category
+
+
+def is_lasting(text: str) -> bool:
+    """Whether a statement tells how somebody lives, and not what happened, is going on or is planned.
+
+    "Moved to Bergen" is how they live now: what a person has one of counts however it is told.
+    """
+    said = understand(text)
+    if any(one.slot in _OF_A_PERSON for one in slots_of(said)):
+        return True
+    verb = _VERB.match(said.said)
+    if verb is not None and verb["leaves"]:
+        return not said.meant & _UNREAL
+    happened = verb is not None and (verb["going_on"] is not None or is_past(verb["verb"]))
+    return not happened and not said.meant & (_PASSING | _UNREAL)
 
 
 def inputs_of(lines: Iterable[Line]) -> str:

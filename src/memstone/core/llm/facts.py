@@ -24,7 +24,7 @@ from memstone.core.llm.operations import (
     read_operations,
 )
 from memstone.core.llm.question import CONVERSATION, EXISTING, Question, object_schema, system_message
-from memstone.core.prompts import prompt_text
+from memstone.core.prompts import prompt_text, version_of
 from memstone.model.memory import Kind
 
 _KINDS: Final = [Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDURAL.value, Kind.SEMANTIC.value]
@@ -63,7 +63,7 @@ def extraction_prompt(
     ``custom_prompt`` replaces our instructions, ``instructions`` are added to whichever are used. ``categories`` take
     the place of the built-in ones.
     """
-    agent = prompt_text("extract_facts_agent.v1") if side == "agent" else ""
+    agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     told, cut = numbered(talk.turns)
     memories = [memory_line(number, one) for number, one in enumerate(talk.known, 1)]

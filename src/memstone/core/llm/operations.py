@@ -14,17 +14,17 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
-from memstone.core.changes.statement import polarity_of
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
 from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
 from memstone.core.llm.question import Question, object_schema
 from memstone.core.llm.screen import MAX_CHARS, MIN_CHARS, clean
 from memstone.core.llm.wording import clause_at, is_of_the_speaker
 from memstone.core.privacy.poison import is_quoted
-from memstone.core.prompts import prompt_text
-from memstone.core.rules.assistant import restated
+from memstone.core.prompts import prompt_text, version_of
+from memstone.core.reading.restated import restated
 from memstone.core.rules.material import is_english
 from memstone.core.rules.orders import suspect
+from memstone.core.rules.stance import polarity_of
 from memstone.core.text.normalize import normal_text
 from memstone.model.memory import Kind
 from memstone.model.message import Message
@@ -205,10 +205,10 @@ def learn_question(
     talk: Talk, *, instructions: str = "", side: Side = "user", categories: Sequence[str] = ()
 ) -> Question:
     """The question for what ``talk`` does to the memory: what never changes first, the date last."""
-    agent = prompt_text("extract_facts_agent.v1") if side == "agent" else ""
+    agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
-    system = "\n\n".join(part for part in (prompt_text("learn.v1"), agent, own, more) if part)
+    system = "\n\n".join(part for part in (prompt_text(version_of("learn")), agent, own, more) if part)
     first = len(talk.shown)
     told, cut = numbered(talk.turns, first)
     shown = [
@@ -219,7 +219,8 @@ def learn_question(
     ]
     user = "\n\n".join(part for part in shown if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, operation_schema(categories), "learn.v1", tuple(one.id for one in talk.known), cut)
+    ids = tuple(one.id for one in talk.known)
+    return Question(messages, operation_schema(categories), version_of("learn"), ids, cut)
 
 
 def operation_schema(categories: Sequence[str]) -> dict[str, Any]:

@@ -51,6 +51,12 @@ _OWN: Final = frozenset(
     """i i'm im i've ive i'd i'll me myself we we're we've us ich mich mir wir uns je j'ai moi nous yo me mí nosotros
     io noi eu nós ik wij ons я мы меня мне mujhe main hum mai""".split()
 )
+_MINE: Final = frozenset(
+    "my our mein meine meinen meinem meiner unser unsere mon ma mes notre mi mis mio mia meu minha mijn мой моя".split()
+)
+_NAMED_WITHIN: Final = 3
+"""So many words behind "my" it is said whose or what it is: "my older brother"."""
+
 _YOURS: Final = frozenset(
     """you your yours you're you've we our us let's du dein deine dir dich sie ihr ihre wir vous votre nous tu tus te
     usted nosotros lei suo você seu jij je jouw вы ваш ты твой""".split()
@@ -121,7 +127,7 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
     if not _OF_THE_USER.match(fact):
         return False
     words = [word.lower() for word in _TOKEN.findall(_HEARSAY.sub(" ", clause.replace("\u2019", "'")))]
-    if any(word in _OWN for word in words):
+    if any(word in _OWN for word in words) or _owns_something(words):
         return False
     told = {word.lower() for word in _TOKEN.findall(fact)}
     others = [word for word in words if (word.removesuffix("'s") in _OTHERS)]
@@ -130,6 +136,12 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
     if any(word.lower() in _OWN for word in _TOKEN.findall(around.replace("\u2019", "'"))):
         return False
     return bool(words) and words[0] in _PRONOUNS and not told & _OTHERS and not told & _PRONOUNS
+
+
+def _owns_something(words: Sequence[str]) -> bool:
+    """Whether something of the user's own is spoken of, and not only somebody near them: "he raised my dose"."""
+    behind = (words[at + 1 : at + 1 + _NAMED_WITHIN] for at, word in enumerate(words) if word in _MINE)
+    return any(said and not any(one.removesuffix("'s") in _OTHERS for one in said) for said in behind)
 
 
 def is_of_the_speaker(clause: str) -> bool:

@@ -26,6 +26,7 @@ _HANDED_IN_LINE: Final = re.compile(_HERE_IS, re.IGNORECASE)
 _HANDED_OVER: Final = re.compile(
     r"\b(?:gave|gives|says|said|reads|shows|returned|printed)(?: me)?: ?(?=[\"“\n])|(?<!let me )\b(?:translate|summari[sz]e|proof-?read|correct|rewrite|rephrase|paraphrase|edit|review|analy[sz]e|explain|read|check|improve|"
     r"fix|shorten|classify|extract|tl;?dr|feedback on|respond to|reply to|answer (?:this|these|the|him|her|them))\b[^\n]{0,80}?(?::|\n)"
+    r"|\A(?![^\n]*\b(?:me|my|i|i'm|us|our)\b)[^\n]{3,80}:[ \t]*+\n[ \t]*+\n"
     rf"|{_HERE_IS}"
     r"|\b(?:write|tell|create|make up|compose|continue|act out|role-?play|pretend)\b[^\n]{0,60}\b(?:story|poem|scene|song|dialogue|character|novel|fiction|role)\b[^\n]{0,60}?(?::|\n)",
     re.IGNORECASE,
@@ -33,8 +34,9 @@ _HANDED_OVER: Final = re.compile(
 """What hands something over to be worked on; without a colon or a new line only few of its ways are possible."""
 
 _CODE_LINE: Final = re.compile(
-    r"^\s*(?:[>#$]\s|//|[{}\[\]();]|(?:def|class|import|from|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE|DELETE|CREATE|at|File|Traceback|"
-    r"npm|pip|git|sudo|docker|curl|ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Exception|Caused by)\b[^a-z]{0,3}.*[({:=;/\\.]|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\|.*\|\s*$|\w+\s*[:=]\s*[\"'\d{\[]|[\w./-]+:\d+:|<\w)"
+    r"^\s*(?:[>#$]\s|//|[{}\[\]();]|(?:def|const|var|SELECT|INSERT|UPDATE|DELETE|CREATE|Traceback|"
+    r"npm|pip|git|sudo|docker|curl|ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Exception|Caused by)\b[^a-z]{0,3}.*[({:=;/\\.]|class \w+[:({]|import [\w.]+(?: as \w+)?;?$|from [\w.]+ import\b|return\b[^.]*[;(]|let \w+ ?=|function ?\w*\("
+    r"|(?:public|private) (?:static|final|void|class|int|String)\b|at [\w.$<>]+\(|File \"|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\|.*\|\s*$|\w+\s*[:=]\s*[\"'\d{\[]|[\w./-]+:\d+:|<\w)"
 )
 _SYSTEM_LIKE: Final = re.compile(
     r"^\s*(?:you are (?:a|an|the)\b|system prompt|your (?:task|role|job|goal) is|as an ai|you must|never reveal|instructions?:|rules?:|#{1,3} )",
@@ -46,8 +48,9 @@ _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|st|prof|inc|ltd|corp|co|vs|etc|e\.g|i\.e|jr|sr|approx|dept)|(?-i:(?<![A-Za-z'’])[A-Z]))\.\s*$",
     re.IGNORECASE,
 )
+_DAY: Final = re.compile(r"(?<!\S)\d{1,2}\.$")
+_MONTH: Final = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
 _STARTS: Final = re.compile(r"(?:I|I'm|My|We|Our|It|He|She|They|The|And|But)\b")
-_LONG_PARAGRAPH: Final = 900
 _MOST_SENTENCES: Final = 500
 """So many sentences of one message are read; what has more was hardly written by hand, and must not take long."""
 
@@ -95,7 +98,7 @@ class Span:
 class Prose:
     """The sentences of a message that are the speaker's own words, in order; of very many the last.
 
-    ``is_cut`` says that there are more, or that a paragraph was too long to be read.
+    ``is_cut`` says that there are more.
     """
 
     sentences: list[Span]
@@ -105,18 +108,14 @@ class Prose:
 def own_prose(message: str) -> Prose:
     """Return what of a message is the speaker's own, as far as it is read."""
     told: list[Span] = []
-    is_cut = False
     for start, end in reversed(list(_own_parts(message))):
         for first, last in reversed(list(_paragraphs(message, start, end))):
             if _CODE_LINE.match(message[first:last]):
                 continue
-            if last - first > _LONG_PARAGRAPH:
-                is_cut = True
-                continue
             told += reversed(list(_cut(message, first, last)))
-            if len(told) >= _MOST_SENTENCES:
+            if len(told) > _MOST_SENTENCES:
                 return Prose(told[_MOST_SENTENCES - 1 :: -1], is_cut=True)
-    return Prose(told[::-1], is_cut)
+    return Prose(told[::-1])
 
 
 def own_sentences(message: str) -> list[Span]:
@@ -167,6 +166,11 @@ def is_english(text: str) -> bool:
         and enough
         and (foreign <= known if is_plain else bool(known) and 2 * foreign <= known)
     )
+
+
+def has_words(text: str) -> bool:
+    """Whether there are words in a text, in whatever language; not only numbers, marks or pictures."""
+    return _WORD.search(text) is not None
 
 
 def _is_latin(word: str) -> bool:
@@ -244,12 +248,12 @@ _ANNOUNCES: Final = re.compile(
 _BLOCK: Final = re.compile(r"(?:[^\n]++(?:\n(?![^\S\n]*+\n)|$)?)+")
 _OUTPUT: Final = re.compile(
     r"\b\w+\.(?:py|go|c|cc|cpp|h|js|ts|java|rs|rb|php|kt|cs):\d+|\b\w+\[\d+\]:|\w::\w|\bSIG[A-Z]{3,}\b|\b\w+(?:Error|Exception): "
-    r"|^[^\S\n]*+\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+",
+    r"|^[^\S\n]*+\+ [a-z]+ |\bstep \d+/\d+|^\w+: [A-Z]/\w+: |\b0x[0-9a-f]{4,}|^CI: |\bid:\d+|^\w+ v\d+\.\d+\.\d+\b",
     re.MULTILINE,
 )
 """What only programs write: a block of lines that has it is their output, not somebody's words."""
 
-_OUTPUT_MARKS: Final = (":", "SIG", "+ ", "step ", "0x")
+_OUTPUT_MARKS: Final = (":", "SIG", "+ ", "step ", "0x", " v")
 """A message without any of these has no such block."""
 
 
@@ -270,7 +274,10 @@ def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]
 def _cut(message: str, first: int, last: int) -> Iterator[Span]:
     begin = first
     for boundary in _BOUNDARY.finditer(message, first, last):
-        if _ABBREVIATION.search(message[begin : boundary.start()][-8:]) and not _STARTS.match(message, boundary.end()):
+        said = message[begin : boundary.start()][-8:]
+        if _ABBREVIATION.search(said) and not _STARTS.match(message, boundary.end()):
+            continue
+        if _DAY.search(said) and _MONTH.match(message, boundary.end()):
             continue
         if boundary.start() > begin:
             closing = len(boundary[0]) - len(boundary[0].lstrip("\"')]"))

@@ -1,19 +1,10 @@
-"""Who is told about by name: a speaker who has one, or somebody else who does what only people do.
-
-What is said of somebody by name is understood as the same sentence about "User" would be, and is theirs alone.
-"""
+"""Speakers who have a name: what stands before their words, and what is told about them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
-
-from memstone.core.entities.lists import FIRST_NAMES
-from memstone.core.rules.owners import SELF
-from memstone.core.rules.verbs import ADVERBS, is_verb, lemma
-from memstone.core.text.lexicon import KIN, PETS, STOP_WORDS
 
 _ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
 _MONTHS: Final = frozenset(
@@ -26,11 +17,6 @@ def speaker_name(name: str) -> str:
     return "" if name.strip().casefold() in _ROLES else name.strip()
 
 
-def person_of(text: str, speaker: str = "") -> str:
-    """Whom a text is about by name: somebody it begins with, else the speaker; '' for a speaker without a name."""
-    return _somebody(as_user(text, speaker)) or speaker if text[:1].isupper() else speaker
-
-
 def begins_with(text: str, name: str) -> bool:
     """Whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
     found = _name(name).match(text) if name else None
@@ -38,20 +24,6 @@ def begins_with(text: str, name: str) -> bool:
 
 
 _GOES_ON: Final = re.compile(r"(?:'s)? [a-z\d]")
-
-
-def subjects(person: str, speaker: str) -> Callable[[str], str]:
-    """The names under which what is said of somebody and of their people is compared.
-
-    What others tell of somebody stands apart from what they say themselves: nobody's own words are changed by others.
-    """
-    name = " ".join(person.casefold().split())
-    whom = name if person == speaker else f"{name}, by others"
-
-    def subject(owner: str) -> str:
-        return owner if not person else whom if owner == SELF else f"{whom}: {owner}"
-
-    return subject
 
 
 def as_user(text: str, name: str) -> str:
@@ -82,47 +54,3 @@ def _name(name: str) -> re.Pattern[str]:
 
 def _written(name: str) -> str:
     return r"\s+".join(map(re.escape, name.split()))
-
-
-_ADVERB: Final = r"(?:also|still|now|just|recently|often|usually|always|never|really|no longer|currently|finally)"
-_LEADING: Final = re.compile(
-    rf"(?P<name>[A-Z][\w-]+(?: [A-Z][\w-]+)?)(?:'s (?P<theirs>[\w-]+(?: [\w-]+)?)| (?:{_ADVERB} )*(?P<verb>[a-z]+)\b(?P<more>[^.!?]*))"
-)
-_TASTES: Final = frozenset("live like love hate prefer enjoy dislike adore speak".split())
-"""What only people do, whatever they are called."""
-
-_PEOPLE_DO: Final = _TASTES | frozenset(
-    "work move relocate study drive own play eat drink collect adopt avoid want quit marry turn".split()
-)
-_AUXILIARY: Final = re.compile(r" (?:(?:not|also|now|still|just|been|never) )*(?P<verb>[a-z]+)")
-_IS: Final = re.compile(
-    r" (?:(?:not|also|now|still|just|already|an?) )*(?:\d+(?! [a-z]*s\b(?<!years))|(?:vegan|vegetarian|married|single|divorced|engaged|allergic|afraid|retired|pregnant|living|moving|studying|working (?:at|as|for))\b)"
-)
-_THEIRS: Final = (KIN | PETS | frozenset("name birthday age surname job address hometown".split())) - {"team"}
-_NOBODY: Final = STOP_WORDS | KIN | ADVERBS | _MONTHS
-
-
-def _somebody(text: str) -> str:
-    """Who a text begins with, when it says what is only said of people."""
-    found = _LEADING.match(text)
-    if found is None:
-        return ""
-    name = found["name"]
-    first = name.split()[0].lower()
-    is_known = first in FIRST_NAMES
-    if first in _NOBODY or "User" in name or (not is_known and is_verb(first)):
-        return ""
-    if found["theirs"]:
-        return name if is_known and not _THEIRS.isdisjoint(found["theirs"].lower().split()) else ""
-    return name if _is_done_by_people(found["verb"], found["more"], is_known=is_known) else ""
-
-
-def _is_done_by_people(verb: str, more: str, *, is_known: bool) -> bool:
-    if verb in ("is", "was"):
-        return is_known and _IS.match(more) is not None
-    if verb in ("does", "did", "has", "had", "can", "will", "would"):
-        following = _AUXILIARY.match(more)
-        verb = following["verb"] if following else ""
-    if verb in ("owns", "owned") and not more.startswith((" a ", " an ")):
-        return False  # who owns a service or a task, others may own next
-    return lemma(verb) in (_PEOPLE_DO if is_known else _TASTES)

@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
-from memstone.core.rules.families import FAMILIES
 from memstone.core.rules.material import Span
 from memstone.core.rules.plain import is_question
 from memstone.core.rules.runaway import runs_away
-from memstone.core.rules.sift import is_unreal
-from memstone.core.rules.slot_patterns import BRANDS, PATTERNS, STATUSES
+from memstone.core.rules.shipped import shipped_slots
 from memstone.errors import ConfigError
 from memstone.model.own import OwnPattern, OwnRules, OwnSlot
 
 MANY: Final = "many:"
 """Before the name of a slot of which people have many values."""
 
-SHIPPED: Final = frozenset({slot for slot, _ in PATTERNS} | BRANDS.keys() | STATUSES.keys() | {"age"})
-"""The slots that are there without any configuration."""
+CATEGORIES: Final = "identity family home work skill health preference decision pattern plan date possession project event statement".split()
+_UNREAL: Final = re.compile(r"^(?:if|imagine|suppose|let's say|pretend|what if|i wish|say)\b", re.IGNORECASE)
+"""How a supposition begins."""
 
 MOST_RULES: Final = 200
 PATTERN_CHARS: Final = 1_000
@@ -46,7 +45,7 @@ def own_rules(patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str
     own: dict[str, OwnSlot] = {}
     for at, one in enumerate(slots):
         slot = _slot(f"reconcile.slots.{at}", **one)
-        if slot.name in own or slot.name in SHIPPED:
+        if slot.name in own or slot.name in shipped_slots():
             taken = "is there already" if slot.name in own else "is one of the shipped slots"
             raise _wrong(f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own")
         own[slot.name] = slot
@@ -67,7 +66,7 @@ def _few(where: str, entries: Sequence[object]) -> None:
 
 
 def _shipped(where: str, name: str) -> OwnSlot:
-    if name not in SHIPPED:
+    if name not in shipped_slots():
         raise _wrong(where, f"there is no slot {name!r}", "declare it under reconcile.slots")
     return OwnSlot(name)
 
@@ -79,8 +78,8 @@ def _pattern(where: str, match: str, fact: str, category: str, slot: str) -> Own
     used = _fields(f"{where}.fact", fact, {_SUBJECT, *pattern.groupindex})
     if slot and _VALUE not in used:
         raise _wrong(f"{where}.fact", "does not say the value of the slot", "put {value}, a group of match, in it")
-    if category not in FAMILIES:
-        raise _wrong(f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(FAMILIES)}")
+    if category not in CATEGORIES:
+        raise _wrong(f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(CATEGORIES)}")
     return OwnPattern(pattern, fact.strip(), category, slot)
 
 
@@ -153,7 +152,7 @@ class OwnFact:
 def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: str) -> Iterator[OwnFact]:
     """What the patterns find; a question or a supposition states nothing, as everywhere."""
     for sentence in sentences:
-        if is_question(sentence.text) or is_unreal(sentence.text):
+        if is_question(sentence.text) or _UNREAL.match(sentence.text):
             continue
         for pattern in patterns:
             for found in pattern.match.finditer(sentence.text):

@@ -111,11 +111,6 @@ _RECIPE: Final = re.compile(
     r"^(?:(?:the way|how) (?:we|i) (?P<goal>[^:,]{3,60})|(?:the )?steps (?:to|for) (?P<aim>[^:,]{3,60})): (?P<how>.+)$",
     re.IGNORECASE,
 )
-_CASE: Final = re.compile(
-    r"^(?P<when>(?:if|when|whenever|before|after|once|every time) (?!i was|i were|we were|we was|only)[^?]{5,80}?)(?:,| (?=(?:we|i) (?:always |usually |first |have to |need to )?\w+ )) ?(?:then )?(?P<how>(?:(?:we|i) (?:always |usually |first |have to |need to )?|you (?:have to|need to|must|should) )?(?:check|run|use|call|execute|open|press|click|type|start|build|push|tag|merge|deploy|set|copy|install|restart|send|ask|log|create|fill|turn|hold|enter|edit|export|make|clear|ping|file|issue|schedule|review|notify|email|update|delete|move|write|get|take|put|reset|wait|lift|pick|bump|branch)\b.+)$",
-    re.IGNORECASE,
-)
-_POINTS: Final = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
 _OURS: Final = re.compile(r"\b(?:we|our|my|i|us)\b", re.IGNORECASE)
 _PROCEDURE: Final = re.compile(
     r"^(?:to|in order to) (?P<goal>[\w -]{3,60}?)(?:,| (?=(?:you|we|i|first|just)\b)) ?(?P<how>(?:you (?:(?:have to|need to|must|should) )?|we (?:have to |need to )?|i (?:have to |need to )?|first |just )?(?:run|use|call|execute|open|press|click|type|go|start|build|push|tag|merge|deploy|set|copy|install|restart|send|ask|log|create|fill|turn|hold|enter|edit|export|make|lift|pick|get|pull|push|bump|branch|take|ping|file)\b.+)$",
@@ -205,21 +200,17 @@ def _procedure(said: str, who: str) -> Request | None:
     found = _PROCEDURE.match(said)
     if found:
         return Request(about(f"To {found['goal']}, {found['how']}", who), "procedural", Kind.PROCEDURAL)
-    for pattern, lead in ((_RECIPE, "goal"), (_CASE, "when")):
-        found = pattern.match(said)
-        if found and _OURS.search(said) and not (lead == "when" and _POINTS.search(found["when"])):
-            return Request(_procedure_text(said, found, lead, who), "procedural", Kind.PROCEDURAL)
+    found = _RECIPE.match(said)
+    if found and _OURS.search(said):
+        return Request(_recipe(said, found, who), "procedural", Kind.PROCEDURAL)
     found = _PROCESS.match(said)
     if found and len(found["how"].split()) >= 3:
         return Request(about(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL)
     return None
 
 
-def _procedure_text(said: str, found: re.Match[str], lead: str, who: str) -> str:
-    if lead == "goal":
-        goal = found["goal"] or found["aim"]
-        return about(f"How {who} {_done(goal)}: {found['how']}", who) if found["goal"] else about(said, who)
-    return about(f"{found['when']}, {found['how']}", who)
+def _recipe(said: str, found: re.Match[str], who: str) -> str:
+    return about(f"How {who} {_done(found['goal'])}: {found['how']}", who) if found["goal"] else about(said, who)
 
 
 def _done(goal: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memstone.core.rules.verbs import ADVERBS, AUXILIARIES, COMMON_VERBS, SAME_IN_PAST, is_past, third_person
+from memstone.core.rules.verbs import ADVERBS, AUXILIARIES, COMMON_VERBS, SAME_IN_PAST, is_past, is_verb, third_person
 from memstone.core.text.lexicon import KIN, PETS
 
 _PAST_TIME: Final = re.compile(
@@ -71,7 +71,8 @@ _NO_LONGER: Final = re.compile(r"no longer$", re.IGNORECASE)
 
 
 def _is_adverb(word: str) -> bool:
-    return word.lower().strip(",") in ADVERBS and word.lower() != "tend"
+    lowered = word.lower().strip(",")
+    return (lowered in ADVERBS and lowered != "tend") or (lowered.endswith("ly") and not is_verb(lowered))
 
 
 def _told(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
@@ -137,11 +138,11 @@ def _coordinated(words: list[str]) -> list[str]:
         joins = words[at].lower() in ("and", "or", "but") or (
             words[at].lower() in ("also", "then") and at and words[at - 1].lower() == "and"
         )
-        joins = joins or (words[at].endswith(",") and _goes_on_living(words, at + 1))
-        if not joins or any(before.lower() in _BINDING for before in words[:at]):
+        lives = words[at].endswith(",") and _goes_on_living(words, at + 1)
+        if not (joins or lives) or any(before.lower() in _BINDING for before in words[:at]):
             continue
         lowered = word.lower()
-        if lowered in ("have", "am", "do") or (lowered in COMMON_VERBS and _goes_on(words, at)):
+        if lowered in ("have", "am", "do") or (lowered in COMMON_VERBS and (lives or _goes_on(words, at))):
             words[at + 1] = third_person(lowered) + tail
             _listed_before(words, at)
     return words
@@ -176,7 +177,7 @@ _OTHERS: Final = (
     | frozenset(
         """people folks customers students players dancers volunteers guys fans residents neighbors neighbours producers
         investors editors pets turtles classmates workmates coworkers colleagues teammates parents teen teens teenager student player person girl boy man woman couple youth audience
-        crowd clients patients teachers organization organisation company they them their""".split()
+        crowd clients patients teachers organization organisation company they them their he she him her his hers""".split()
     )
 ) - frozenset("boss manager doctor client therapist mentor teacher landlord ex mate".split())
 """Whom "they" could also mean."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
@@ -12,26 +11,21 @@ from memstone.core.text.lexicon import (
     AVERSION,
     CESSATION,
     CESSATION_AROUND,
-    GLAD,
     IRREGULAR,
     LIGHT,
     NEGATIONS,
     NOT_NEGATIVE,
     PHRASES,
-    STOP_WORDS,
     SYNONYMS,
 )
 from memstone.core.text.stem import stem
 
-_WORD: Final = re.compile(r"[^\W\d_][^\W\d_'&-]*(?:['&-]*[^\W\d_]+)*|[a-z]\d|\d+(?:[.,:]\d+)*")
 _NEGATION: Final = clued(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
 _ALONE: Final = r"(?<![\w-])"
 """Not the second half of a word such as "noise-cancelling"."""
 
 _AGAINST: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
-_CESSATION: Final = clued(rf"{_ALONE}(?:{CESSATION})\b")
 _ENDS: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND})\b")
-_GLAD: Final = clued(rf"\b(?:{GLAD})\b")
 _NOT_NEGATIVE: Final = clued(rf"\b(?:{NOT_NEGATIVE})\b")
 _CANCELLED: Final = clued(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
 """A negation right before a negative word undoes it: "do not dislike", "never stopped"."""
@@ -67,19 +61,9 @@ def is_negated(clause: str) -> bool:
     return bool(_NEGATION.search(_NOT_NEGATIVE.sub(" ", clause)))
 
 
-def is_against(clause: str) -> bool:
-    """Whether a clause holds a word that ends or dislikes something."""
-    return bool(_AGAINST.search(clause))
-
-
 def ends(clause: str) -> bool:
     """Whether a clause ends something."""
     return bool(_ENDS.search(_NOT_NEGATIVE.sub(" ", clause)))
-
-
-def is_glad(clause: str) -> bool:
-    """Whether a clause has a word of liking."""
-    return bool(_GLAD.search(clause))
 
 
 def changes(clause: str) -> bool:
@@ -92,13 +76,6 @@ def token(word: str) -> str:
     """The form in which a word is compared: its synonym group, or its stem."""
     word = IRREGULAR.get(word, word)
     return SYNONYMS.get(word) or stem(word)
-
-
-def content_tokens(text: str) -> frozenset[str]:
-    """The words that say what a text is about, as stems, with synonyms made one."""
-    cleaned = _CESSATION.sub(" ", text)
-    words = (part.removesuffix("'s").strip("'") for word in _WORD.findall(cleaned) for part in word.split("-"))
-    return frozenset(token(word) for word in words if word and word not in STOP_WORDS and word not in NEGATIONS)
 
 
 _LIGHT_TOKENS: Final = frozenset(stem(word) for word in LIGHT) | LIGHT

@@ -127,15 +127,7 @@ _WORDS: Final = {
     "seat": "window seat, aisle, aisle seat",
     "answers": "answers, replies, responses, emojis, emoji, bullet points, short answers, formal, informal, metric, imperial, dark mode, light mode",
 }
-ONE_AT_A_TIME: Final = frozenset(
-    """home household work team boss car phone computer watch diet alcohol smoking love wedding weight age name timezone gym dentist doctor
-    therapist school provider hosting pipeline frontend backend database editor notes tracker browser mail system wake commute baby hair glasses
-    visa camera seat bank caffeine""".split()
-) | {"music service"}
-"""Kinds of which somebody has one, so that a new one takes the place of the old."""
 
-TOOLS: Final = frozenset("editor tracker browser mail system bank database".split()) | {"work chat", "music service"}
-"""Kinds whose names all stand for the same sort of thing: who moves to one of them has left the other."""
 
 _WORD: Final = re.compile(r"[a-zà-ÿ0-9.][\w'&+#.-]*")
 _MOST_WORDS: Final = 3

@@ -61,12 +61,12 @@ IRREGULAR: Final = {
 }
 """Past forms and participles to their verb. Verbs that never change stand for themselves."""
 
-_PARTICIPLES: Final = frozenset(
+PARTICIPLES: Final = frozenset(
     """been begun bitten blown broken chosen done drawn drunk driven eaten fallen flown forgotten frozen gotten given gone
     grown hidden known lain redone ridden risen seen sewn shaken shown sung spoken stolen sworn swum taken torn thrown
     undergone woken worn withdrawn written rewritten""".split()
 )
-IRREGULAR_PAST: Final = frozenset(IRREGULAR) - _PARTICIPLES
+IRREGULAR_PAST: Final = frozenset(IRREGULAR) - PARTICIPLES
 SAME_IN_PAST: Final = frozenset("read put cut set let hit quit cost shut split spread hurt bet upset".split())
 
 COMMON_VERBS: Final = frozenset(
@@ -115,13 +115,6 @@ VERBS: Final = (
 )
 """Verbs that are known by their plain form."""
 
-BY_ITSELF: Final = frozenset(
-    """smoke vape drink drive meditate garden knit sew crochet paint draw sculpt surf ski snowboard skate climb swim dance sing
-    juggle freelance commute stutter stammer snore sleepwalk code program blog vlog homeschool bake hunt fish sail row dive
-    kayak volunteer tutor journal jog hike camp fast fence box cycle teach retired graduated divorced resigned
-    remarried relapsed emigrated""".split()
-)
-"""Verbs that tell something of somebody without any further word: "I smoke"."""
 
 _NOT_PAST: Final = frozenset(
     "need feed speed breed exceed succeed proceed bed red wed seed weed shed hundred embed bleed greed indeed".split()

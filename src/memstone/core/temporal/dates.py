@@ -62,6 +62,16 @@ def ground(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     return "".join(parts) + text[at:]
 
 
+def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
+    """A quotation with the day on which it was said, where its words mean another time when they are read later."""
+    if not any(ref.relative for ref in resolve(text, said_at, tz)):
+        return text
+    return _SAID.sub(rf"\1 on {_local(said_at, tz).date().isoformat()}:", text, count=1)
+
+
+_SAID: Final = re.compile(r"\b(said|asked):")
+
+
 def date_words(refs: Iterable[TimeRef]) -> str:
     """The words by which the times can be searched for: "7 May 2023 Sunday 2023-05-07"."""
     return " ".join(dict.fromkeys(_search_words(ref) for ref in refs))

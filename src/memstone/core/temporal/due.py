@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.core.temporal.dates import TimeRef, resolve
+from memstone.core.text.amendment import AMENDED
 from memstone.core.text.analyze import query_terms, terms
 
 AHEAD: Final = timedelta(days=2)
@@ -45,10 +46,17 @@ def _is_day(ref: TimeRef) -> bool:
     return ref.last - ref.first <= timedelta(days=1)
 
 
+_USER: Final = frozenset(terms("user"))
+
+
 def is_done(text: str, later: Iterable[str]) -> bool:
-    """Tell whether something that was said later says that a thing to do is done, or not to be done any more."""
-    wanted = _content(text)
-    return any(_DONE.search(said) and 2 * len(wanted & {*terms(said)}) >= len(wanted) for said in later)
+    """Tell whether something that was said later says that a thing to do is done, or not to be done any more.
+
+    What was said later may stand in the memory itself, behind its day.
+    """
+    wanted = _content(AMENDED.sub("", text))
+    said_since = [*later, *AMENDED.findall(text)]
+    return any(_DONE.search(said) and 2 * len(wanted & {*terms(said)}) >= len(wanted) for said in said_since)
 
 
 def _content(text: str) -> set[str]:
@@ -64,6 +72,6 @@ def line_of_due(text: str) -> str:
 
 
 def by_day(found: Sequence[Due]) -> list[Due]:
-    """Return what is due, the most urgent first, each text once."""
-    once = {one.text.casefold(): one for one in reversed(found)}
+    """Return what is due, the most urgent first, each thing once, in the words of the first that tells it."""
+    once = {(one.day, frozenset(_content(one.text) - _USER) or one.text.casefold()): one for one in reversed(found)}
     return sorted(once.values(), key=lambda one: (one.day, one.text))

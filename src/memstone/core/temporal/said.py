@@ -39,7 +39,13 @@ _NOT_BEFORE_A_VERB: Final = _BE | {
     "so",
     "very",
 }
-_NO_VERB: Final = SAME_IN_PAST | {"hundred", "united", "need", "fred"}
+_ARRANGED: Final = frozenset(
+    """got signed registered bought arranged postponed pushed rescheduled applied invited agreed decided promised asked
+    told said confirmed enrolled entered rebooked""".split()
+)
+"""What is done today for a day ahead: "got tickets for 3 June" says nothing of when that is."""
+
+_NO_VERB: Final = SAME_IN_PAST | _ARRANGED | {"hundred", "united", "need", "fred"}
 
 
 @dataclass(frozen=True, slots=True)

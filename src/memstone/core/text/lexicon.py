@@ -19,14 +19,6 @@ KIN: Final = _words(
 )
 """People who stand in a relation to the speaker."""
 
-WOMEN: Final = _words(
-    """mother mom mum mama sister wife girlfriend daughter grandmother grandma granny gran nana aunt niece stepmother
-    stepsister fiancee fiancée mother-in-law sister-in-law"""
-)
-MEN: Final = _words(
-    """father dad papa brother husband boyfriend son grandfather grandpa grandad granddad uncle nephew stepfather
-    stepbrother fiance fiancé father-in-law brother-in-law"""
-)
 
 PETS: Final = _words(
     "dog dogs puppy pup cat cats kitten hamster rabbit parrot horse fish goldfish turtle guinea-pig pet"
@@ -83,8 +75,6 @@ IRREGULAR: Final = {
 }
 """Past forms of verbs that a stemmer does not know."""
 
-AMERICAN: Final = {"favorite": "favourite", "favorites": "favourites", "neighbor": "neighbour", "flavor": "flavour"}
-"""Words that are spelled otherwise on the other side of the ocean."""
 
 SYNONYMS: Final = {
     word: group[0]
@@ -174,8 +164,6 @@ CESSATION: Final = (
 CESSATION_AROUND: Final = r"swap(?:s|ped|ping)? (?:\w+ ){1,3}out|ga?ve (?:the|my|our|all) (?:\w+ ){1,3}(?:away|to)|found (?:\w+ ){0,3}home for|put (?:\w+ ){1,3}(?:up for sale|to sleep)|(?:the|my|our) (?:\w+ ){1,3}went to (?:my|our|a|the) (?:niece|nephew|cousin|brother|sister|friend|neighbour|neighbor|son|daughter|charity|scrapyard|dump|junkyard|buyer)|^off (?:the |my )?\w+ (?:since|now|for|as of)"
 """The same with what is ended in the middle."""
 
-GLAD: Final = r"beneficial|enjoyable|enjoy\w*|fulfilling|rewarding|fun|rediscover\w*|lov(?:e|es|ed|ing)|delight\w*|inspir(?:ed|ing)|great|wonderful|fantastic|excit(?:ed|ing)|passion(?:ate)?|satisf(?:ying|action)|appreciat\w+|thrill\w*|amazing|relaxing|therapeutic|hooked|pleasant\w*"
-"""Words of liking."""
 
 AVERSION: Final = (
     r"dislik(?:e|es|ed|ing)|hat(?:e|es|ed|ing)|detest(?:s|ed)?|loath(?:e|es|ed)|avers(?:e|ion)|despis(?:e|es|ed)"
@@ -197,7 +185,8 @@ NOT_NEGATIVE: Final = (
     r"|not only|not bad|no problem|never better|stopped (?:avoiding|hating|disliking|worrying|stressing)"
     r"|(?:do|does|did) not mind|no doubt|nothing (?:but|better|beats)|not just|no wonder|why not|overc[ao]me"
     r"|none of (?:us|them|you)|blood pressure|(?:outgr[eo]wn?|no longer have|got over|got rid of|cured of|over) (?:(?:the|my|an?|any) )?(?:\w+ )?(?:allerg(?:y|ies)|intolerance)|no longer (?:\w+ )?(?:allergic|intolerant)|not (?:\w+ )?allergic|no pressure|without (?:the )?pressure|stress relief|reduce stress|stress[- ]free|anxiety relief|not to mention"
-    r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|(?:the|my|his|her|their) left|left (?:hand|side)"
+    r"|non[- ]\w+|never miss(?:es|ed)?|left[- ]over\w*|(?:the|my|his|her|their) left|left[- ](?:hand(?:ed|er)?|side)"
+    r"|(?:flight|train|bus|ferry|boat|plane|coach|tram|taxi|ship)(?: (?:to|from|for) \w+(?: \w+)?)? leaves?"
     r"|(?:is|are|am) (?:already |now |both |long |happily )?retired|(?:is|are|am|still) paying off|cannot (?:get enough|live without|do without|go without|be without)|never (?:without|get (?:tired|bored) of|tired? of|leaves? (?:the )?(?:house|home) without)|nothing like|stop(?:s|ped|ping)? (?:at|by|for|off|over)"
     r"|(?:alleviate|relieve|reduce|manage|ease|combat|despite|lower|lessen) (?:\w+ )?(?:stress|anxiety|pressure|frustration)"
 )
@@ -308,14 +297,3 @@ CLASSES: Final = {
     "hand": ("left-handed lefty", "right-handed righty"),
 }
 """Values of which one thing has only one at a time; words of one string mean the same."""
-
-CLASS_NEEDS: Final = {
-    "plan": _words("plan tier account subscription version membership subscribe subscribes"),
-    "mode": _words("mode theme"),
-    "seat": _words("seat seats"),
-    "reading": _words("pressure sugar cholesterol iron level levels pulse"),
-}
-"""Classes whose words mean this only beside one of these."""
-
-SPEAKS_FOR_ITSELF: Final = frozenset({"shift", "workplace", "hand", "temperature", "units"})
-"""Classes in which a person has one value, so nothing else need be shared."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from memstone.core.changes.statement import Statement, understand
+from memstone.core.changes.decide import is_known
+from memstone.core.changes.words import understand
 from memstone.core.ranking.decay import Strength, effective, reinforced
 from memstone.core.upkeep.shingles import Pieces, alike, pieces, twins
 from memstone.model.ageing import Aged
@@ -141,27 +142,9 @@ def _numbers(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def _states_the_same(one: str, other: str) -> bool:
-    said, again = understand(one).everybody, understand(other).everybody
-    pairs = zip(said, again, strict=False)
-    return len(said) == len(again) and _in_order(one, other) and all(_agree(*pair) for pair in pairs)
-
-
-def _agree(one: Statement, other: Statement) -> bool:
-    """Whether two statements are about the same, with the same values, and stand to every word in the same way."""
-    same = ("subject", "slots", "denied", "values", "dates")
-    if any(getattr(one, name) != getattr(other, name) for name in same):
-        return False
-    (affirmed, denied), (affirmed_too, denied_too) = _stances(one), _stances(other)
-    return bool(denied) == bool(denied_too) and not (affirmed & denied_too or affirmed_too & denied)
-
-
-def _stances(one: Statement) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that a statement only affirms, and those that it only denies."""
-    affirmed, denied = (
-        frozenset[str]().union(*(part.tokens for part in one.segments if part.polarity == stance)) for stance in (1, -1)
-    )
-    return affirmed - denied, denied - affirmed
+def _states_the_same(older: str, newer: str) -> bool:
+    """Whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
+    return is_known(understand(newer), understand(older)) and _in_order(older, newer)
 
 
 def _in_order(one: str, other: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.checks.visible import own, visible
-from memstone.core.digest.portrait import is_identity_grade
+from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
 from memstone.core.text.normalize import normal_text
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of
@@ -191,8 +191,16 @@ def is_of_identity(fact: Record) -> bool:
     """Tell whether a fact says who the user is: what they are called, their home, work, family or health."""
     data: dict[str, Any] = fact.data
     polarity = data.get("polarity", 1)
-    grade = is_identity_grade(str(data.get("category", "")), 1.0, str(data.get("subject", "")), int(polarity))
+    category = identity_category(str(data.get("category", "")), fact.text)
+    grade = is_identity_grade(category, 1.0, str(data.get("subject", "")), int(polarity))
     return may_be_identity(fact) and grade
+
+
+def never_fades(fact: Record) -> bool:
+    """Whether a fact is as strong as ever however old it is: who the user is, and how they want to be served."""
+    if fact.layer == Layer.FACT and fact.kind == Kind.PROCEDURAL:
+        return fact.origin == Origin.USER
+    return is_of_identity(fact) and is_lasting(fact.text)
 
 
 async def _follow(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:

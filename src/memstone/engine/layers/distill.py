@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.curate import EFFECT
 from memstone.core.digest.extractive import Stated, extractive
 from memstone.core.digest.model import Digest, merged
-from memstone.core.digest.portrait import is_identity_grade
+from memstone.core.digest.portrait import IDENTITY_SALIENCE, identity_category, is_identity_grade, is_lasting
 from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, digest_prompt, parse_digest
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.distilled_facts import Known, known_facts, prepared, proposed
@@ -22,6 +21,7 @@ from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_tur
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.by_model import Asked, embed_turns, forgotten_by_rule, known_of, near_memories
 from memstone.engine.learning.extract import PATTERN, extract
+from memstone.engine.learning.idle import idle_turns, note_idle
 from memstone.engine.learning.metered import Metered, metered
 from memstone.engine.learning.relate import Fact
 from memstone.engine.learning.session_log import decided
@@ -117,7 +117,9 @@ async def _distilled(
     plan, vectors = await prepared(parts, facts_scope, turns if keep_turns else [], facts, digest.summary)
     model = parts.llm.model if parts.llm is not None else None
     made = Made(episode_id(session), digest, occurred_at, model, vectors)
-    work = _Work(parts, session, found, known, plan, made)
+    by_model = parts.llm is not None and not found.instead
+    idle = await idle_turns(parts, session.fresh, found.facts, by_model=by_model)
+    work = _Work(parts, session, found, known, plan, made, idle)
     return Distilled("distilled", work.commit)
 
 
@@ -179,7 +181,7 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     by_rules = answer.reason == INVENTED or (answer.reason == NO_EPISODE and wanted.without_llm != "wait")
     if answer.digest is None and by_rules:
         stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
-        digest = await parts.io.compute(partial(extractive, messages, stated))
+        digest = await parts.io.compute(partial(extractive, messages, stated, parts.curator))
         return _Found(digest, facts, identity, answer.reason, dropped, answer.reason)
     return _Found(answer.digest, facts, identity, answer.reason, dropped)
 
@@ -212,15 +214,14 @@ async def _by_rules(parts: Parts, session: Session) -> _Found:
     place = {id(turn): at for at, turn in enumerate(session.turns)}
     stated = [
         Stated(place[id(fact.turn)], one.start, one.end, one.category, one.salience)
-        for fact in facts
-        if (one := fact.candidate).category != EFFECT
+        for one, fact in ((fact.candidate, fact) for fact in facts if fact.adds)
     ]
     for fact in facts:
         fact.draft.source = "digest"
         if fact.candidate.salience == _UNSAID and fact.candidate.kind != Kind.EPISODIC:
             fact.draft.salience = parts.policy.formation.fact_salience
     identity = [fact for fact in facts if _says_who(fact)]
-    digest = await parts.io.compute(lambda: extractive(session.messages, stated))
+    digest = await parts.io.compute(lambda: extractive(session.messages, stated, parts.curator))
     return _Found(digest, facts, identity, EMPTY_SUMMARY)
 
 
@@ -229,9 +230,13 @@ _UNSAID: Final = 0.5
 
 
 def _says_who(fact: Fact) -> bool:
+    """Whether a fact says who the user is; a quotation is too unsure to stand for that."""
     one = fact.candidate
-    lasting = fact.adds and not one.forget and one.modality == "stated"
-    return lasting and is_identity_grade(one.category, one.salience, one.subject, one.polarity)
+    states = fact.adds and not one.forget and not one.is_quote and one.kind != Kind.EPISODIC
+    category = identity_category(one.category, one.text)
+    salience = one.salience if category == one.category else IDENTITY_SALIENCE
+    grade = is_identity_grade(category, salience, one.subject, one.polarity)
+    return states and grade and is_lasting(one.text)
 
 
 # --- inside the transaction -------------------------------------------------------------------------------------------
@@ -247,6 +252,8 @@ class _Work:
     known: Known
     plan: Plan
     made: Made
+    idle: list[Turn]
+    """What tells nothing to remember."""
 
     async def commit(self, tx: Tx, now: Instant) -> dict[str, Any]:
         """Store facts, episode and identity facts; may be run again."""
@@ -259,6 +266,7 @@ class _Work:
         self.made.facts = list(dict.fromkeys([*self._told_before(), *(record.id for record in spoken_of)]))
         episode = await store_episode(tx, self.session, self.made, now)
         await self._count(tx, spoken_of)
+        await note_idle(tx, self.idle)
         kept = await self._identity(tx, spoken_of, outcomes, now)
         return {
             "episode_id": episode.id if episode is not None else None,

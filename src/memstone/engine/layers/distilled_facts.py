@@ -7,17 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from memstone.core.changes.listed import what_stays
-from memstone.core.changes.merge import merged_text, refines
-from memstone.core.changes.reconcile import Action, decide
-from memstone.core.changes.statement import understand
 from memstone.core.checks.visible import own, visible
-from memstone.core.curate import EFFECT
 from memstone.core.digest.portrait import IDENTITY_GRADE
 from memstone.core.digest.similar import MIN_CHARS, says_the_same
 from memstone.core.llm.digest import DigestFact
 from memstone.core.llm.operations import KINDS
 from memstone.engine.learning.by_model import Asked, fact_of
+from memstone.engine.learning.reading import read_changes
+from memstone.engine.learning.reconcile import decided
 from memstone.engine.learning.relate import Fact, neighbours, relate
 from memstone.engine.learning.settle import Plan
 from memstone.engine.parts import Parts
@@ -64,7 +61,7 @@ async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact],
     known = Known()
     for fact in facts:
         text = fact.draft.text
-        if fact.judged or fact.candidate.forget or fact.candidate.category == EFFECT:
+        if fact.judged or fact.candidate.forget or not fact.adds:
             continue
         if len(text) <= MIN_CHARS:
             known.repeated[id(fact)] = ""
@@ -79,27 +76,32 @@ async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact],
 async def prepared(
     parts: Parts, scope: Scope, turns: Sequence[Turn], facts: list[Fact], summary: str
 ) -> tuple[Plan, Vectors]:
-    """All that a commit needs besides the ledger: vectors, neighbours, and the vectors of what revisions would say.
+    """All that a commit needs besides the ledger: vectors, neighbours, changes, and the vectors of what is revised.
 
     ``turns`` are those to store unless they are stored already.
     A text that cannot be embedded now is found by its words, and by its meaning after the next reindex.
     """
     space = await _space(parts)
     if space is None:
-        return _plan(
-            scope, turns, facts, await relate(parts, scope, [one for one in facts if not one.judged], ""), None
-        ), ()
+        return _plan(scope, turns, facts, await _related(parts, scope, facts, ""), None), ()
     new = [turn.draft for turn in turns if not turn.id and turn.draft.vector is None]
     drafts = [*new, *(fact.draft for fact in facts if fact.adds or not fact.judged)]
     *vectors, own = await _embedded(parts, [*(draft.text for draft in drafts), summary])
     for draft, vector in zip(drafts, vectors, strict=True):
         draft.vector = vector
-    ruled = [fact for fact in facts if not fact.judged]
-    plan = _plan(scope, turns, facts, await relate(parts, scope, ruled, space.signature), space)
+    plan = _plan(scope, turns, facts, await _related(parts, scope, facts, space.signature), space)
     texts = await parts.ledger.read(partial(_revised, scope=scope, facts=facts, space=space, now=parts.now()))
     made = zip(texts, await _embedded(parts, texts), strict=True)
     plan.revised = {text: vector for text, vector in made if vector is not None}
     return plan, [(space, own)] if own is not None else ()
+
+
+async def _related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
+    """Find what is near the facts that no model judged, and what of it they change; gives the ledger's position."""
+    ruled = [fact for fact in facts if not fact.judged]
+    cursor = await relate(parts, scope, ruled, signature)
+    await read_changes(parts, scope, ruled, signature)
+    return cursor
 
 
 def _plan(scope: Scope, turns: Sequence[Turn], facts: list[Fact], cursor: int, space: Space | None) -> Plan:
@@ -126,11 +128,5 @@ async def _revised(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space,
             texts |= {one.text: None for one in fact.proposals if one.text}
             continue
         near = await neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
-        said = understand(fact.draft.text, fact.own, fact.who)
-        decided = decide(said, [one.known for one in near])
-        meant = {decided.target} if decided.action is Action.REVISE else set[int | None]()
-        meant |= {at for at, one in enumerate(near) if refines(one.found.record.text, fact.draft.text)}
-        for at in meant - {None}:
-            known = near[at or 0].known.statement
-            texts[what_stays(known, said) or merged_text(known, said, fact.draft.text)] = None
+        texts |= {one.text: None for one in decided(fact, near) if one.text}
     return [text for text in texts if text not in {fact.draft.text for fact in facts}]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from memstone.core.checks.visible import own, visible
 from memstone.core.ranking.decay import Strength, effective
 from memstone.engine.asking import LARGEST, checked_limit
+from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.tuning import tuned_for
@@ -44,6 +45,7 @@ async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
 def salience_now(found: Found, now: Instant, decay_days: float | None) -> float:
     """Return how salient a memory still is, since it was last renewed or used."""
     record, used = found.record, found.link.last_used_at
+    decay_days = None if never_fades(record) else decay_days
     anchor = max(record.anchor_at, used) if used is not None else record.anchor_at
     return round(effective(Strength(record.salience, anchor), now, decay_days), 4)
 

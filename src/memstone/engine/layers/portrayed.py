@@ -21,9 +21,6 @@ _SPARE: Final = 20
 
 _NOT_ALWAYS: Final = frozenset({Visibility.HIDDEN, Visibility.PRIVATE})
 _IMPORTED: Final = "imported:"
-_NEAR: Final = 0.5
-"""How near a sentence of an imported text is taken to be to a fact: both are about the user."""
-
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s++|[^\S\n]{0,3}\n\s*+")
 
 
@@ -94,12 +91,11 @@ def still_told(lines: Sequence[Line], facts: Sequence[Line]) -> list[Line]:
 
 
 def _answers(fact: Line, line: Line) -> bool:
-    from memstone.core.changes.pairing import Action, Known  # only who has imported such a text needs these rules
-    from memstone.core.changes.reconcile import decide
-    from memstone.core.changes.statement import understand
+    from memstone.core.changes.decide import Action, Known, New, decide  # only who has imported such a text needs it
+    from memstone.core.reading.wording import tell
 
-    decided = decide(understand(fact.text), [Known(understand(line.text), _NEAR)])
-    return decided.action is not Action.ADD
+    told = tell(line.text, "User") or line.text  # such texts leave out whom they are about: "Lives in Risør."
+    return decide(New(fact.text), [Known(told)]).action is not Action.ADD
 
 
 def line_of(fact: Record) -> Line:

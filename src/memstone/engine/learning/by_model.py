@@ -15,9 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from memstone.core.changes.pairing import Action
+from memstone.core.changes.decide import Action
 from memstone.core.checks.visible import visible, within
-from memstone.core.curate import Candidate, candidates, fact_key
 from memstone.core.llm.facts import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
     EARLIER,
@@ -32,6 +31,7 @@ from memstone.core.llm.operations import (
     parse_operations,
 )
 from memstone.core.privacy.poison import disarmed
+from memstone.core.reading.facts import Candidate, fact_key, requests_in
 from memstone.core.rules.named import speaker_name, without_prefix
 from memstone.core.rules.plain import plain, sentences
 from memstone.core.rules.requests import forgets_everything, may_forget
@@ -307,7 +307,6 @@ def fact_of(parts: Parts, asked: Asked, fresh: Sequence[Turn], one: Operation, t
         kind=one.kind,
         category=one.category,
         polarity=one.polarity,
-        modality="stated",
         key=fact_key(one.category, one.text, one.polarity),
         start=one.start,
         end=one.end,
@@ -359,7 +358,7 @@ def forgotten_by_rule(parts: Parts, asked: Asked, fresh: Sequence[Turn], told: S
             continue
         words = turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
         skipped = len(turn.text) - len(words)
-        for one in candidates(words, speaker=turn.message.name):
+        for one in requests_in(words, turn.message.name):
             if one.forget:
                 placed = replace(one, start=one.start + skipped, end=one.end + skipped)
                 draft = drafted(parts, asked.scope, turn, placed, one.text, one.category, dict(asked.metadata))
@@ -392,7 +391,7 @@ def _known_again(parts: Parts, asked: Asked, turn: Turn, record: Record) -> Fact
     told = record.data.get("evidence")
     start, end = (int(told.get("start", 0)), int(told.get("end", 0))) if isinstance(told, dict) else (0, 0)
     candidate = Candidate(
-        record.text, record.kind, str(record.data.get("category", "")), 1, "stated", record.key or "", start, end
+        record.text, record.kind, str(record.data.get("category", "")), 1, record.key or "", start, end
     )
     draft = drafted(parts, asked.scope, turn, candidate, record.text, candidate.category, dict(record.metadata))
     draft.dedupe = dedupe_value(asked.scope, parts.policy.known_scope, speaker="", key=None, text=record.text)

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.changes.statement import understand
+from memstone.core.changes.slots import slots_of
+from memstone.core.changes.words import understand
 from memstone.core.checks.filters import write_filters
 from memstone.engine.learning.ask import as_llm_error
 from memstone.engine.learning.by_model import Asked, in_two
-from memstone.engine.learning.extract import Extracted, extract
+from memstone.engine.learning.extract import FACTS, Extracted, extract
 from memstone.engine.learning.graph_llm import graph_of
+from memstone.engine.learning.idle import idle_turns, note_idle
 from memstone.engine.learning.propose import propose
 from memstone.engine.learning.reading import read_changes
 from memstone.engine.learning.recognition import recognise
@@ -90,6 +92,9 @@ class Learned:
     warnings: list[str] = field(default_factory=list)
     """What was kept without being learned from, and why."""
 
+    reason: str = ""
+    """Why nothing was learned, where that is known: ``language`` of what only a model reads."""
+
 
 Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
 """What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
@@ -136,9 +141,11 @@ async def converse(
     learned.dropped = [one.as_dict() for one in found.dropped]
     learned.review = await _for_review(parts, found.review)
     learned.warnings = found.left
+    learned.reason = "language" if found.foreign and not found.facts else ""
     learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
     learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
-    unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing)
+    idle = [] if missing is not None else await idle_turns(parts, said.kept, ready, by_model=_by_model(parts, found))
+    unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing, idle=idle)
     with parts.watch.step("learn.settle"):
         failed = await _settled(parts, unit)
     if failed is not None:
@@ -151,9 +158,15 @@ async def converse(
     return learned
 
 
+def _by_model(parts: Parts, found: Extracted) -> bool:
+    """Whether a language model has read the conversation, so that what it left out is nothing to remember."""
+    wanted = parts.policy.curation.strategies or (FACTS,)
+    return parts.llm is not None and FACTS in wanted and found.without is None
+
+
 def _needs_no_vector(fact: Fact) -> bool:
     """Whether a fact can be settled: it has its vector, or only ends or repeats what is known."""
-    return fact.draft.vector is not None or (fact.judged and not fact.adds)
+    return fact.draft.vector is not None or (not fact.adds and (fact.judged or not fact.candidate.forget))
 
 
 def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
@@ -228,7 +241,8 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
     """
     is_any = any(turn.draft.vector is not None for turn in turns)
     turns = [turn for turn in turns if not turn.place and turn.draft.vector is None]
-    facts = [fact for fact in facts if fact.adds or not fact.judged]
+    only_change = [fact for fact in facts if not fact.adds and not fact.judged and not fact.candidate.forget]
+    facts = [fact for fact in facts if fact.adds or (not fact.judged and fact.candidate.forget)]
     drafts = [*(turn.draft for turn in turns), *(fact.draft for fact in facts)]
     if not parts.embedding.on or not (drafts or is_any):
         return None, []
@@ -242,6 +256,8 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
             waiting.append(Outcome("DEFERRED", None, draft, error=vector))
         else:
             draft.vector = vector
+    for fact in only_change:  # what near to it is known is looked for by what the whole turn means
+        fact.draft.vector = fact.turn.draft.vector
     unlearned = [outcome for outcome in waiting if outcome.draft.layer is not Layer.TURN]
     wanted, missing = (facts, unlearned) if facts else (turns, waiting)
     if missing and missing[0].error is not None and len(missing) == len(wanted):
@@ -262,9 +278,18 @@ async def _settled(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> Me
 
 
 async def _unit(
-    tx: Tx, *, parts: Parts, plan: Plan, signal: Signal | None, into: Learned, closing: Closing | None, now: Instant
+    tx: Tx,
+    *,
+    parts: Parts,
+    plan: Plan,
+    signal: Signal | None,
+    into: Learned,
+    closing: Closing | None,
+    now: Instant,
+    idle: Sequence[Turn] = (),
 ) -> None:
     into.outcomes = await settle(parts, tx, plan, now)
+    await note_idle(tx, idle)
     if signal is not None:
         await tx.signals.put([signal])
     if closing is not None:
@@ -354,7 +379,7 @@ def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
             memory_id=target,
             fact=outcome.draft.text,
             reason=outcome.reason,
-            slot=", ".join(sorted(understand(outcome.draft.text, own).slots)) or None,
+            slot=", ".join(sorted({one.slot for one in slots_of(understand(outcome.draft.text), own)})) or None,
         )
 
 

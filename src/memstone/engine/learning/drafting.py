@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstone.core.curate import Candidate
+from memstone.core.reading.facts import Candidate
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import TRUST, Draft, dedupe_value
 from memstone.engine.storing.turns import Turn
@@ -32,8 +32,8 @@ def drafted(
         data={
             "category": category,
             "polarity": candidate.polarity,
-            "modality": candidate.modality,
             "subject": candidate.subject,
+            **({"quoted": True} if candidate.is_quote else {}),
             **({"speaker": turn.message.name} if turn.message.name else {}),
         },
         salience=candidate.salience,

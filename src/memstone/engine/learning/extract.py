@@ -1,4 +1,4 @@
-"""Facts from turns: by rules, by a language model when one is configured, or by both; all give the same candidates."""
+"""Facts from turns: by the curator, by a language model when one is configured, or by both."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from memstone.core.curate import EFFECT, Candidate, Curated, Rules, answer, candidates, curate, whole_message
 from memstone.core.llm.operations import Dropped
-from memstone.core.rules.assistant import restated
+from memstone.core.reading.facts import Candidate, Curated, read_message
+from memstone.core.reading.restated import restated
 from memstone.core.rules.material import handed_over
 from memstone.core.rules.named import speaker_name, without_prefix
 from memstone.core.rules.speakers import speakers_from
 from memstone.core.settings.categories import sorted_into
-from memstone.core.temporal.dates import ground
-from memstone.engine.learning.answering import asked_before
+from memstone.core.temporal.dates import dated_quote, ground
+from memstone.engine.learning.answering import said_before
 from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp
 from memstone.engine.learning.drafting import drafted
-from memstone.engine.learning.reading import reader_of
 from memstone.engine.learning.relate import Fact
 from memstone.engine.parts import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
 from memstone.model.instant import moment
+from memstone.model.memory import Kind
 from memstone.model.scope import Scope
 from memstone.trace import log_event
 
 PATTERN: Final = "pattern"
 FACTS: Final = SOURCE
+_MOST_WORDS: Final = 50
+"""So long may be what states nothing by itself and is still held against what is known."""
+
 _NAMED: Final = 5
 """So many messages are named in a warning."""
 
@@ -46,6 +49,9 @@ class Extracted:
 
     left: list[str] = field(default_factory=list)
     """What was too much to learn from, for whoever said it; the words themselves are kept."""
+
+    foreign: int = 0
+    """How many messages are in a language that is not read without a model."""
 
     dropped: list[Dropped] = field(default_factory=list)
     """What a model wrote and is not stored, and why."""
@@ -72,7 +78,7 @@ async def extract(parts: Parts, asked: Asked) -> Extracted:
         except MemstoneError as error:
             found = Extracted([], error)
     if PATTERN in wanted or found.without is not None:
-        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata, found.left), turns)
+        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata, found), turns)
     most = parts.policy.curation.call_facts
     if len(found.facts) > most:
         found.left.append(
@@ -95,32 +101,31 @@ def _together(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequenc
 
 
 async def _by_rules(
-    parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], left: list[str]
+    parts: Parts, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], into: Extracted
 ) -> list[Fact]:
-    """Read turn by turn, each off the event loop; ``left`` takes what was too long to be read."""
-    found, cut, topic = list[Fact](), list[str](), ""
-    compute = parts.io.compute
+    """Read turn by turn, each off the event loop; what was too long to be read is noted beside the facts."""
+    found, cut = list[Fact](), list[str]()
     rooms = _rooms(parts, turns)
     for at, (turn, speaker) in enumerate(zip(turns, _users(turns), strict=True)):
-        is_user, room = turn.message.role == "user", rooms[at]
+        room = rooms[at]
         if not room:
             continue
-        work = partial(_of_user, topic=topic) if is_user else partial(_of_assistant, speaker=speaker)
-        read = await compute(partial(work, parts, turn, room))
-        told = read.facts
+        if turn.message.role == "user":
+            work = partial(_of_user, before=await said_before(parts, turns, at))
+        else:
+            work = partial(_of_assistant, speaker=speaker)
+        read = await parts.io.compute(partial(work, parts, turn, room))
         cut += [f"messages[{turn.draft.item}]"] if read.is_cut else []
-        if is_user and all(one.category == EFFECT for one in told):
-            question = await asked_before(parts, turns, at)
-            told = (await compute(partial(_answered, parts, turn, question)) if question else []) or told
-        found += await compute(partial(_drafted, parts, scope, turn, told, metadata, speaker))
-        if is_user:
-            topic = next((one.category for one in reversed(told) if one.category != EFFECT), topic)
+        into.foreign += read.is_foreign
+        found += await parts.io.compute(partial(_drafted, parts, scope, turn, read, metadata, speaker))
     if cut:
         named = ", ".join(cut[:_NAMED]) + (f" and {len(cut) - _NAMED:,} more" if len(cut) > _NAMED else "")
-        left.append(f"{named}: too long to learn everything from, so facts may be missing (extract.message_chars)")
+        into.left.append(f"{named}: too long to learn everything from, so facts may be missing (extract.message_chars)")
     unread = sum(_is_read(parts, turn) and not room for turn, room in zip(turns, rooms, strict=True))
     if unread:
-        left.append(f"messages not read for facts, because together they are too long: {unread:,} (extract.call_chars)")
+        into.left.append(
+            f"messages not read for facts, because together they are too long: {unread:,} (extract.call_chars)"
+        )
     return found
 
 
@@ -140,14 +145,18 @@ def _is_read(parts: Parts, turn: Turn) -> bool:
 
 
 def _drafted(
-    parts: Parts, scope: Scope, turn: Turn, told: Sequence[Candidate], metadata: dict[str, Any], speaker: str
+    parts: Parts, scope: Scope, turn: Turn, read: Curated, metadata: dict[str, Any], speaker: str
 ) -> list[Fact]:
-    """Return facts ready to be compared, and the message as a whole where only a reading can tell what it changes."""
-    facts = [_fact(parts, scope, turn, candidate, metadata, PATTERN, speaker) for candidate in told]
-    is_user = turn.message.role == "user"
-    if is_user and reader_of(parts) is not None and (whole := _as_a_whole(turn, told)) is not None:
-        facts.append(replace(_fact(parts, scope, turn, whole, metadata, PATTERN, speaker), only_read=True))
-    return facts
+    """Return facts ready to be compared; where there are none, what may still change something that is known."""
+    facts = [_fact(parts, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
+    if facts or not read.rest or handed_over(turn.text):
+        return facts
+    first, last = read.rest[0], read.rest[-1]
+    said = turn.text[first.start : last.end]
+    if len(said.split()) > _MOST_WORDS:
+        return facts
+    whole = Candidate(said, Kind.EPISODIC, "statement", 1, "", first.start, last.end, is_quote=True)
+    return [replace(_fact(parts, scope, turn, whole, metadata, speaker), adds=False)]
 
 
 def _users(turns: Sequence[Turn]) -> Iterator[str]:
@@ -158,17 +167,14 @@ def _users(turns: Sequence[Turn]) -> Iterator[str]:
         yield speaker
 
 
-def _of_user(parts: Parts, turn: Turn, room: int, topic: str) -> Curated:
-    rules = Rules(patterns=parts.policy.curation.own.patterns)
+def _of_user(parts: Parts, turn: Turn, room: int, before: str) -> Curated:
     words = _own_words(turn)[-room:]
-    read = curate(words, speaker=turn.message.name, rules=rules, topic=topic)
-    return Curated(_in_place(turn, words, read.facts), read.is_cut or room < len(turn.text))
-
-
-def _answered(parts: Parts, turn: Turn, question: str) -> list[Candidate]:
-    """What a word or two say to a question."""
-    rules, words = Rules(patterns=parts.policy.curation.own.patterns), _own_words(turn)
-    return _in_place(turn, words, answer(question, words, speaker=turn.message.name, rules=rules))
+    patterns = parts.policy.curation.own.patterns
+    read = read_message(words, parts.curator, before=before, speaker=turn.message.name, patterns=patterns)
+    skipped = len(turn.text) - len(words)
+    rest = [replace(one, start=one.start + skipped, end=one.end + skipped) for one in read.rest]
+    is_cut = read.is_cut or room < len(turn.text)
+    return replace(read, facts=_in_place(turn, words, read.facts), rest=rest, is_cut=is_cut)
 
 
 def _in_place(turn: Turn, words: str, found: list[Candidate]) -> list[Candidate]:
@@ -182,42 +188,31 @@ def _own_words(turn: Turn) -> str:
     return turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
 
 
-def _as_a_whole(turn: Turn, told: Sequence[Candidate]) -> Candidate | None:
-    """A message in which no rule sees a fact, to be held against what is known; it may change it all the same."""
-    if turn.message.name or any(one.category != EFFECT or one.forget for one in told):
-        return None
-    said = _own_words(turn)
-    if handed_over(said):
-        return None
-    return whole_message(said, speaker=turn.message.name, skipped=len(turn.text) - len(said))
-
-
 def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
     """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
     words, skipped = as_heard(turn).text[-room:], len(turn.text) - room
     found = [
         replace(one, start=said.start + skipped, end=said.end + skipped)
         for said in restated(words)
-        for one in candidates(said.text, speaker=speaker)
-        if one.category != EFFECT and not one.forget and (one.category == "decision" or not said.agreed)
+        for one in read_message(said.text, parts.curator, speaker=speaker).facts
+        if not one.forget and (one.category == "decision" or not said.agreed)
     ]
     if parts.policy.curation.assistant_first_person:
         known = {one.key for one in found}
-        own = candidates(turn.text[-room:], speaker=turn.message.name)
+        own = read_message(turn.text[-room:], parts.curator, speaker=turn.message.name).facts
         found += [one for one in _in_place(turn, turn.text[-room:], own) if one.key not in known]
     return Curated(found, is_cut=room < len(turn.text))
 
 
-def _fact(
-    parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], source: str, who: str
-) -> Fact:
-    text = ground(candidate.text, moment(turn.occurred_at), _zone(parts.policy.curation.timezone))
+def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], who: str) -> Fact:
+    at, zone = moment(turn.occurred_at), _zone(parts.policy.curation.timezone)
+    text = dated_quote(candidate.text, at, zone) if candidate.is_quote else ground(candidate.text, at, zone)
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
     stamped = {**stamp(parts, candidate, turn), **metadata}
     draft = drafted(parts, scope, turn, candidate, text, category, stamped)
-    draft.source = source
+    draft.source = PATTERN
     own = parts.policy.curation.own.slots
-    return Fact(candidate, turn, draft, adds=candidate.category != EFFECT, own=own, who=who)
+    return Fact(candidate, turn, draft, own=own, who=who)
 
 
 @lru_cache(maxsize=64)

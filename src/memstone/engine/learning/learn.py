@@ -130,7 +130,7 @@ def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
         answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
-    for name in ("degraded", "dropped", "review"):
+    for name in ("degraded", "dropped", "review", "reason"):
         if told := getattr(learned, name):
             answer[name] = told
     return answer

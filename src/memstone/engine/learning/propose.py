@@ -8,11 +8,11 @@ from functools import partial
 from logging import DEBUG
 from typing import Final
 
-from memstone.core.changes.reconcile import Action
-from memstone.core.curate import fact_key
+from memstone.core.changes.decide import Action
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
 from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.operations import Known
+from memstone.core.reading.facts import fact_key
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.relate import Fact, Proposal, Related, related
 from memstone.engine.parts import Parts
@@ -115,7 +115,7 @@ def _proposal(
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     reason = chosen.reason or "the model's decision"
     known = [texts[target]] if target is not None and target in texts else []
-    said = Conversation([Message("user", fact.message)], known=[*known, *told], now=moment(fact.turn.occurred_at))
+    said = Conversation([Message("user", fact.turn.text)], known=[*known, *told], now=moment(fact.turn.occurred_at))
     borne_out = not chosen.text or said.bears_out(chosen.text)
     if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
         return Proposal(Action.ADD, None, "", reason)

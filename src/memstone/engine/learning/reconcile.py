@@ -6,30 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.core.changes.apart import brings_news
-from memstone.core.changes.features import Said
-from memstone.core.changes.judge import judge
-from memstone.core.changes.linking import is_about_another
-from memstone.core.changes.listed import what_stays
-from memstone.core.changes.merge import refines
-from memstone.core.changes.pairing import Action, Decision
-from memstone.core.changes.people import in_full
-from memstone.core.changes.reader import (
-    CERTAIN,
-    Read,
-    is_far,
-    is_other_wish,
-    of_a_message,
-    possible,
-    verdict,
-)
-from memstone.core.changes.reconcile import decide
-from memstone.core.changes.renew import renewed
-from memstone.core.changes.statement import Statement, understand
-from memstone.core.rules.marks import SO_FAR, TEMPORARY
-from memstone.core.rules.own import own_values
-from memstone.core.rules.plain import plain
-from memstone.core.rules.stance import is_light
+from memstone.core.changes.decide import Action, Decision, New, also_changed, decide, to_forget
+from memstone.core.rules.named import as_user
+from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.learning.relate import Fact, Neighbour
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.write import Outcome
@@ -42,29 +21,52 @@ MOST_RETRACTED: Final = 3
 """One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
 
 
-def has_changed(fact: Fact, before: Sequence[Outcome]) -> bool:
-    """Whether something said in the same turn has changed a memory already."""
-    mine = (one.event for one in before if one.draft.origin_id == fact.draft.origin_id)
-    return any(event in (EventType.UPDATE, EventType.REPLACE, EventType.DELETE) for event in mine)
-
-
 def decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
-    """What is done to which memory: by exact words, else by a model's proposals, else by structure.
+    """What is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
 
     What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
-    structure decides about the fact.
+    it is decided without it.
     """
+    if fact.candidate.forget:
+        return _forgotten(fact, near)
     proposed = _proposed(fact, near)
     is_whole = len(proposed) == len(fact.proposals)
-    main = _by_words(fact, near)
+    main = _same_words(fact, near)
     if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
-        main = _by_structure(fact, near)
-        if (kept := _of_several(main, fact, near)) is not None:
-            return kept
+        new, known = _new(fact), [one.known for one in near]
+        main = decide(new, known)
+        if main.action is Action.REVISE and not _is_private(near, main):  # whose words stand behind no other memory
+            proposed = [*proposed, *also_changed(new, known, main)]
     if main is None:
         return proposed
     changes = (Action.REVISE, Action.RETRACT)
     return [main, *(one for one in proposed if one.action in changes and one.target != main.target)]
+
+
+def _is_private(near: Sequence[Neighbour], main: Decision) -> bool:
+    return main.target is not None and visibility_of(near[main.target].found.record.data) == Visibility.PRIVATE
+
+
+def _new(fact: Fact) -> New:
+    return New(
+        as_user(fact.draft.text, fact.who),
+        fact.words,
+        fact.draft.occurred_at[:10],
+        fact.own,
+        fact.candidate.is_quote,
+        fact.adds,
+    )
+
+
+def _forgotten(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+    """Every memory that says what is to be forgotten; none where nothing says it."""
+    targets = to_forget(fact.draft.text, [one.known.text for one in near])
+    return [Decision(Action.RETRACT, at, ASKED_TO_FORGET) for at in targets] or [
+        Decision(Action.IGNORE, None, ASKED_TO_FORGET)
+    ]
+
+
+ASKED_TO_FORGET: Final = "asked to forget it"
 
 
 def judged(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
@@ -105,87 +107,11 @@ def bounded(decision: Decision, target: Record | None, fact: Fact, before: Seque
     return Decision(Action.IGNORE, None, reason)
 
 
-def _by_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
-    """The exact ladder: the same words are the same fact; a fuller sentence refines the one it begins with."""
+def _same_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
     for at, one in enumerate(near):
         if one.found.record.hash == text_hash(fact.draft.text):
-            return Decision(Action.RETRACT if fact.candidate.forget else Action.IGNORE, at, "the same words are known")
-    for at, one in enumerate(near):
-        if refines(one.found.record.text, fact.draft.text):
-            return Decision(Action.REVISE, at, "the same, and more")
-    for at, one in enumerate(near):
-        if refines(fact.draft.text, one.found.record.text) and not fact.candidate.forget:
-            return Decision(Action.IGNORE, at, "less than is known")
+            return Decision(Action.IGNORE, at, "the same words are known")
     return None
-
-
-def _by_structure(fact: Fact, near: Sequence[Neighbour]) -> Decision:
-    statement, known = as_said(fact, near), [one.known for one in near]
-    if fact.puts_right and (put_right := _put_right(fact, statement, near)) is not None:
-        return put_right
-    decision = decide(statement, known)
-    if fact.read is not None:
-        beside = {one.found.record.seq: one.known.statement for one in near}
-        news, others = _cannot_be(fact.read, statement, near)
-        takes = None if fact.takes in others else fact.takes
-        decision = verdict(decision, possible(fact.read, news, others), list(beside), takes)
-    elif known and not fact.candidate.forget and not own_values(fact.draft.text, fact.own):
-        decision = judge(Said(statement, fact.message.lower(), decision, fact.adds), known)
-    if fact.only_read:
-        return of_a_message(decision, fact.read, fact.takes, keeps=not fact.candidate.bare)
-    if fact.candidate.forget:
-        is_known = decision.target is not None and decision.action in (Action.IGNORE, Action.REVISE)
-        return Decision(Action.RETRACT if is_known else Action.IGNORE, decision.target, "asked to forget it")
-    if not fact.adds and (decision.action in (Action.ADD, Action.IGNORE) or not decision.firm):
-        return Decision(Action.IGNORE, None, "says nothing by itself")
-    return decision
-
-
-def _cannot_be(read: Read, statement: Statement, near: Sequence[Neighbour]) -> tuple[set[int], set[int]]:
-    """What a statement cannot repeat, and what it cannot replace, whatever was read; or unless that is certain."""
-    beside = {one.found.record.seq: one.known.statement for one in near}
-    doubted = {seq for seq, odds in read.odds.items() if max(odds.replaces, odds.same) < CERTAIN}
-    apart = {seq for seq, memory in beside.items() if is_other_wish(statement, memory)}
-    apart |= doubted & {one.found.record.seq for one in near if is_far(statement, one.known)}
-    opposed = doubted & {seq for seq, memory in beside.items() if _is_opposed(statement, memory)}
-    news = {seq for seq, memory in beside.items() if brings_news(statement, memory)}
-    others = {seq for seq, memory in beside.items() if statement.additional or is_about_another(statement, memory)}
-    return apart | opposed | news, apart | others
-
-
-def as_said(fact: Fact, near: Sequence[Neighbour]) -> Statement:
-    """What a fact says, of whom it is, and whether only for once: that may stand in its words and not in its text."""
-    text = in_full(fact.draft.text, (one.found.record.text for one in near))
-    statement = understand(text, fact.own, fact.who)
-    said = plain(fact.words).lower()
-    return replace(statement, temporary=statement.temporary or bool(TEMPORARY.search(SO_FAR.sub(" ", said))))
-
-
-def _put_right(fact: Fact, statement: Statement, near: Sequence[Neighbour]) -> Decision | None:
-    """Somebody who puts right what they have said, and names only the value, means the last of which it is one."""
-    newest = sorted(range(len(near)), key=lambda at: -near[at].found.record.seq)
-    recent = (at for at in newest if near[at].found.record.seq >= min(fact.last, default=0))
-    at = next((at for at in recent if renewed(near[at].known.statement, statement)), None)
-    return None if at is None else Decision(Action.REVISE, at, "put right", certain=True)
-
-
-def _of_several(decision: Decision, fact: Fact, near: Sequence[Neighbour]) -> list[Decision] | None:
-    """What ends one of several things that a memory lists leaves the others, and is a fact of its own; else None."""
-    if decision.action not in (Action.REVISE, Action.RETRACT) or decision.target is None or fact.candidate.forget:
-        return None
-    statement = understand(fact.draft.text, fact.own, fact.who)
-    text = what_stays(near[decision.target].known.statement, statement)
-    if not text:
-        return None
-    shorter = replace(decision, action=Action.REVISE, text=text, reason=f"one of several: {decision.reason}")
-    return [shorter, Decision(Action.ADD, None, decision.reason)] if fact.adds else [shorter]
-
-
-def _is_opposed(statement: Statement, memory: Statement) -> bool:
-    """Whether one denies what the other says, in the same words: "no meat" may well say what "vegetarian" does."""
-    if statement.polarity == memory.polarity or statement.confirms:
-        return False
-    return any(not is_light(word) for word in statement.whole & memory.whole)
 
 
 def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
@@ -206,8 +132,6 @@ def guarded(decision: Decision, target: Record | None, fact: Fact, before: Seque
         return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
     if reason := _outweighed(fact, target, before):
         return Decision(Action.IGNORE, at, reason)
-    if decision.linked and has_changed(fact, before):
-        return Decision(Action.ADD if fact.adds else Action.IGNORE, None, "the change was told before")
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
     if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
         return Decision(Action.IGNORE, at, "too many retractions in one call")

@@ -8,15 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from memstone.core.changes.judge import FITTED_TO
-from memstone.core.changes.pairing import Action
-from memstone.core.changes.reader import Read
-from memstone.core.changes.reconcile import Known
-from memstone.core.changes.statement import Statement, understand
+from memstone.core.changes.decide import Action, Known
 from memstone.core.checks.visible import visible
-from memstone.core.curate import Candidate
-from memstone.core.rules.marks import PUTS_RIGHT
-from memstone.core.rules.named import begins_with, speaker_name
+from memstone.core.reading.facts import Candidate
+from memstone.core.rules.named import as_user, begins_with, speaker_name
 from memstone.core.text.analyze import query_terms
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, scope_tokens
@@ -32,9 +27,6 @@ from memstone.ports.ledger import Tx
 _NEAREST: Final = 8
 SIDE_BY_SIDE: Final = 8
 """So many searches run at once: an index outside this process is waited for once, and not once a fact."""
-
-_LAST: Final = 3
-"""So many memories back somebody may put right without naming what."""
 
 _NOTHING_LATER: Final = 2**62
 _LAYERS: Final = (str(Layer.FACT),)
@@ -66,17 +58,8 @@ class Fact:
     proposals: list[Proposal] = field(default_factory=list)
     """What a model would do, at most one thing to each memory; nothing when structure has to decide."""
 
-    read: Read | None = None
-    """What a reading of its message together with the memories near it brought."""
-
-    takes: int | None = None
-    """The version it takes the place of, by that reading."""
-
-    last: list[int] = field(default_factory=list)
-    """What was learned last, the newest first: what somebody means who puts right what they have said."""
-
-    only_read: bool = False
-    """A message in which no rule sees a fact: it counts where it surely takes the place of a memory, and else not."""
+    replaced: dict[int, float] = field(default_factory=dict)
+    """How likely it replaces each version that its message was read with."""
 
     compared_with: Where | None = None
     """Which of the memories that are known it is held against; None is all."""
@@ -96,19 +79,9 @@ class Fact:
         return bool((self.draft.data or {}).get("doubt"))
 
     @property
-    def message(self) -> str:
-        """What was said, as it is understood: an answer of a word or two together with what was asked."""
-        return self.candidate.asked or self.turn.text
-
-    @property
     def words(self) -> str:
-        """The words that state it, understood in the same way."""
-        return self.candidate.asked or self.turn.text[self.candidate.start : self.candidate.end]
-
-    @property
-    def puts_right(self) -> bool:
-        """Whether somebody puts right what they have just said: "no wait, I meant ..."."""
-        return not self.adds and PUTS_RIGHT.match(self.draft.text.lower()) is not None
+        """The words that state it."""
+        return self.turn.text[self.candidate.start : self.candidate.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +90,7 @@ class Neighbour:
 
     found: Found
     known: Known
+    cosine: float
 
 
 async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
@@ -133,8 +107,6 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
             among = frozenset(await tx.memories.seqs(visible(scope, parts.now(), extra=chosen)))
         queries = [TextQuery(query_terms(fact.draft.text), tokens, scope) for fact in facts]
         hits = [await tx.text.match(query, _NEAREST) for query in queries]
-        for fact in facts:
-            fact.last = await _learned_last(tx, scope, parts.now(), chosen) if fact.puts_right else []
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
 
     cursor, worded = await parts.ledger.read(by_words)
@@ -142,13 +114,8 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
         wave = facts[at : at + SIDE_BY_SIDE]
         found = await parts.io.gather(*(_nearest(parts, scope, fact, signature, among) for fact in wave))
         for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
-            fact.near = list(dict.fromkeys([*meant, *shared, *fact.last]))
+            fact.near = list(dict.fromkeys([*meant, *shared]))
     return cursor
-
-
-async def _learned_last(tx: Tx, scope: Scope, now: Instant, chosen: Where | None) -> list[int]:
-    where = And((visible(scope, now, extra=chosen), Condition("layer", Op.EQ, str(Layer.FACT))))
-    return [one.record.seq for one in await tx.memories.find(where, limit=_LAST)]
 
 
 async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None) -> list[int]:
@@ -171,10 +138,14 @@ class Related:
     text: str
     cosine: float
     day: str = ""
+    as_user: str = ""
+    """Its text with whoever says the fact as "User"; '' where somebody else said it of themselves."""
 
 
-def _related(record: Record, cosine: float) -> Related:
-    return Related(record.seq, record.text, cosine, record.occurred_at[:10])
+def _related(one: Neighbour) -> Related:
+    record = one.found.record
+    text = "" if one.known.is_others else one.known.text
+    return Related(record.seq, record.text, one.cosine, record.occurred_at[:10], text)
 
 
 async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> list[list[Related]]:
@@ -183,7 +154,7 @@ async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: 
 
     async def work(tx: Tx) -> list[list[Related]]:
         found = [await neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
-        return [[_related(one.found.record, one.known.cosine) for one in near] for near in found]
+        return [[_related(one) for one in near] for near in found]
 
     return await parts.ledger.read(work)
 
@@ -198,24 +169,19 @@ async def neighbours(tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: s
 
 
 async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighbour:
-    record = found.record
-    cosine, told = 0.0, None
+    record, cosine = found.record, 0.0
     if fact.draft.vector is not None and signature:
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
-        if stored is not None:
-            cosine = _cosine(stored, fact.draft.vector)
-            told = _cosine(stored, fact.turn.draft.vector or fact.draft.vector) if signature == FITTED_TO else None
-    fresh = bool(fact.turn.id) and record.origin_id == fact.turn.id
-    return Neighbour(found, Known(known_statement(record, fact), cosine, fresh, told))
+        cosine = _cosine(stored, fact.draft.vector) if stored is not None else 0.0
+    return Neighbour(found, known_as(record, fact), cosine)
 
 
-def _cosine(one: bytes, other: bytes) -> float:
-    return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
-
-
-def known_statement(record: Record, fact: Fact) -> Statement:
-    """What a memory says, as it is held against a fact: each about whom it was told."""
-    return understand(record.text, fact.own, _told_about(record, fact.who))
+def known_as(record: Record, fact: Fact) -> Known:
+    """A memory as it is held against a fact: whoever says that is "User" in both."""
+    person = _told_about(record, fact.who)
+    if person != fact.who:
+        return Known(record.text, is_others=True)
+    return Known(as_user(record.text, person), fact.replaced.get(record.seq, 0.0), record.text)
 
 
 def _told_about(record: Record, who: str) -> str:
@@ -224,3 +190,7 @@ def _told_about(record: Record, who: str) -> str:
     teller = speaker_name(speaker) if record.source_role in ("user", None) else ""
     is_quoted = bool(teller and record.data.get("verbatim"))
     return who if not is_quoted and begins_with(record.text, who) else teller
+
+
+def _cosine(one: bytes, other: bytes) -> float:
+    return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memstone.core.changes.pairing import Action
-from memstone.core.changes.reconcile import Known, decide
-from memstone.core.changes.statement import understand
+from memstone.core.changes.decide import Action, New, decide
 from memstone.core.checks.visible import within
-from memstone.engine.learning.relate import Fact, known_statement
+from memstone.core.rules.named import as_user
+from memstone.engine.learning.relate import Fact, known_as
 from memstone.engine.storing.draft import text_hash
 from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Where
@@ -67,9 +66,9 @@ async def _was_known(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
     """Whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
     ended = Condition("valid_to", Op.GTE, fact.turn.occurred_at)
     where = And((within(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
-    held = [Known(known_statement(one.record, fact), 0.0) for one in await tx.memories.find(where, limit=_MOST)]
-    said = understand(fact.draft.text, fact.own, fact.who)
-    return bool(held) and decide(said, held).action is not Action.ADD
+    held = [known_as(one.record, fact) for one in await tx.memories.find(where, limit=_MOST)]
+    new = New(as_user(fact.draft.text, fact.who), own=fact.own)
+    return bool(held) and decide(new, held).action is not Action.ADD
 
 
 _FACTS: Final = Condition("layer", Op.EQ, str(Layer.FACT))

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
-from memstone.core.changes.merge import merged_text
-from memstone.core.changes.pairing import Action, Decision
-from memstone.core.changes.people import in_full
-from memstone.core.changes.renew import is_undated, renewed
-from memstone.core.changes.statement import understand
+from memstone.core.changes.decide import Action, Decision, is_known
+from memstone.core.changes.words import understand
 from memstone.core.checks.visible import visible, within
-from memstone.core.temporal.dates import ground
+from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.learning.recognition import recognise
-from memstone.engine.learning.reconcile import LATER, bounded, decided, guarded, has_changed, judged
-from memstone.engine.learning.relate import Fact, known_statement, neighbours
+from memstone.engine.learning.reconcile import LATER, bounded, decided, guarded, judged
+from memstone.engine.learning.relate import Fact, Neighbour, neighbours
 from memstone.engine.learning.resent import REASON, is_settled
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import (
@@ -38,7 +34,7 @@ from memstone.engine.storing.suppression import suppress
 from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import Outcome, counted
 from memstone.model.event import EventType
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant
 from memstone.model.memory import MIRROR, Link, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
@@ -138,8 +134,6 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
             plan.left_out += 1
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
-    if fact.candidate.whole and has_changed(fact, outcomes):
-        return
     scope = known_in(parts, plan.scope)
     fact.kept_as = None
     wanted = await (_judged(tx, scope, fact, now) if fact.judged else _ruled(tx, scope, plan, fact, now))
@@ -196,10 +190,19 @@ async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
 async def _ruled(tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
     """What rules decide, about whatever is near now."""
     near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
-    if fact.candidate.whole or not (fact.adds or fact.puts_right):
-        near = [one for one in near if not one.known.fresh]
+    if not fact.adds:  # what the same message has just stated is not changed by the rest of it
+        near = [one for one in near if not fact.turn.id or one.found.record.origin_id != fact.turn.id]
+    if _says_private(fact, near):
+        fact.draft.data = {**(fact.draft.data or {}), VISIBILITY: str(Visibility.PRIVATE)}
     chosen = decided(fact, near)
     return [(one, near[one.target].found.record if one.target is not None else None) for one in chosen]
+
+
+def _says_private(fact: Fact, near: Sequence[Neighbour]) -> bool:
+    """Whether a fact says all that a private memory says, and more: that may be told to no model, either."""
+    private = (one for one in near if visibility_of(one.found.record.data) == Visibility.PRIVATE)
+    said = understand(fact.draft.text)
+    return any(is_known(understand(one.found.record.text), said) for one in private)
 
 
 def known_in(parts: Parts, scope: Scope) -> Scope:
@@ -288,13 +291,14 @@ async def _revise(
 ) -> Outcome | None:
     assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
     draft = fact.draft
-    text = decision.text or (draft.text if fact.judged else _next_text(parts, fact, target))
-    if fact.judged and normal_text(text) == normal_text(target.text):
+    text = decision.text or draft.text
+    if normal_text(text) == normal_text(target.text) and not _is_over(target, now):
         return Outcome("NONE", target, draft, target.text, "already known")
-    if not text:
-        return await _retract(parts, tx, plan, fact, target, decision, now)
     vectors = _revised_vectors(plan, draft, text)
-    new = _next_version(target, text, None if decision.text and not fact.judged else draft, draft.occurred_at, now)
+    is_amended = bool(decision.text) and not fact.judged
+    new = _next_version(target, text, None if is_amended else draft, draft.occurred_at, now)
+    if is_amended:
+        new = replace(new, occurred_at=max(target.occurred_at, draft.occurred_at), data=_also_shown(target, fact))
     mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
     moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
     moved += _link_here(mine, plan.scope, now)
@@ -331,6 +335,7 @@ def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: I
     )
     if draft is None:
         return new
+    marked = {VISIBILITY: target.data[VISIBILITY]} if VISIBILITY in target.data else {}
     return replace(
         new,
         kind=draft.kind,
@@ -341,22 +346,19 @@ def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: I
         source_role=draft.role,
         origin_id=draft.origin_id,
         salience=max(target.salience, draft.salience),
-        data={**(draft.data or {})},
+        data={**(draft.data or {}), **marked},  # what a person decided of it holds for what it becomes
         metadata={**target.metadata, **(draft.metadata or {})},
         occurred_at=occurred_at,
         expires_at=draft.expires_at,
     )
 
 
-def _next_text(parts: Parts, fact: Fact, target: Record) -> str:
-    """What a memory says from now on; '' where the fact only ends it."""
-    known, said = known_statement(target, fact), understand(fact.draft.text, fact.own, fact.who)
-    proposed = next((one.text for one in fact.proposals if one.target == target.seq), "")
-    told = in_full(fact.draft.text, [target.text])
-    text = proposed or (merged_text(known, said, told) if fact.adds else renewed(known, said))
-    if text == fact.draft.text or not is_undated(target.text, text):
-        return text
-    return ground(text, moment(fact.draft.occurred_at), ZoneInfo(parts.policy.curation.timezone))
+def _also_shown(target: Record, fact: Fact) -> dict[str, Any]:
+    """What is known of a memory besides its text, with the turn that amends it among those that show it."""
+    told = target.data.get("evidence")
+    if not isinstance(told, dict) or not fact.turn.id:
+        return dict(target.data)
+    return {**target.data, "evidence": {**told, "also": [*dict.fromkeys([*told.get("also", ()), fact.turn.id])]}}
 
 
 def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:

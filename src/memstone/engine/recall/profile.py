@@ -30,6 +30,7 @@ from memstone.core.text.tokens import estimate_tokens
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.parts import Parts
+from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.context_gate import GateMode
@@ -191,11 +192,15 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
 
 
 async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
-    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over."""
+    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over.
+
+    What was found to tell nothing to remember is not told, so that a day of it leaves the profile as it is.
+    """
     owner = wanted.owner
     said = (
         Condition("source_role", Op.EQ, str(Origin.USER)),
         Condition("occurred_at", Op.LT, wanted.today),
+        Condition(f"data.{IDLE}", Op.EXISTS, value=False),
     )
     where = And((visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), own(), *said))
     seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from memstone.core.ranking.decay import Strength, effective, left
 from memstone.core.ranking.fusion import Scored
 from memstone.core.ranking.mmr import mmr
+from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts
 from memstone.engine.recall.rerank import reranked
 from memstone.model.instant import Instant
@@ -23,9 +24,10 @@ def faded(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     for found, scored in hits:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
-        scored.parts.decay = left(strength.anchor, now, policy.decay_days)
+        days = None if never_fades(found.record) else policy.decay_days
+        scored.parts.decay = left(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
-        scored.score *= effective(strength, now, policy.decay_days) if policy.salience else scored.parts.decay
+        scored.score *= effective(strength, now, days) if policy.salience else scored.parts.decay
     return sorted(hits, key=lambda hit: (-hit[1].score, -hit[0].record.seq))
 
 

@@ -23,6 +23,10 @@ from memstone.model.scope import Scope
 _EVERY_FIELD: Final = ("user_id", "agent_id", "run_id")
 
 
+IDLE: Final = "idle"
+"""Where the data of a turn say that it tells nothing to remember, as far as somebody has judged that."""
+
+
 @dataclass(slots=True)
 class Turn:
     """One message of a conversation and the row it becomes."""

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from memstone.core.ranking.decay import time_constant
 from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
+from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts
 from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.storing.status import OPEN, set_status
@@ -16,7 +17,7 @@ from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end
 from memstone.model.ageing import Aged, Older
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
+from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -150,10 +151,10 @@ async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
 
 
 async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Record]:
-    """Those of some memories that are no standing instruction and stand in nobody's profile or narrative."""
+    """Those of some memories that may fade and stand in nobody's profile or narrative."""
     found = []
     for record in records:
-        if record.kind == Kind.PROCEDURAL and record.origin == Origin.USER:
+        if never_fades(record):
             continue
         links = await tx.links.of(record.tenant_id, record.seq)
         if not any([record.id in await _always_shown(tx, run, link.scope) for link in links]):

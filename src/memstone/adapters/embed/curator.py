@@ -1,0 +1,172 @@
+"""The built-in model as it reads what people say: a message word by word, or beside the memories near it.
+
+A message stands behind the last words before it: ``[CLS] before [SEP] message [SEP]``, and a row of numbers tells of
+each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so
+that each memory is seen next to the message and to those named with it; two numbers tell what becomes of each. Both use
+one network: the deltas in ``data/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same as it is
+fitted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memstone.adapters.embed.minilm import Network, of_rows
+from memstone.adapters.embed.onnx_model import run, session
+from memstone.adapters.embed.pairs import Changed, deltas_in
+
+if TYPE_CHECKING:
+    from memstone.adapters.embed.pairs import Deltas, Floats
+    from memstone.adapters.embed.wordpiece import WordPiece
+
+FILE: Final = Path(__file__).with_name("data") / "curator.npz"
+LONGEST, LONGEST_BEFORE, LONGEST_WORD = 400, 40, 12
+"""How many tokens are read in all, of what was said before, and of one word."""
+
+LONGEST_TEXT, LONGEST_MEMORY = 64, 40
+"""How many tokens are read of a message that stands beside memories, and of each of them."""
+
+LENGTH, AGREE = 8.0, 0.5  # so that all that goes into a head is of like size
+_LEAST: Final = 1e-9
+
+
+class LaidOut(NamedTuple):
+    """A message as the network reads it; ``places`` are those of the first token of each word."""
+
+    ids: list[int]
+    parts: list[int]
+    places: list[int]
+
+
+def lay_out(before: str, words: Sequence[str], encode: Callable[[str], list[int]]) -> LaidOut:
+    """Lay out a message behind the end of what was said before it; words that are too many are left out."""
+    first, *said, last = encode(before)
+    ids = [first, *said[-LONGEST_BEFORE:], last]
+    parts = [0] * len(ids)
+    places: list[int] = []
+    for word in words:
+        own = encode(word)[1:-1][:LONGEST_WORD] or [last]
+        if len(ids) + len(own) >= LONGEST:
+            break
+        places.append(len(ids))
+        ids += own
+    ids.append(last)
+    return LaidOut(ids, parts + [1] * (len(ids) - len(parts)), places)
+
+
+def list_ids(text: Sequence[int], others: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """Put all texts into one, each between the marks that a single text has; also return where each of them ends."""
+    first, last = text[0], text[-1]
+    ids = [first, *text[1:-1][:LONGEST_TEXT], last]
+    ends = [len(ids)]
+    for other in others:
+        ids += [*other[1:-1][:LONGEST_MEMORY], last]
+        ends.append(len(ids))
+    return ids, ends
+
+
+class CuratorModel:
+    """The network, loaded. Blocking; safe to use from many threads."""
+
+    def __init__(self, network: Network, deltas: Deltas, tokenizer: WordPiece) -> None:
+        import numpy as np
+
+        self._head, self._encode = deltas, tokenizer.encode
+        self._session = session(of_rows(Changed(network, deltas)), as_it_is=True)
+        # Copies: what they are views of is the whole file.
+        words, scales = network.words()
+        self._words, self._scales = np.array(words), np.array(scales)
+        self._places, self._types = network.places(), deltas["types"]
+
+    def read_words(self, before: str, words: Sequence[str]) -> Floats:
+        """A row of numbers for each word of a message, as far as it is read."""
+        laid = lay_out(before, words, self._encode)
+        states = self._states(laid.ids, laid.parts)[laid.places]
+        return _headed(states, self._head, "word")
+
+    def read_list(self, text: str, others: Sequence[str]) -> Floats:
+        """Two numbers for each of the others: that the text replaces it, and that it says the same."""
+        import numpy as np
+
+        ids, ends = list_ids(self._encode(text), [self._encode(one) for one in others])
+        states = self._states(ids, [0] * ends[0] + [1] * (ends[-1] - ends[0]))
+        own = np.repeat(_mean(states[: ends[0]])[None], len(ends) - 1, axis=0)
+        near = np.stack([_mean(states[start:end]) for start, end in pairwise(ends)])
+        both = np.concatenate([own, near, own * near * AGREE, np.abs(own - near)], axis=1)
+        return _headed(both, self._head, "list")
+
+    def _states(self, ids: Sequence[int], parts: Sequence[int]) -> Floats:
+        import numpy as np
+
+        at = list(ids)
+        rows = self._words[at] * self._scales[at] + self._places[: len(at)] + self._types[list(parts)]
+        feed = {"rows": rows[None].astype(np.float32), "attention_mask": np.ones((1, len(at)), np.int64)}
+        states: Floats = run(self._session, "last_hidden_state", feed)[0]
+        return states
+
+
+def _headed(rows: Floats, head: Deltas, name: str) -> Floats:
+    import numpy as np
+
+    # Not by "@": for so little it wakes threads that then wait for more, and cost more than the product.
+    inner = np.einsum("ij,kj->ik", rows, head[f"{name}_inner.weight"]) + head[f"{name}_inner.bias"]
+    # By its approximation with tanh, which is what it was fitted with: numpy has no error function.
+    passed = 0.5 * inner * (1 + np.tanh(0.7978845608 * (inner + 0.044715 * inner**3)))
+    found = np.einsum("ij,kj->ik", passed, head[f"{name}_outer.weight"]) + head[f"{name}_outer.bias"]
+    given: Floats = found.astype(np.float32)
+    return given
+
+
+def _mean(states: Floats) -> Floats:
+    import numpy as np
+
+    mean: Floats = states.mean(axis=0)
+    scaled: Floats = mean * (LENGTH / max(float(np.linalg.norm(mean)), _LEAST))
+    return scaled
+
+
+class LocalCurator:
+    """Reads in this process; the network is loaded with the first text, and shared by all of the process."""
+
+    def read_words(self, before: str, words: Sequence[str]) -> Floats:
+        """A row of numbers for each word of a message, as far as it is read."""
+        return _shared_model().read_words(before, words)
+
+    def read_list(self, text: str, others: Sequence[str]) -> Floats:
+        """Two numbers for each of the others: that the text replaces it, and that it says the same."""
+        return _shared_model().read_list(text, others)
+
+
+_lock, _models = threading.Lock(), list[CuratorModel]()
+
+
+def _shared_model() -> CuratorModel:
+    if not _models:
+        with _lock:
+            if not _models:
+                _models.append(_load())
+    return _models[0]
+
+
+def _load() -> CuratorModel:
+    from memstone.adapters.embed.local import built_in_files
+
+    vocabulary, model = built_in_files()
+    return CuratorModel(Network(model), deltas_in(FILE.read_bytes()), vocabulary)
+
+
+def _start_afresh_in_child() -> None:
+    """A fork copies a session without its threads: it is neither used nor freed there (see ``local``)."""
+    global _lock, _models
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_models))
+    _lock, _models = threading.Lock(), []
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_afresh_in_child)

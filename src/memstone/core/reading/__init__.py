@@ -1,0 +1,1 @@
+"""What messages say, read without a language model."""

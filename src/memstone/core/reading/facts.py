@@ -1,0 +1,390 @@
+"""From a message to the facts it states, without a language model: the curator judges, and the wording keeps to its words.
+
+A fact is a sentence about the user, or their own words where telling it otherwise is not sure to be right, with the place
+in the message that it comes from. What people ask for (to remember, to forget, how to be answered) is found by rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from memstone.core.reading.pieces import Piece, read_pieces
+from memstone.core.reading.triggers import is_plain, trigger_of
+from memstone.core.reading.wording import (
+    MAX_CHARS,
+    Clause,
+    answered,
+    covers,
+    follow,
+    is_fragment,
+    leans,
+    quoted,
+    replied,
+    trim,
+    word,
+)
+from memstone.core.rules.material import Span, has_words, is_english, own_prose
+from memstone.core.rules.own import own_facts
+from memstone.core.rules.plain import calm, plain
+from memstone.core.rules.requests import Request, forgets_everything, request_of
+from memstone.core.rules.stance import polarity_of
+from memstone.core.rules.verbs import finite_at
+from memstone.core.text.analyze import query_terms
+from memstone.model.curator import Curator
+from memstone.model.memory import Kind
+from memstone.model.own import OwnPattern
+
+INPUT_CHARS: Final = 65_536
+MIN_CHARS: Final = 3
+MAX_FACTS: Final = 24
+KEEP: Final = 0.75
+"""So likely a piece has to be worth remembering."""
+
+LEANS: Final = 0.5
+"""So likely it has to take what stands around a piece to understand it."""
+
+MOST_JOINED: Final = 280
+"""So long a memory may become by what only its first words explain."""
+
+SHORT: Final = 8
+"""An answer to a question has at most so many words."""
+
+MASK: Final = "[redacted:"
+"""What was masked is nothing to know."""
+
+_EPISODIC: Final = frozenset({"plan", "event", "decision"})
+_SALIENCE: Final = {
+    "identity": 0.9,
+    **dict.fromkeys(("health", "home", "work", "instruction"), 0.8),
+    **dict.fromkeys(("preference", "decision", "project", "skill"), 0.6),
+    "family": 0.7,
+    "event": 0.4,
+}
+_TELLING: Final = frozenset({"passing", "other", "mood", "joke"})
+"""What is not worth remembering, and may still tell that something known has changed; a question or a task does not."""
+
+_SPACES: Final = re.compile(r"\s+")
+_SUBJECT: Final = re.compile(
+    r"(?:[^\w\s]{1,3} ?)?(?:\b(?:and|but|so|oh|also|plus|btw|ok|well|yeah) ){0,3}(i|we)(?:'|’|m\b|ve\b|\b)",
+    re.IGNORECASE,
+)
+_RELATIVE: Final = re.compile(r"^(?:who|which|that|whose|where)\b", re.IGNORECASE)
+_FEW_WORDS: Final = 3
+_LONG: Final = 40
+_OWN: Final = re.compile(r"\b(?:i|i'm|im|me|my|mine|we|us|our|ours|user)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One fact a message may hold. ``start`` and ``end`` say where its evidence stands in the message."""
+
+    text: str
+    kind: str
+    category: str
+    polarity: int
+    key: str
+    start: int
+    end: int
+    salience: float = 0.5
+    subject: str = "self"
+    forget: bool = False
+    is_quote: bool = False
+    """Whether it is told in the speaker's own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """What a message states. ``is_cut`` says that there was more in it than is read, or more facts than are kept."""
+
+    facts: list[Candidate] = field(default_factory=list)
+    rest: list[Span] = field(default_factory=list)
+    """Sentences that state nothing by themselves; they may still change what is known."""
+
+    is_cut: bool = False
+    is_foreign: bool = False
+    """Whether it is in a language that is not read here."""
+
+
+def read_message(
+    message: str,
+    curator: Curator | None,
+    *,
+    before: str = "",
+    speaker: str = "",
+    patterns: Sequence[OwnPattern] = (),
+) -> Curated:
+    """Return the facts that a user's message states; of a very long one those of its end.
+
+    ``before`` is what was said to them right before, and may be a question. ``patterns`` are those of a configuration.
+    """
+    text = calm(message[-INPUT_CHARS:])
+    who = _who(speaker)
+    prose = own_prose(text)
+    found = [
+        _candidate(one.text, one.category, one.said, one.text) for one in own_facts(prose.sentences, patterns, who)
+    ]
+    is_read = _is_read(text, before)
+    reading = _Reading(text, who, before, found)
+    if is_read:
+        reading.read(prose.sentences, curator)
+    facts, skipped = _distinct(reading.found), len(message) - len(text)
+    return Curated(
+        [_moved(one, skipped) for one in facts[:MAX_FACTS]],
+        [Span(one.text, one.start + skipped, one.end + skipped) for one in reading.rest],
+        prose.is_cut or skipped > 0 or len(facts) > MAX_FACTS,
+        not is_read and any(has_words(one.text) for one in prose.sentences),
+    )
+
+
+def _is_read(text: str, before: str) -> bool:
+    """Whether a message is in a language that is read here; a mere number is in that of the question to the user."""
+    return is_english(text) if has_words(text) else "you" in before.lower() and is_english(before)
+
+
+def requests_in(message: str, speaker: str = "") -> list[Candidate]:
+    """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
+    text = calm(message[-INPUT_CHARS:])
+    who = _who(speaker)
+    found = [(one, request_of(_plain(one), who)) for one in own_prose(text).sentences]
+    return [_moved(_requested(request, one), len(message) - len(text)) for one, request in found if request]
+
+
+def _who(speaker: str) -> str:
+    return speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
+
+
+def _plain(sentence: Span) -> str:
+    return trim(plain(_SPACES.sub(" ", sentence.text)))
+
+
+class _Reading:
+    """How far a message has been read, and what was found in it."""
+
+    def __init__(self, text: str, who: str, before: str, found: list[Candidate]) -> None:
+        self.text, self.who, self.before, self.found = text, who, before, found
+        self.rest: list[Span] = []
+        self.ends: set[int] = set()
+        self.is_personal = len(text.split()) <= _LONG or _OWN.search(text) is not None
+
+    def read(self, sentences: Sequence[Span], curator: Curator | None) -> None:
+        """Take what is asked for by rule, and let the curator judge the rest."""
+        own = [(one.start, one.end) for one in self.found]
+        asked = [(one, request_of(_plain(one), self.who)) for one in sentences]
+        for span, request in asked:
+            if request is not None:
+                self._keep(_requested(request, span))
+        left = [
+            one
+            for one, request in asked
+            if request is None and not _overlaps(one, own) and not forgets_everything(_plain(one))
+        ]
+        if curator is not None and left:
+            self._judge(read_pieces(curator, _only(self.text, left), self.before))
+            self.found = [one for found in self.found if (one := self._explained(found)) is not None]
+        self.found.sort(key=lambda one: one.start)
+
+    def _is_thin(self, found: Candidate) -> bool:
+        """Whether a memory quotes what is left of a sentence, and nothing that explains it."""
+        is_bare = found.is_quote and not found.text.startswith(("Asked ", "In reply to "))
+        return is_bare and is_fragment(self.text[found.start : found.end])
+
+    def _explained(self, found: Candidate) -> Candidate | None:
+        """A memory as it can be understood: what is left of a sentence takes what was said before it, or is no memory."""
+        words = self.text[found.start : found.end]
+        if not self._is_thin(found):
+            return found
+        if self.before and found.start == self.text.find(words.strip()):
+            return replace(found, text=replied(_last_question(self.before), words, self.who))
+        if len(query_terms(words)) >= _FEW_WORDS:
+            return found
+        self.rest.append(Span(words, found.start, found.end))
+        return None
+
+    def _judge(self, pieces: list[Piece]) -> None:
+        for sentence in _sentences(pieces):
+            kept = _joined(self.text, [one for one in sentence if self._is_kept(one) and not self._is_of_nobody(one)])
+            if len(pieces) == 1 and not kept and self._affirms(sentence[0]):
+                kept = sentence
+            span = Span(self.text[sentence[0].start : sentence[-1].end], sentence[0].start, sentence[-1].end)
+            told = [self._take(piece, sentence, span, is_first=piece is pieces[0]) for piece in kept]
+            if not any(told) and (kept or any(one.why in _TELLING for one in sentence)):
+                self.rest.append(span)
+
+    def _take(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> bool:
+        """Keep a piece as a memory of its own, or as part of the one before it where only that explains it.
+
+        False where it is too short for either: it may still change what is known.
+        """
+        said = self._clause(piece, sentence, span, is_first=is_first)
+        near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
+        is_next = near is not None and not _between(self.text[near.end : span.start])
+        hangs = leans(said) or piece.leans >= LEANS or is_fragment(said.text)
+        hangs = hangs or (near is not None and self._is_thin(near))
+        self.ends.add(piece.end)
+        if near is not None and is_next and hangs and not said.question and not said.is_wish:
+            self.found[-1] = self._extended(near, piece, said)
+            return True
+        worded = self._worded(piece, replace(said, leans=piece.leans >= LEANS or is_fragment(said.text)))
+        self._add(worded, near if is_next else None)
+        return worded is not None
+
+    def _add(self, found: Candidate | None, near: Candidate | None) -> None:
+        """Keep a memory of its own; of two that quote the same words, the one that quotes more."""
+        if found is not None and near is not None:
+            if near.is_quote and covers(near.text, self.text[found.start : found.end]):
+                return
+            if found.is_quote and covers(found.text, self.text[near.start : near.end]):
+                self.found.pop()
+        self._keep(found)
+
+    def _extended(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
+        told = "" if near.is_quote else follow(said, self.who)
+        text = f"{near.text} {told}"
+        if not told or len(text) > MOST_JOINED:
+            text = quoted(self.text[near.start : piece.end], self.who)
+        return replace(near, text=text, end=piece.end, is_quote=near.is_quote or not told)
+
+    def _is_kept(self, piece: Piece) -> bool:
+        return piece.keep >= KEEP or is_plain(trim(plain(self.text[piece.start : piece.end])))
+
+    def _affirms(self, piece: Piece) -> bool:
+        """Whether it is a yes or no to a question about the user, which the word by itself does not show."""
+        said = self.text[piece.start : piece.end]
+        return len(said.split()) <= _FEW_WORDS and bool(answered(_last_question(self.before), said, self.who))
+
+    def _is_of_nobody(self, piece: Piece) -> bool:
+        """Whether it stands in a long text in which nobody speaks of themselves: an article, a page, a manual."""
+        return not self.is_personal and not _OWN.search(self.text[piece.start : piece.end])
+
+    def _clause(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> Clause:
+        text = self.text[piece.start : piece.end]
+        is_answer = is_first and bool(self.before) and not _SUBJECT.match(text) and self._is_answer(piece, text)
+        return Clause(
+            text,
+            span.text,
+            self._sentence_before(span),
+            _last_question(self.before) if is_answer else "",
+            piece.about == "user",
+            _subject(self.text, sentence, piece),
+            is_wish=piece.kind == "instruction",
+        )
+
+    def _is_answer(self, piece: Piece, text: str) -> bool:
+        """Whether it takes the question before it: it is short, or says no sentence, or the curator finds so."""
+        if not self.before.rstrip().endswith("?"):
+            return piece.answers >= LEANS
+        return piece.answers >= LEANS or len(self.text.split()) <= SHORT or finite_at(plain(text).split()) <= 0
+
+    def _worded(self, piece: Piece, said: Clause) -> Candidate | None:
+        wording = word(said, self.who)
+        if wording is None:
+            return None
+        category = trigger_of(plain(said.text)) or piece.kind
+        found = _candidate(wording.text, category, Span(said.text, piece.start, piece.end), plain(said.text))
+        return replace(found, is_quote=wording.is_quote, subject=self._subject(piece, wording.text))
+
+    def _subject(self, piece: Piece, text: str) -> str:
+        """Whom a fact is about: the speaker, where it begins with them, whatever else it is about."""
+        return "self" if piece.about == "user" or text.startswith(f"{self.who} ") else piece.about
+
+    def _sentence_before(self, span: Span) -> str:
+        lines = self.text[max(0, span.start - MAX_CHARS) : span.start].rstrip().rsplit("\n", 1)[-1]
+        return re.split(r"(?<=[.!?…]) +", lines)[-1].strip()
+
+    def _keep(self, candidate: Candidate | None) -> None:
+        if candidate is not None and MASK not in candidate.text and len(candidate.text) >= MIN_CHARS:
+            self.found.append(candidate)
+
+
+def _only(text: str, sentences: Sequence[Span]) -> str:
+    """The text with nothing but these sentences left in it, each where it stands."""
+    kept = ["\n"] * len(text)
+    for one in sentences:
+        kept[one.start : one.end] = text[one.start : one.end].replace("\n", " ")
+    return "".join(kept)
+
+
+def _overlaps(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
+    return any(span.start < end and start < span.end for start, end in taken)
+
+
+def _sentences(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    found: list[list[Piece]] = []
+    for piece in pieces:
+        if piece.opens or not found:
+            found.append([])
+        found[-1].append(piece)
+    return found
+
+
+def _joined(text: str, kept: Sequence[Piece]) -> list[Piece]:
+    """Pieces of one sentence; what is too short to stand alone, or only says more of what was named, is part of another."""
+    found: list[Piece] = []
+    for piece in kept:
+        words = text[piece.start : piece.end]
+        last = found[-1] if found else None
+        hangs = bool(_RELATIVE.match(words)) or len(plain(trim(words)).split()) < _FEW_WORDS
+        short = last is not None and len(plain(trim(text[last.start : last.end])).split()) < _FEW_WORDS
+        if last is not None and (hangs or short) and not text[last.end : piece.start].strip():
+            found[-1] = replace(last, end=piece.end)
+        else:
+            found.append(piece)
+    return found
+
+
+def _subject(text: str, sentence: Sequence[Piece], piece: Piece) -> str:
+    """With whom the sentence begins before a piece, where that is the speaker."""
+    for one in sentence:
+        if one.start >= piece.start:
+            return ""
+        if begins := _SUBJECT.match(text[one.start : one.end]):
+            return begins[1].lower().replace("i", "I")
+    return ""
+
+
+def _between(text: str) -> bool:
+    """Whether more than the end of a sentence lies between two pieces."""
+    return any(letter.isalnum() for letter in text)
+
+
+def _last_question(before: str) -> str:
+    return re.split(r"(?<=[.!?…])\s+|\n", before.strip())[-1]
+
+
+def _requested(request: Request, span: Span) -> Candidate:
+    found = _candidate(request.text, request.category, span, request.text)
+    return replace(found, kind=request.kind, salience=0.8, forget=request.forget)
+
+
+def _candidate(text: str, category: str, span: Span, said: str) -> Candidate:
+    text = _SPACES.sub(" ", text)
+    polarity = polarity_of(said.lower())
+    return Candidate(
+        text=text,
+        kind=Kind.EPISODIC if category in _EPISODIC else Kind.FACTUAL,
+        category=category,
+        polarity=polarity,
+        key=fact_key(category, text, polarity),
+        start=span.start,
+        end=span.end,
+        salience=_SALIENCE.get(category, 0.5),
+    )
+
+
+def fact_key(category: str, text: str, polarity: int) -> str:
+    """A stable name: category, ``not`` for a negative stance, and a slug of the words that carry it."""
+    body = re.sub(r"^\S+?(?:'s)? ", "", text)
+    slug = re.sub(r"[^a-z0-9]+", "_", body.lower()).strip("_")[:40].rstrip("_")
+    return f"{category}:{'not:' if polarity < 0 else ''}{slug}"
+
+
+def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
+    """Each text once, the first time it is said."""
+    return list({one.text: one for one in reversed(found)}.values())[::-1]
+
+
+def _moved(one: Candidate, skipped: int) -> Candidate:
+    return replace(one, start=one.start + skipped, end=one.end + skipped) if skipped else one

@@ -1,0 +1,22 @@
+"""What reads messages without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class Curator(Protocol):
+    """A small model in this process that reads what people say. Blocking; safe to use from many threads."""
+
+    def read_words(self, before: str, words: Sequence[str]) -> Any:
+        """A row of numbers for each word of a message behind ``before``, as a 2-d float32 array.
+
+        What the numbers mean is told in ``memstone.core.reading.pieces``. Of a message that is too long there are fewer
+        rows than words.
+        """
+        ...
+
+    def read_list(self, text: str, others: Sequence[str]) -> Any:
+        """Two numbers for each of the other texts: that the text replaces it, and that it says the same."""
+        ...
