@@ -210,7 +210,7 @@ _SHORTEST_KEY, _SHORTEST_SAID = 6, 12  # "the token is base64 encoded" tells no 
 _IN_ADDRESS: Final = pattern(r"(?<=[a-zA-Z0-9])://[^\s:/@]{0,256}:((?!\[redacted:)[^\s@/]{1,256})@")
 _PIN: Final = pattern(r"\bpin(?: code| number)?(?: is| was|:|=)[ ]{0,3}([0-9]{3,12})\b", None, re.IGNORECASE)
 _STATED_PASSWORD: Final = re.compile(
-    rf"""\b(?:password|passcode|passphrase|pwd)(?:[ ](?:for|to|of|on)[ ][^\n.!?:=]{{1,40}}?)?
+    rf"""\b(?:password|passcode|passphrase|pwd)(?:[ ](?:for|to|of|on|at|in|from)[ ][^\n.!?:=]{{1,40}}?)?
     [ ](?:is|was)(?:[ ](?:now|still|currently|just))?:?[ ]{{1,3}}{_VALUE}""",
     re.IGNORECASE | re.ASCII | re.VERBOSE,
 )

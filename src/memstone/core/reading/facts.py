@@ -148,12 +148,17 @@ def requests_in(message: str, speaker: str = "") -> list[Candidate]:
     """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
     text = calm(message[-INPUT_CHARS:])
     who = _who(speaker)
-    found = [(one, request_of(_plain(one), who)) for one in own_prose(text).sentences]
+    found = [(one, _request(one, who)) for one in own_prose(text).sentences]
     return [_moved(_requested(request, one), len(message) - len(text)) for one, request in found if request]
 
 
 def _who(speaker: str) -> str:
     return speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
+
+
+def _request(sentence: Span, who: str) -> Request | None:
+    """What a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
+    return request_of(plain(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(_plain(sentence), who)
 
 
 def _plain(sentence: Span) -> str:
@@ -172,7 +177,7 @@ class _Reading:
     def read(self, sentences: Sequence[Span], curator: Curator | None) -> None:
         """Take what is asked for by rule, and let the curator judge the rest."""
         own = [(one.start, one.end) for one in self.found]
-        asked = [(one, request_of(_plain(one), self.who)) for one in sentences]
+        asked = [(one, _request(one, self.who)) for one in sentences]
         for span, request in asked:
             if request is not None:
                 self._keep(_requested(request, span))
