@@ -20,6 +20,7 @@ from memstone.core.reading.wording import (
     covers,
     follow,
     is_fragment,
+    is_of_something,
     leans,
     quoted,
     replied,
@@ -172,6 +173,7 @@ class _Reading:
         self.text, self.who, self.before, self.found = text, who, before, found
         self.rest: list[Span] = []
         self.ends: set[int] = set()
+        self.has_words = has_words(text)
         self.is_personal = len(text.split()) <= _LONG or _OWN.search(text) is not None
 
     def read(self, sentences: Sequence[Span], curator: Curator | None) -> None:
@@ -226,7 +228,7 @@ class _Reading:
         said = self._clause(piece, sentence, span, is_first=is_first)
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
         is_next = near is not None and not _between(self.text[near.end : span.start])
-        hangs = leans(said) or piece.leans >= LEANS or is_fragment(said.text)
+        hangs = leans(said) or piece.leans >= LEANS or is_fragment(said.text) or is_of_something(said.text)
         hangs = hangs or (near is not None and self._is_thin(near))
         self.ends.add(piece.end)
         if near is not None and is_next and hangs and not said.question and not said.is_wish:
@@ -253,7 +255,9 @@ class _Reading:
         return replace(near, text=text, end=piece.end, is_quote=near.is_quote or not told)
 
     def _is_kept(self, piece: Piece) -> bool:
-        return piece.keep >= KEEP or is_plain(trim(plain(self.text[piece.start : piece.end])))
+        words = self.text[piece.start : piece.end]
+        is_listed = self.has_words and not has_words(words)  # the number of a list, and not an answer
+        return not is_listed and (piece.keep >= KEEP or is_plain(trim(plain(words))))
 
     def _affirms(self, piece: Piece) -> bool:
         """Whether it is a yes or no to a question about the user, which the word by itself does not show."""

@@ -94,7 +94,7 @@ _TO_YOU: Final = re.compile(r"\b(?:you|your|u|ur)\b", re.IGNORECASE)
 _SUBJECT: Final = re.compile(r"^(?:i|we)\b", re.IGNORECASE)
 _OBJECT: Final = re.compile(r"(?:me|us|my|our)\b", re.IGNORECASE)
 _COUNTED: Final = re.compile(
-    r"we (?:are|were) (?:now |only |about )?(?:an?|the|both|all|\d+|[a-z]+teen|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    r"\band i (?:are|were)\b|^we (?:are|were) (?:now |only |about )?(?:an?|the|both|all|\d+|[a-z]+teen|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.IGNORECASE,
 )
 """What is true of all of them together is not true of each."""
@@ -103,6 +103,7 @@ _OF_US: Final = re.compile(r"\bof us\b|\bus (?:all|both|two|three)\b", re.IGNORE
 """Some of several people, who are not the speaker."""
 
 _NO_LONGER: Final = re.compile(r"\bno longer ", re.IGNORECASE)
+_DETERMINED: Final = re.compile(r"(?:the|a|an)\b", re.IGNORECASE)
 _OWNED: Final = re.compile(r"^(?:my|our)\b", re.IGNORECASE)
 _QUOTES: Final = str.maketrans({"“": "'", "”": "'", '"': "'"})
 _DONE: Final = frozenset(
@@ -186,6 +187,14 @@ def is_fragment(text: str) -> bool:
     return finite_at(words) <= 0 and not begins
 
 
+def is_of_something(text: str) -> bool:
+    """Whether words speak of something that they do not name: "the policy runs out", "steam page is up"."""
+    bare = trim(text)
+    if not bare or _OWN.search(bare) or _begins_with_verb(plain(bare)):
+        return False
+    return bare[0].islower() or bool(_DETERMINED.match(bare))
+
+
 def leans(said: Clause) -> bool:
     """Whether a piece points at what was said before it: with its first word, or with what is done to "it"."""
     bare = trim(said.text)
@@ -195,7 +204,7 @@ def leans(said: Clause) -> bool:
 def follow(said: Clause, who: str) -> str:
     """A piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
     told = tell(said.text, who, said.subject, is_own=said.is_own, follows=True)
-    bare = trim(plain(said.text))
+    bare = plain(said.text).strip(f"{_MARKS} ")
     is_plain = is_fragment(said.text) and bare and not _OWN.search(bare) and not _TO_YOU.search(bare)
     return told or (_capital(bare) if is_plain else "")
 
@@ -273,7 +282,7 @@ def tell(text: str, who: str, subject: str = "", *, is_own: bool = False, follow
     What ``follows`` the words that explain it may point at them.
     """
     said = trim(plain(text))
-    if not said or len(said.split()) > _MOST_WORDS or '"' in said or _COUNTED.match(said) or _OF_US.search(said):
+    if not said or len(said.split()) > _MOST_WORDS or '"' in said or _COUNTED.search(said) or _OF_US.search(said):
         return ""
     if subject and not _SUBJECT.match(said) and _begins_with_verb(said):
         is_going = said.split()[0].lower().endswith("ing")
