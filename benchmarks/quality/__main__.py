@@ -71,12 +71,12 @@ def _abstention(options: argparse.Namespace) -> Measured:
 
 def _updates(options: argparse.Namespace) -> Measured:
     table = updates.table(lines(options.data), embedding.local())
-    return f"Updates: {options.data.name}", {"data": options.data.name, "learned by": "rules, no model"}, [table]
+    return f"Updates: {options.data.name}", {"data": options.data.name, "learned by": "the curator"}, [table]
 
 
 def _extraction(options: argparse.Namespace) -> Measured:
     table = extraction.table(options.data, options.out, embedding.local())
-    return f"Extraction: {options.data.name}", {"data": options.data.name, "learned by": "rules, no model"}, [table]
+    return f"Extraction: {options.data.name}", {"data": options.data.name, "learned by": "the curator"}, [table]
 
 
 def _recorded(options: argparse.Namespace) -> Measured:
@@ -87,7 +87,7 @@ def _recorded(options: argparse.Namespace) -> Measured:
 
 def _chats(options: argparse.Namespace) -> Measured:
     found = chats.tables(options.data, peers.mem0 if options.peer else None, _say)
-    facts = {"data": f"{len(options.data)} people", "learned by": "rules, no model", "embedder": "built in"}
+    facts = {"data": f"{len(options.data)} people", "learned by": "the curator", "embedder": "built in"}
     return "Chats of a person with an assistant", facts, found
 
 

@@ -74,8 +74,8 @@ class RetrievalPolicy:
 
     token_budget: int = 1_200
     profile_tokens: int = 800
-    recalled_turns: int = 5
-    recall_score: float = 0.36
+    recalled_turns: int = 10
+    recall_score: float = 0.44
     recall_scores: tuple[tuple[str, float], ...] = ()
     """By ``provider:model``; for any other embedder ``recall_score`` is moved to where its cosines begin."""
 
