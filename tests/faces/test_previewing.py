@@ -64,6 +64,16 @@ async def test_the_vectors_are_made_anew_in_place(face: Face) -> None:
     assert (await face.retrieve_preview("green tea", user_id="alice"))["items"][0]["vec_score"] > 0
 
 
+@pytest.mark.req("O-76")
+async def test_turns_that_say_the_same_have_vectors_too(face: Face) -> None:
+    for at, answer in enumerate(["Sure.", "No problem."] * 3):
+        talk = [{"role": "user", "content": "Good morning!"}, {"role": "assistant", "content": answer}]
+        await face.ingest(talk, user_id="alice", run_id=f"talk-{at}")
+
+    assert len(await face.listed(layers=["turn"])) > 0
+    assert await face.pending_vectors() == 0
+
+
 async def test_an_owner_is_a_user_or_the_pool_of_a_key(face: Face) -> None:
     pool, bound = await face.create_key(), await face.create_key(user_id="alice")
     assert await face.owner(pool["id"]) == f"key:{pool['id']}"
