@@ -32,8 +32,8 @@ _NOTED: Final = re.compile(r" \([^()]*\b\d{4}\)")
 """The date that was noted beside a word such as "yesterday"."""
 
 _LIGHT: Final = frozenset(
-    """work live go have own use get make do take keep start begin play be becom like dislik new current now still alreadi last next
-    todai yesterdai week month year dai time again also onli more much mani lot bit thing peopl go come back final recent just
+    """work live go own us get make take keep start begin plai becom like dislik new current now still alreadi last next
+    todai yesterdai week month year dai time again also onli more much mani lot bite thing peopl go come back final recent just
     plan want hope think sai tell feel realli actual no not never without longer anymor stop quit sell leav move chang job role""".split()
 )
 """Words that two statements may share without being about the same."""
@@ -48,7 +48,7 @@ _ENDINGS: Final = frozenset(
 
 _ATTITUDES: Final = frozenset(("like", "dislike"))
 _EMPTY: Final = frozenset(
-    "get go do have make take come be thing now just still new again more much lot bit good".split()
+    "get go make take come thing now new again more much lot bite good".split()
 )
 """A statement of nothing but these tells nobody anything."""
 
