@@ -47,9 +47,7 @@ _ENDINGS: Final = frozenset(
 
 
 _ATTITUDES: Final = frozenset(("like", "dislike"))
-_EMPTY: Final = frozenset(
-    "get go make take come thing now new again more much lot bite good".split()
-)
+_EMPTY: Final = frozenset("get go make take come thing now new again more much lot bite good".split())
 """A statement of nothing but these tells nobody anything."""
 
 

@@ -59,6 +59,12 @@ _POINTS: Final = re.compile(
     r"|(?:that|this|these|those)(?='|’| (?:is|was|are|were|one|will|would|has|had|means|makes|did|does)\b))",
     re.IGNORECASE,
 )
+_GOES_ON: Final = re.compile(
+    r"^(?:not|maybe|only)\b(?! (?:all|every|everyone)\b)|\b(?:like that|like this|for it|to it|about it|of it|either)$",
+    re.IGNORECASE,
+)
+"""What only goes on with what was said: "not more", "no recommendations like that"."""
+
 _DONE_TO: Final = re.compile(
     r"^(?:i|we)(?:['’]\w+)? (?:\w+ ){0,3}?(?:it|them|him|her|that|this|there)(?! (?:is|was|are|i|we|my|the)\b)(?=\W|$)",
     re.IGNORECASE,
@@ -198,7 +204,7 @@ def is_of_something(text: str) -> bool:
 def leans(said: Clause) -> bool:
     """Whether a piece points at what was said before it: with its first word, or with what is done to "it"."""
     bare = trim(said.text)
-    return bool(_POINTS.match(bare) or _DONE_TO.match(bare))
+    return bool(_POINTS.match(bare) or _DONE_TO.match(bare) or _GOES_ON.search(bare))
 
 
 def follow(said: Clause, who: str) -> str:
