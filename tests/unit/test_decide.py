@@ -207,6 +207,16 @@ def test_every_memory_that_has_the_old_value_is_changed() -> None:
     assert other.text == 'User lives in Oslo with their sister Ida. On 2026-11-16: "I moved to Bergen.".'
 
 
+@pytest.mark.req("X-11")
+def test_no_number_of_a_memory_is_lost_unless_it_is_the_one_that_changes() -> None:
+    flight = "User's flight to Tokyo is on Dec 12 at 9am."
+    found = decided("User's flight to Tokyo is in Dec.", flight, odds=0.95)
+    assert found.action is Action.IGNORE or flight in found.text
+    found = decided("User's flight to Tokyo is off.", flight, odds=0.95)
+    assert found.text.startswith(flight)
+    assert decided("User weighs 83 kg now.", "User weighs 85 kg.").text == "", "another amount replaces as a whole"
+
+
 def test_a_plan_never_takes_the_place_of_what_holds_until_then() -> None:
     known = "User has a job at the council."
     found = decided("User plans to quit their job at the council.", known, odds=0.9)

@@ -163,7 +163,7 @@ def _is_likely(said: Statement, memory: Statement, known: Known) -> bool:
 
 
 def _read(known: Known) -> str:
-    return f"the curator is sure ({known.replaced:.2f})"
+    return f"the curator reads it as a change ({known.replaced:.2f})"
 
 
 def also_changed(new: New, known: Sequence[Known], main: Decision) -> list[Decision]:
@@ -185,7 +185,7 @@ def _why(said: Statement, filled: Sequence[Filled], memory: Statement, new: New)
     if reason:
         return reason, value
     if said.meant == memory.meant and _is_other_amount(said, memory):
-        return "the same is said with another number", ""
+        return "the same is said with another number", " ".join(one for one in memory.words if one[:1].isdigit())
     return _denies(said, memory), ""
 
 
@@ -267,7 +267,7 @@ def _change(
 ) -> Decision:
     """Take a memory's place where nothing of it is lost but the old value, else put the new words behind it."""
     over = understand(value).bag | _ATTITUDES
-    lost = frozenset(word for word in _telling(memory) - over - said.bag if not word[:1].isdigit())
+    lost = _telling(memory) - over - said.bag
     is_whole = new.adds and not new.is_quote and not lost and not _is_yet_to_come(said, memory)
     text = "" if is_whole else amended(known.stored or known.text, new.quote or new.text, new.day)
     return Decision(Action.REVISE, at, reason, text)
