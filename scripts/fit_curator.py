@@ -1,9 +1,10 @@
 """Fit the network that reads what people say, and say how it does on authors it has not seen.
 
-It learns two things at once: what of a message is worth remembering (the labelled messages of
-benchmarks/quality/messages), and what a message does to each of the memories near it (the labelled changes of
-tests/data/curation/fit and changes_open.jsonl). It writes the deltas that ``memstone.adapters.embed.curator`` reads.
-With ``--without`` the named authors are not fitted to. It needs torch, which nothing else here does:
+It learns three things at once: what of a message is worth remembering (the labelled messages of
+benchmarks/quality/messages), what a message does to each of the memories near it (the changes labelled there and in
+tests/data/curation), and what a reader finds of a memory by itself (benchmarks/quality/judged). It writes the deltas
+that ``memstone.adapters.embed.curator`` reads. With ``--without`` the named authors are not fitted to. It needs torch,
+which nothing else here does; on two processors it takes some hours, on a graphics card four minutes:
 
     pip install torch==2.13.0
 """
@@ -11,12 +12,11 @@ With ``--without`` the named authors are not fitted to. It needs torch, which no
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,96 +25,122 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from memstone.adapters.embed.curator import AGREE, FILE, LENGTH, lay_out, list_ids
-from memstone.core.changes.words import bare_words
-from memstone.core.reading.pieces import ABOUT, FIRST_KIND, KINDS, OUTPUTS, WHYS
-from memstone.core.rules.verbs import lemma
+from memstone.adapters.embed.curator import AGREE, FILE, LENGTH, LONGEST_JUDGED, lay_out, list_ids
+from memstone.core.reading.pieces import ABOUT, FIRST_KIND, JUDGEMENTS, KINDS, OUTPUTS, WHYS
+from scripts.curator_data import (
+    CHANGED,
+    DATA,
+    SAME,
+    SHORTEST,
+    UNPOINTED,
+    UNTOUCHED,
+    Case,
+    Memory,
+    Message,
+    Piece,
+    labelled_judgements,
+    quiet_cases,
+    read_cases,
+    read_judged,
+    read_messages,
+    series_cases,
+)
 from scripts.pair_net import PairNet, _normed, tokenizer
 from scripts.weights import record
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = ROOT / "benchmarks" / "quality" / "messages"
-CHANGES = ROOT / "tests" / "data" / "curation"
-
-RANK, HIDDEN, LIST_HIDDEN, DROP = 16, 96, 64, 0.1
-EPOCHS, AT_ONCE, RATE, WARM_UP = 9, 32, 8e-4, 0.08
-SHORTEST: Final = 3
-UNPOINTED, FORGOTTEN, GARBLED, NOTED, CONTRACTED = 0.15, 0.3, 0.03, 0.25, 0.5
-"""How often a message is shown without its punctuation, without the words before it, a word without a letter,
-and how often a fact by itself is told in the third person."""
+RANK, HIDDEN, LIST_HIDDEN, DROP = 16, 96, 64, 0.12
+EPOCHS, AT_ONCE, RATE, WARM_UP = 6, 48, 9e-4, 0.08
+FORGOTTEN, GARBLED = 0.3, 0.03
+"""How often a message is shown without the words before it, and a word without a letter."""
 
 FEWER, LOST, STRANGERS, THINNED, SMOOTHED = 0.35, 0.12, 0.35, 0.08, 0.05
 """How often memories are left out of a case, the right one is, others are put in, words of the message left out."""
 
-MOST_MEMORIES: Final = 7
-QUOTED: Final = 0.25
-"""So many memories are in the words of whoever said them."""
+MOST_MEMORIES: Final = 6
+"""So many memories are read beside a message."""
+
+TOLD: Final = 0.4
+"""How often a memory is shown as its author put it, and not as it would be stored."""
 
 STARTS: Final = 2.0
 """So much more it counts where a piece begins, which is one word in ten."""
 
-CHANGING: Final = ("author_v",)
-_LIGHT: Final = frozenset(
-    "user user's the a an is are has have in of to and for at on with he she they his her their from by as".split()
-)
 _MASKED: Final = -1e4
-_WORD: Final = re.compile(r"\S+")
+
+
+class Tokens:
+    """The tokenizer, which remembers what it was asked: the same words come every epoch."""
+
+    def __init__(self) -> None:
+        self.encode = lru_cache(maxsize=None)(tokenizer().encode)
 
 
 @dataclass
-class Piece:
-    """A contiguous part of a message by its words, and what it is."""
+class Given:
+    """All that is fitted to."""
 
-    start: int
-    end: int
-    keep: bool
-    kind: int
-    about: int
-    leans: bool = False
-    """Whether the fact it states has words that stand elsewhere in the message."""
+    messages: list[Message]
+    cases: list[Case]
+    judged: list[tuple[str, list[int], int]]
 
-    answers: bool = False
-    """Whether it has words of what was said before."""
-
-
-@dataclass
-class Message:
-    """A labelled message: its words, and the pieces it falls into."""
-
-    author: str
-    before: str
-    words: list[str]
-    pieces: list[Piece] = field(default_factory=list)
+    def of(self, authors: set[str], *, inside: bool) -> Given:
+        """What is by these authors, or by all others."""
+        return Given(
+            [one for one in self.messages if (one.author in authors) == inside],
+            [one for one in self.cases if (one.author in authors) == inside],
+            [one for one in self.judged if (one[0] in authors) == inside],
+        )
 
 
 class CuratorNet(PairNet):
     """Reads a message behind what was said before it, word by word, or beside memories, one by one."""
 
-    def __init__(self) -> None:
-        super().__init__(OUTPUTS, rank=RANK, hidden=HIDDEN, drop=DROP)
+    def __init__(self, rank: int = RANK) -> None:
+        super().__init__(OUTPUTS, rank=rank, hidden=HIDDEN, drop=DROP)
         self.types.data[1] = self.types.data[0]
         width = self.words.shape[1]
         del self.direct, self.inner, self.outer
         self.word_inner, self.word_outer = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
         self.list_inner, self.list_outer = nn.Linear(4 * width, LIST_HIDDEN), nn.Linear(LIST_HIDDEN, 2)
-        self.nothing = nn.Parameter(torch.zeros(1))
+        self.judge_inner, self.judge_outer = nn.Linear(width, LIST_HIDDEN), nn.Linear(LIST_HIDDEN, len(JUDGEMENTS))
 
     def read_words(self, shown: Sequence[tuple[str, list[str]]], by: Any) -> list[torch.Tensor]:
         """For each message a row of numbers for each of its words."""
         laid = [lay_out(before, words, by.encode) for before, words in shown]
-        states = self._states([(one.ids, one.parts) for one in laid])
-        inner = functional.gelu(self.word_inner(self._dropped(states)), approximate="tanh")
-        found = self.word_outer(self._dropped(inner))
-        return [found[row, torch.tensor(one.places, device=found.device)] for row, one in enumerate(laid)]
+        states = self.states([(one.ids, one.parts) for one in laid])
+        places = [row * states.shape[1] + place for row, one in enumerate(laid) for place in one.places]
+        rows = states.reshape(-1, states.shape[2])[torch.tensor(places, device=states.device)]
+        inner = functional.gelu(self.word_inner(self._dropped(rows)), approximate="tanh")
+        return list(self.word_outer(self._dropped(inner)).split([len(one.places) for one in laid]))
 
     def read_lists(self, shown: Sequence[tuple[list[int], list[list[int]]]]) -> list[torch.Tensor]:
-        """For each message the log odds: replaced and the same for each memory, and last that nothing is."""
+        """For each message the log odds of each memory: that it is changed, and that it is said again."""
         laid = [list_ids(message, memories) for message, memories in shown]
-        states = self._states([(ids, [0] * ends[0] + [1] * (len(ids) - ends[0])) for ids, ends in laid])
-        scored = [self._scored(rows, ends) for rows, (_, ends) in zip(states, laid, strict=True)]
-        return [torch.log_softmax(torch.cat([one.reshape(-1), self.nothing]), 0) for one in scored]
+        states = self.states([(ids, [0] * ends[0] + [1] * (len(ids) - ends[0])) for ids, ends in laid])
+        spans = [(row, start, end) for row, (_, ends) in enumerate(laid) for start, end in pairwise([0, *ends])]
+        means = functional.normalize(_means(states, spans), dim=1) * LENGTH
+        firsts = [at for at, (_, start, _) in enumerate(spans) if start == 0]
+        sizes = [len(ends) - 1 for _, ends in laid]
+        of_message = torch.tensor(firsts, device=means.device).repeat_interleave(
+            torch.tensor(sizes, device=means.device)
+        )
+        others = torch.tensor([at for at, (_, start, _) in enumerate(spans) if start], device=means.device)
+        own, near = means[of_message], means[others]
+        both = torch.cat([own, near, own * near * AGREE, (own - near).abs()], dim=1)
+        found = self.list_outer(self._dropped(functional.gelu(self.list_inner(both), approximate="tanh")))
+        return list(found.split(sizes))
 
-    def _states(self, laid: Sequence[tuple[list[int], list[int]]]) -> torch.Tensor:
+    def judge(self, memories: Sequence[list[int]]) -> torch.Tensor:
+        """For each memory a number for everything that may be found of it."""
+        shown = [one[:LONGEST_JUDGED] for one in memories]
+        states = self.states([(one, [0] * len(one)) for one in shown])
+        means = functional.normalize(_means(states, [(row, 0, len(one)) for row, one in enumerate(shown)]), dim=1)
+        means = means * LENGTH
+        inner = functional.gelu(self.judge_inner(self._dropped(means)), approximate="tanh")
+        return self.judge_outer(self._dropped(inner))
+
+    def states(self, laid: Sequence[tuple[list[int], list[int]]]) -> torch.Tensor:
+        """What the network makes of texts, token by token."""
         width, device = max(len(ids) for ids, _ in laid), self.words.device
         ids, part = torch.zeros(len(laid), width, dtype=torch.long), torch.full((len(laid), width), -1)
         for row, (tokens, parts) in enumerate(laid):
@@ -128,125 +154,60 @@ class CuratorNet(PairNet):
             rows = layer(rows, mask, self.drop)
         return rows.float()
 
-    def _scored(self, rows: torch.Tensor, ends: Sequence[int]) -> torch.Tensor:
-        pools = [rows[start:end].mean(0) for start, end in zip([0, *ends], ends, strict=False)]
-        means = functional.normalize(torch.stack(pools), dim=1) * LENGTH
-        own, others = means[:1].expand(len(pools) - 1, -1), means[1:]
-        both = torch.cat([own, others, own * others * AGREE, (own - others).abs()], dim=1)
-        return self.list_outer(self._dropped(functional.gelu(self.list_inner(both), approximate="tanh")))
-
     def _dropped(self, rows: torch.Tensor) -> torch.Tensor:
         return functional.dropout(rows, self.drop, self.training)
 
     def write(self, path: Path) -> None:
-        """The deltas and the heads as 16-bit numbers; that nothing happens counts zero."""
+        """The deltas and the heads as 16-bit numbers."""
         found = {name.replace("layers.", "").replace("parts.", ""): value for name, value in self.named_parameters()}
-        found["list_outer.bias"] = found["list_outer.bias"] - found.pop("nothing")
         kept = {name: value.detach().float().cpu().numpy().astype(np.float16) for name, value in found.items()}
         np.savez_compressed(path, **kept)
 
 
-def shorten(messages: Sequence[dict[str, Any]], author: str, draw: random.Random) -> Iterator[Message]:
-    """What people also say all by itself: a fact in a plain sentence, as a note, or something that is none."""
-    for told in messages:
-        for one in told["facts"]:
-            text = one["fact"]
-            if text.startswith("User") and '"' not in text:
-                said = text if draw.random() < NOTED else first_person(text, draw)
-                said = said.rstrip(".") if draw.random() < UNPOINTED else said
-                words = (said.lower() if draw.random() < UNPOINTED else said).split()
-                piece = Piece(0, len(words), keep=True, kind=KINDS.index(one["kind"]), about=ABOUT.index(one["about"]))
-                yield Message(author, "", words, [piece])
-        for one in told["rest"]:
-            words = one["quote"].split()
-            if len(words) > 1:
-                yield Message(
-                    author, "", words, [Piece(0, len(words), keep=False, kind=WHYS.index(one["why"]), about=0)]
-                )
+def _means(states: torch.Tensor, spans: Sequence[tuple[int, int, int]]) -> torch.Tensor:
+    """The mean of the states between two places of a row, for each of these; in one go, however many there are."""
+    width = states.shape[1]
+    places = [row * width + at for row, start, end in spans for at in range(start, end)]
+    return _pooled(states.reshape(-1, states.shape[2]), places, [end - start for _, start, end in spans])
 
 
-def first_person(fact: str, draw: random.Random) -> str:
-    """A sentence about the user as they would say it."""
-    first, _, rest = fact.partition(" ")
-    if first == "User's":
-        return _of_own(f"My {rest}")
-    verb, _, more = rest.partition(" ")
-    said = {"is": "am", "has": "have", "does": "do", "was": "was"}.get(
-        verb, lemma(verb) if verb.endswith("s") else verb
-    )
-    told = _of_own(f"I {said} {more}")
-    if draw.random() < CONTRACTED:
-        told = told.replace("I am ", "I'm ", 1).replace("do not ", "don't ", 1).replace("I have been", "I've been", 1)
-    return told
+def _pooled(rows: torch.Tensor, places: list[int], sizes: list[int]) -> torch.Tensor:
+    """The means of runs of rows: ``places`` are those of all runs, one after the other."""
+    counts = torch.tensor(sizes, device=rows.device)
+    into = torch.repeat_interleave(torch.arange(len(sizes), device=rows.device), counts)
+    total = torch.zeros(len(sizes), rows.shape[1], device=rows.device, dtype=rows.dtype)
+    return total.index_add(0, into, rows[torch.tensor(places, device=rows.device)]) / counts[:, None]
 
 
-def _of_own(text: str) -> str:
-    return text.replace("User's", "my").replace("User", "me").replace(" their ", " my ")
-
-
-def read_messages(paths: Sequence[Path]) -> Iterator[Message]:
-    """All labelled messages of some files, each in words and pieces."""
-    for path in paths:
-        author = path.stem
-        told = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        yield from (_message(author, one) for one in told)
-        yield from shorten(told, f"{author} short", random.Random(0))  # noqa: S311 - no secret
-
-
-def _message(author: str, told: dict[str, Any]) -> Message:
-    text = told["message"]
-    spans = [match.span() for match in _WORD.finditer(text)]
-    found = Message(author, told.get("before", ""), [text[start:end] for start, end in spans])
-    pieces, taken = [], 0
-    marked = [
-        (one["quote"], (True, KINDS.index(one["kind"]), ABOUT.index(one["about"]), *_taken_from(told, one)))
-        for one in told["facts"]
-    ]
-    marked += [(one["quote"], (False, WHYS.index(one["why"]), 0, False, False)) for one in told["rest"]]
-    for quote, labels in marked:
-        at = text.find(quote)
-        inside = [place for place, (start, end) in enumerate(spans) if start < at + len(quote) and end > at]
-        if at >= 0 and inside:
-            pieces.append(Piece(inside[0], inside[-1] + 1, *labels))
-    for piece in sorted(pieces, key=lambda one: one.start):
-        if piece.start >= taken:
-            found.pieces.append(piece)
-            taken = piece.end
-    return found
-
-
-def _taken_from(told: dict[str, Any], one: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether a fact has words that are not in its quote but elsewhere in the message, or in what was said before."""
-    missing = {word for word in bare_words(one["fact"]) - bare_words(one["quote"]) if not word[0].isdigit()}
-    leans = bool(missing & bare_words(told["message"]))
-    return leans, not leans and bool(missing & bare_words(told.get("before", "")))
-
-
-def fit(net: CuratorNet, messages: list[Message], cases: list[Case], epochs: int, draw: random.Random, by: Any) -> None:
-    """Show every message and every case once an epoch, each time a little differently."""
+def fit(net: CuratorNet, given: Given, epochs: int, draw: random.Random, by: Any, rate: float) -> None:
+    """Show every message, every case and every judged memory once an epoch, each time a little differently."""
     learned = net.learned()
-    steps = epochs * (len(messages) // AT_ONCE + len(cases) // AT_ONCE + 2)
-    best = torch.optim.AdamW(learned, lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
+    every = (given.messages, given.cases, given.judged)
+    steps = epochs * sum(len(one) // AT_ONCE + 1 for one in every)
+    best = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
     pace = torch.optim.lr_scheduler.LambdaLR(
         best, lambda at: min(1.0, (at + 1) / (WARM_UP * steps)) * max(0.02, 1 - at / steps)
     )
-    strangers = [pair for case in cases for pair in zip(case.memories, case.words, strict=True)]
+    strangers = [memory for case in given.cases for memory in case.memories[:2] if memory.outcome == UNTOUCHED]
     net.train()
     for epoch in range(epochs):
-        batches: list[tuple[bool, list[Any]]] = [(True, one) for one in _batches(messages, draw)]
-        batches += [(False, one) for one in _batches([show_case(case, strangers, draw) for case in cases], draw)]
+        batches: list[tuple[int, list[Any]]] = [(0, one) for one in _batches(given.messages, draw)]
+        batches += [(1, one) for one in _batches([show_case(one, strangers, draw) for one in given.cases], draw)]
+        batches += [(2, one) for one in _batches(given.judged, draw)]
         draw.shuffle(batches)
-        losses: dict[bool, list[float]] = {True: [], False: []}
-        for is_message, batch in batches:
-            off = _miss_messages(net, batch, draw, by) if is_message else miss_cases(net, batch)
+        losses: dict[int, list[float]] = {0: [], 1: [], 2: []}
+        for which, batch in batches:
+            if which == 0:
+                off = _miss_messages(net, batch, draw, by)
+            else:
+                off = miss_cases(net, batch) if which == 1 else miss_judged(net, batch)
             best.zero_grad()
             off.backward()
             nn.utils.clip_grad_norm_(learned, 1.0)
             best.step()
             pace.step()
-            losses[is_message].append(off.item())
-        means = [sum(one) / max(1, len(one)) for one in losses.values()]
-        print(f"epoch {epoch + 1}: {means[0]:.3f} {means[1]:.3f}", flush=True)
+            losses[which].append(off.item())
+        print(f"epoch {epoch + 1}:", *(f"{sum(one) / max(1, len(one)):.3f}" for one in losses.values()), flush=True)
 
 
 def _batches(shown: list[Any], draw: random.Random) -> list[list[Any]]:
@@ -260,6 +221,8 @@ def _batches(shown: list[Any], draw: random.Random) -> list[list[Any]]:
 
 
 def _length(one: Any) -> int:
+    if isinstance(one, tuple):
+        return len(one[1])
     return len(one.words) if isinstance(one, Message) else len(one.message) + sum(map(len, one.memories))
 
 
@@ -282,35 +245,34 @@ def _garbled(word: str, draw: random.Random) -> str:
 
 def _off(found: list[torch.Tensor], batch: list[Message]) -> torch.Tensor:
     """How far off the numbers are: where pieces begin, whether they are kept, of which kind they are."""
-    starts, begun, kept, keep, kinds, kind, abouts, about, needed, needs = ([] for _ in range(10))
-    for rows, one in zip(found, batch, strict=True):
+    rows, begun, shown, at = torch.cat(found), list[float](), list[tuple[Piece, int, int]](), 0
+    for own, one in zip(found, batch, strict=True):
         first = {piece.start for piece in one.pieces}
-        starts.append(rows[:, 0])
-        begun += [float(at in first) for at in range(len(rows))]
-        for piece in one.pieces:
-            if piece.start >= len(rows):
-                continue
-            mean = rows[piece.start : piece.end].mean(0)
-            kept.append(mean[1])
-            keep.append(float(piece.keep))
-            kinds.append(mean[FIRST_KIND:][: len(KINDS) + len(WHYS)])
-            kind.append(piece.kind if piece.keep else len(KINDS) + piece.kind)
-            if piece.keep:
-                abouts.append(mean[-len(ABOUT) :])
-                about.append(piece.about)
-                needed.append(mean[2:FIRST_KIND])
-                needs.append([float(piece.leans), float(piece.answers)])
-    device = found[0].device
-    often = torch.tensor(STARTS, device=device)
+        begun += [float(place in first) for place in range(len(own))]
+        shown += [
+            (piece, at + piece.start, at + min(piece.end, len(own))) for piece in one.pieces if piece.start < len(own)
+        ]
+        at += len(own)
+    places = [place for _, start, end in shown for place in range(start, end)]
+    means = _pooled(rows, places, [end - start for _, start, end in shown])
+    pieces = [piece for piece, _, _ in shown]
+
+    def tensor(values: list[Any]) -> torch.Tensor:
+        return torch.tensor(values, device=rows.device)
+
     off = STARTS * functional.binary_cross_entropy_with_logits(
-        torch.cat(starts), torch.tensor(begun, device=device), pos_weight=often
+        rows[:, 0], tensor(begun), pos_weight=tensor([STARTS])[0]
     )
-    off = off + functional.binary_cross_entropy_with_logits(torch.stack(kept), torch.tensor(keep, device=device))
-    off = off + 0.3 * functional.cross_entropy(torch.stack(kinds), torch.tensor(kind, device=device))
-    if abouts:
-        off = off + 0.2 * functional.cross_entropy(torch.stack(abouts), torch.tensor(about, device=device))
-        wanted = torch.tensor(needs, device=device)
-        off = off + 0.5 * functional.binary_cross_entropy_with_logits(torch.stack(needed), wanted)
+    kept = tensor([float(one.keep) * (1 - SMOOTHED) + SMOOTHED / 2 for one in pieces])
+    off = off + functional.binary_cross_entropy_with_logits(means[:, 1], kept)
+    kinds = tensor([one.kind if one.keep else len(KINDS) + one.kind for one in pieces])
+    off = off + 0.3 * functional.cross_entropy(means[:, FIRST_KIND : FIRST_KIND + len(KINDS) + len(WHYS)], kinds)
+    stated = [at for at, one in enumerate(pieces) if one.keep]
+    if stated:
+        told = means[tensor(stated)]
+        off = off + 0.2 * functional.cross_entropy(told[:, -len(ABOUT) :], tensor([pieces[at].about for at in stated]))
+        wanted = tensor([[float(pieces[at].leans), float(pieces[at].answers)] for at in stated])
+        off = off + 0.5 * functional.binary_cross_entropy_with_logits(told[:, 2:FIRST_KIND], wanted)
     return off
 
 
@@ -318,7 +280,8 @@ def report(author: str, net: CuratorNet, messages: Sequence[Message], by: Any) -
     """How many pieces are judged right, and where they begin."""
     net.eval()
     with torch.no_grad():
-        found = [net.read_words([(one.before, one.words)], by)[0].cpu() for one in messages]
+        parts = [messages[at : at + AT_ONCE] for at in range(0, len(messages), AT_ONCE)]
+        found = [rows.cpu() for part in parts for rows in net.read_words([(one.before, one.words) for one in part], by)]
     pairs = [
         (rows[p.start : p.end].mean(0), p)
         for rows, one in zip(found, messages, strict=True)
@@ -358,186 +321,104 @@ def report(author: str, net: CuratorNet, messages: Sequence[Message], by: Any) -
 
 
 @dataclass
-class Case:
-    """A labelled change: the message, the memories, and what is right."""
-
-    author: str
-    label: str
-    right: str | None
-    message: list[int]
-    ids: list[str]
-    memories: list[list[int]]
-    words: list[frozenset[str]]
-    said: frozenset[str] = field(default_factory=frozenset)
-
-
-@dataclass
 class Example:
-    """One way to show a case: a message, memories, and the place of what happens among the outcomes."""
+    """One way to show a case: a message, memories, and what becomes of each."""
 
     message: list[int]
     memories: list[list[int]]
-    outcome: int
+    outcomes: list[int]
 
 
-def read_cases(by: Any) -> list[Case]:
-    """All labelled changes, in the numbers the model reads."""
-    files = {"open": CHANGES / "changes_open.jsonl"} | {
-        one.stem: one for one in sorted((CHANGES / "fit").glob("*.jsonl"))
-    }
-    lines = ((author, line) for author, path in files.items() for line in path.read_text("utf-8").splitlines())
-    return [_case(author, json.loads(line), by) for author, line in lines]
+class ByMeaning:
+    """How near texts are to each other, by the network before it has learned anything: the built-in model."""
+
+    def __init__(self, net: CuratorNet, by: Any) -> None:
+        self._net, self._by, self._known = net, by, dict[str, Any]()
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Compute the vectors of all these at once."""
+        new = sorted({text for text in texts if text not in self._known}, key=len)
+        for start in range(0, len(new), 256):
+            part = new[start : start + 256]
+            ids = [self._by.encode(text)[:128] for text in part]
+            with torch.no_grad():
+                states = self._net.states([(one, [0] * len(one)) for one in ids])
+                means = _means(states, [(row, 0, len(one)) for row, one in enumerate(ids)])
+            self._known |= zip(part, functional.normalize(means, dim=1).cpu().numpy(), strict=True)
+
+    def between(self, text: str, others: Sequence[str]) -> Any:
+        """The cosines of a text and some others."""
+        return np.stack([self._known[one] for one in others]) @ self._known[text]
 
 
-def quiet_cases(paths: Sequence[Path], by: Any, draw: random.Random) -> Iterator[Case]:
-    """Messages that change nothing, beside other things that the same person has told: most messages are so.
-
-    Left out are people who tell of changes all the time, and whose changes nobody has labelled.
-    """
-    for path in paths:
-        author = path.stem
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if author not in CHANGING else []
-        facts = [(one["person"], at, fact) for at, one in enumerate(rows) for fact in one["facts"]]
-        for at, one in enumerate(rows):
-            own = [fact for person, place, fact in facts if person == one["person"] and place != at]
-            other = [fact for person, _, fact in facts if person != one["person"]]
-            memories = draw.sample(own, min(len(own), 4)) + draw.sample(other, draw.choice([0, 1, 2, 3]))
-            texts = [_remembered(fact, draw) for fact in memories]
-            if texts:
-                ids, words = [by.encode(text) for text in texts], [_words(text) for text in texts]
-                names = [str(number) for number in range(len(texts))]
-                said = one["message"]
-                yield Case(f"{author} quiet", "ADD", None, by.encode(said), names, ids, words, _words(said))
-
-
-def series_cases(paths: Sequence[Path], by: Any, draw: random.Random) -> Iterator[Case]:
-    """Messages of people over time, beside what is known of them: what each changes or repeats is labelled."""
-    for path in paths:
-        known: dict[str, dict[str, dict[str, Any]]] = {}
-        for line in path.read_text("utf-8").splitlines():
-            one = json.loads(line)
-            own = known.setdefault(one["person"], {})
-            yield from _case_of_series(path.stem, one, own, by, draw)
-            for change in one.get("changes", ()):
-                own.pop(change["fact"], None)
-            own |= {fact["id"]: fact for fact in one["facts"]}
-
-
-def _case_of_series(
-    author: str, one: dict[str, Any], own: dict[str, dict[str, Any]], by: Any, draw: random.Random
-) -> Iterator[Case]:
-    marked = [("SUPERSEDE", change) for change in one.get("changes", ())] + [
-        ("NONE", again) for again in one.get("repeats", ())
-    ]
-    marked = [(label, mark) for label, mark in marked if mark["fact"] in own]
-    taken = {mark["fact"] for _, mark in marked}
-    free = [name for name in own if name not in taken]
-    for label, right, said in [
-        *((label, mark["fact"], one["message"]) for label, mark in marked),
-        *((label, mark["fact"], mark["quote"]) for label, mark in marked),
-        *([] if marked else [("ADD", None, one["message"])]),
-    ]:
-        names = _drawn(said, own, free, draw) + ([right] if right else [])
-        draw.shuffle(names)
-        texts = [_remembered(own[name], draw) for name in names]
-        if texts:
-            ids, words = [by.encode(text) for text in texts], [_words(text) for text in texts]
-            yield Case(author, label, right, by.encode(said), names, ids, words, _words(said))
-
-
-def _drawn(said: str, own: dict[str, dict[str, Any]], free: list[str], draw: random.Random) -> list[str]:
-    """Memories that stay as they are: some of those nearest in words, which are the hardest, and some others."""
-    words = _words(said)
-    near = sorted(free, key=lambda name: -len(words & _words(own[name]["fact"])))[: draw.choice([1, 2, 3])]
-    others = [name for name in free if name not in near]
-    return near + draw.sample(others, min(len(others), draw.choice([1, 2, 3])))
-
-
-def _remembered(fact: dict[str, Any], draw: random.Random) -> str:
-    return f'User said: "{fact["quote"]}"' if draw.random() < QUOTED else str(fact["fact"])
-
-
-def _case(author: str, told: dict[str, Any], by: Any) -> Case:
-    texts = [one["text"] for one in told["existing"]]
-    return Case(
-        author,
-        told["label"],
-        told.get("target") or told.get("known"),
-        by.encode(told["new"]),
-        [one["id"] for one in told["existing"]],
-        [by.encode(text) for text in texts],
-        [_words(text) for text in texts],
-        _words(told["new"]),
-    )
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z0-9']+", text.lower())) - _LIGHT
-
-
-def show_case(case: Case, strangers: Sequence[tuple[list[int], frozenset[str]]], draw: random.Random) -> Example:
-    """A case with fewer memories, with others that have nothing to do with it, or with words left out."""
-    right = case.right if case.label != "ADD" else None
-    memories = list(zip(case.ids, case.memories, strict=True))
+def show_case(case: Case, strangers: Sequence[Memory], draw: random.Random) -> Example:
+    """A case with the memories nearest to it, or fewer, with others that have nothing to do with it."""
+    most = draw.choice([2, 3, 4, 5, 6, 6])
+    memories = case.memories[:most]
+    memories += [one for one in case.memories[most:] if one.outcome == CHANGED and draw.random() > LOST]
     if draw.random() < FEWER:
-        memories = [one for one in memories if one[0] == right or draw.random() > FEWER]
-    if right and len(memories) > 1 and draw.random() < LOST:  # what it replaces is not known here
-        memories, right = [one for one in memories if one[0] != right], None
+        memories = [one for one in memories if one.outcome != UNTOUCHED or draw.random() > FEWER]
     if not memories or draw.random() < STRANGERS:
-        memories += [("", one) for one in _others(case, strangers, draw)]
+        memories = [*memories, *draw.sample(strangers, draw.choice([1, 1, 2]))]
+    memories = memories[: MOST_MEMORIES + 1]
     draw.shuffle(memories)
-    memories = sorted(memories, key=lambda one: one[0] != right)[:MOST_MEMORIES]
-    draw.shuffle(memories)
-    outcome = 2 * len(memories)
-    if right:
-        outcome = 2 * [name for name, _ in memories].index(right) + (case.label == "NONE")
-    message = case.message
+    message = case.messages[0]
     if draw.random() < THINNED:
         message = [message[0], *(one for one in message[1:-1] if draw.random() > THINNED), message[-1]]
-    return Example(message, [one for _, one in memories], outcome)
+    return Example(message, [_worded(one, draw) for one in memories], [one.outcome for one in memories])
 
 
-def _others(case: Case, strangers: Sequence[tuple[list[int], frozenset[str]]], draw: random.Random) -> list[list[int]]:
-    """One to three memories of other cases that have no word in common with this one."""
-    near = frozenset().union(*case.words, case.said)
-    drawn = (draw.choice(strangers) for _ in range(40))
-    return [ids for ids, words in drawn if not words & near][: draw.choice([1, 1, 2, 3])]
+def _worded(memory: Memory, draw: random.Random) -> list[int]:
+    return memory.wordings[0] if draw.random() < TOLD else draw.choice(memory.wordings)
 
 
 def miss_cases(net: CuratorNet, shown: Sequence[Example]) -> torch.Tensor:
-    """How far off the odds of what happens are."""
-    odds = net.read_lists([(one.message, one.memories) for one in shown])
-    off = [-(1 - SMOOTHED) * one[case.outcome] - SMOOTHED * one.mean() for one, case in zip(odds, shown, strict=True)]
-    return torch.stack(off).mean()
+    """How far off the odds are that each memory is changed, and that it is said again."""
+    rows = torch.cat(net.read_lists([(one.message, one.memories) for one in shown]))
+    outcomes = torch.tensor([outcome for one in shown for outcome in one.outcomes], device=rows.device)
+    wanted = torch.stack([outcomes == CHANGED, outcomes == SAME], dim=1).float()
+    wanted = wanted * (1 - SMOOTHED) + SMOOTHED / 2
+    return 2 * functional.binary_cross_entropy_with_logits(rows, wanted)
 
 
 def report_cases(author: str, net: CuratorNet, cases: Sequence[Case]) -> None:
-    """How many of each label are read right, and how sure a change has to be to be one."""
+    """How many changes are found among the nearest memories, and how many of those found are right."""
+    net.eval()
+    odds, truth, missed = list[float](), list[bool](), 0
+    with torch.no_grad():
+        for case in cases:
+            shown = case.memories[:MOST_MEMORIES]
+            missed += sum(one.outcome == CHANGED for one in case.memories[MOST_MEMORIES:])
+            ids = [one.wordings[min(1, len(one.wordings) - 1)] for one in shown]
+            odds += torch.sigmoid(net.read_lists([(case.messages[0], ids)])[0][:, 0]).tolist()
+            truth += [one.outcome == CHANGED for one in shown]
+    line, every = [f"{author:12}"], sum(truth) + missed
+    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        taken = [right for odd, right in zip(odds, truth, strict=True) if odd >= least]
+        line.append(f"{least}: P {sum(taken) / max(1, len(taken)):.2f} R {sum(taken) / max(1, every):.2f}")
+    print("  ".join([*line, f"of {every}"]), flush=True)
+
+
+# --- whether a memory can be understood and is worth keeping ----------------------------------------------------------
+
+
+def miss_judged(net: CuratorNet, batch: Sequence[tuple[str, list[int], int]]) -> torch.Tensor:
+    """How far off the judgement of memories is."""
+    rows = net.judge([ids for _, ids, _ in batch])
+    wanted = torch.tensor([judged for _, _, judged in batch], device=rows.device)
+    return functional.cross_entropy(rows, wanted, label_smoothing=SMOOTHED)
+
+
+def report_judged(author: str, net: CuratorNet, judged: Sequence[tuple[str, list[int], int]]) -> None:
+    """Of what is found ok, how much readers find ok, and how much of that is found."""
     net.eval()
     with torch.no_grad():
-        odds = [net.read_lists([(one.message, one.memories)])[0].exp().cpu().numpy() for one in cases]
-    right: Counter[str] = Counter(one.label for one, found in zip(cases, odds, strict=True) if _is_right(one, found))
-    total = Counter(one.label for one in cases)
-    line = [f"{author:10}", *(f"{label} {right[label] / total[label]:.2f}" for label in sorted(total))]
-    for least in (0.5, 0.7, 0.8, 0.9, 0.95, 0.98):
-        taken = [
-            (one, int(found[0:-1:2].argmax()))
-            for one, found in zip(cases, odds, strict=True)
-            if found[0:-1:2].max() >= least
-        ]
-        good = sum(one.label == "SUPERSEDE" and one.ids[at] == one.right for one, at in taken)
-        line.append(
-            f"{least}: P {good / max(1, len(taken)):.2f} R {good / max(1, total['SUPERSEDE']):.2f} of {len(taken)}"
-        )
+        odds = [float(torch.softmax(net.judge([ids])[0], 0)[0]) for _, ids, _ in judged]
+    line, every = [f"{author:12} judged {len(judged)}"], sum(label == 0 for _, _, label in judged)
+    for least in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        taken = [label == 0 for odd, (_, _, label) in zip(odds, judged, strict=True) if odd >= least]
+        line.append(f"{least}: P {sum(taken) / max(1, len(taken)):.2f} R {sum(taken) / max(1, every):.2f}")
     print("  ".join(line), flush=True)
-
-
-def _is_right(case: Case, odds: Any) -> bool:
-    best = int(odds.argmax())
-    if best == 2 * len(case.ids):
-        return case.label == "ADD"
-    label = ("SUPERSEDE", "NONE")[best % 2]
-    return label == case.label and (label == "NONE" or case.ids[best // 2] == case.right)
 
 
 def main() -> None:
@@ -546,29 +427,31 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="authors to judge, and not to fit to")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--rank", type=int, default=RANK)
     parser.add_argument("--to", type=Path, default=FILE, help="where the deltas go")
     wanted = parser.parse_args()
     torch.manual_seed(wanted.seed)
-    by = tokenizer()
+    by, draw = Tokens(), random.Random(wanted.seed)  # noqa: S311 - no secret
     files, series = sorted(DATA.glob("author_*.jsonl")), sorted(DATA.glob("series_*.jsonl"))
-    messages, cases = list(read_messages([*files, *series])), read_cases(by)
-    draw = random.Random(wanted.seed)  # noqa: S311 - no secret
-    cases += [*quiet_cases(files, by, draw), *series_cases(series, by, draw)]
-    net = CuratorNet().to("cuda" if torch.cuda.is_available() else "cpu")
-    left_out = {f"{one}{more}" for one in wanted.without for more in ("", " short", " quiet")}
-    fit(
-        net,
-        [one for one in messages if one.author not in left_out],
-        [one for one in cases if one.author not in left_out],
-        wanted.epochs,
-        random.Random(wanted.seed),  # noqa: S311 - no secret
-        by,
+    net = CuratorNet(wanted.rank).to("cuda" if torch.cuda.is_available() else "cpu")
+    near = ByMeaning(net.eval(), by)
+    every = Given(
+        list(read_messages([*files, *series])),
+        [*read_cases(by), *quiet_cases(files, by, near), *series_cases(series, by, near)],
+        [*read_judged(by), *labelled_judgements([*files, *series], by, draw)],
     )
+    left_out = {f"{one}{more}" for one in wanted.without for more in ("", " short", " quiet", " part", " weak")}
+    fit(net, every.of(left_out, inside=False), wanted.epochs, draw, by, wanted.rate)
+    judged = every.of(left_out, inside=True)
     for author in sorted(left_out):
-        if told := [one for one in messages if one.author == author]:
-            report(author, net, told, by)
-        if changes := [one for one in cases if one.author == author]:
-            report_cases(author, net, changes)
+        one = judged.of({author}, inside=True)
+        if one.messages:
+            report(author, net, one.messages, by)
+        if one.cases:
+            report_cases(author, net, one.cases)
+        if one.judged:
+            report_judged(author, net, one.judged)
     net.write(wanted.to)
     if wanted.to == FILE:
         record("curator")

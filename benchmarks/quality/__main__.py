@@ -11,7 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.quality import abstention, answers, chats, embedding, extraction, peers, replay, retrieval, updates
+from benchmarks.quality import (
+    abstention,
+    answers,
+    chats,
+    embedding,
+    extraction,
+    peers,
+    replay,
+    retrieval,
+    series,
+    updates,
+)
 from benchmarks.quality import gate as gating
 from benchmarks.quality.cases import FORMATS, lines, load
 from benchmarks.quality.local_model import running
@@ -85,6 +96,11 @@ def _recorded(options: argparse.Namespace) -> Measured:
     return "Recorded answers", facts, replay.tables(played)
 
 
+def _series(options: argparse.Namespace) -> Measured:
+    facts = {"data": f"{len(options.data)} authors", "learned by": "the curator", "embedder": "built in"}
+    return "Labelled series of messages", facts, series.tables(options.data)
+
+
 def _chats(options: argparse.Namespace) -> Measured:
     found = chats.tables(options.data, peers.mem0 if options.peer else None, _say)
     facts = {"data": f"{len(options.data)} people", "learned by": "the curator", "embedder": "built in"}
@@ -116,6 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, nargs="+", required=True, help="files of people, see benchmarks/quality/chats.py"
     )
     talk.add_argument("--peer", action="store_true", help="also with mem0, which is installed for this")
+    told = _kind(kinds, "series", _series, "what is learned, changed and missed of messages that are labelled")
+    told.add_argument("--data", type=Path, nargs="+", required=True, help="JSONL, see benchmarks/quality/series.py")
     said = _kind(kinds, "answers", _answers, "whether a real model answers with what was said in another session")
     said.add_argument("--data", type=Path, default=answers.PEOPLE, help="a folder of people with questions")
     gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")

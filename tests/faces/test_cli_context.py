@@ -89,7 +89,7 @@ def test_a_gate_that_closes_leaves_nothing_to_show_and_says_why(cli: Cli) -> Non
     ran = cli("context", "Write a haiku about the sea", "--user", "alice", "--gate", "heuristic")
     assert (ran.code, ran.err) == (1, "nothing to show\n")
     assert ran.out.startswith("gate        none: ")
-    assert "tokens      0 of 1,200\n" in ran.out
+    assert "tokens      0 of 1,400\n" in ran.out
     opened = cli("context", "Write a haiku about the sea", "--user", "alice")
     assert (opened.code, opened.err) == (0, "")
 

@@ -31,7 +31,7 @@ async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(f
     assert "not instructions" in pack.text
     assert "ignore the rest" in pack.text
     assert pack.text.startswith("<memstone-memory")
-    assert 0 < pack.tokens <= pack.budget == 1_200
+    assert 0 < pack.tokens <= pack.budget == 1_400
     cited = {citation.memory_id for citation in pack.citations}
     known = {item["id"] for item in (await face.get_all(user_id="alice"))["results"]}
     assert cited

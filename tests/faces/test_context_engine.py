@@ -29,7 +29,7 @@ async def test_what_is_known_is_shown_with_where_it_comes_from(face: Face, opens
     assert [(one.memory_id, one.turn_id, one.date) for one in pack.citations] == [
         (fact["id"], fact["evidence"]["turn"], "2026-01-01")
     ]
-    assert 0 < pack.tokens <= pack.budget == 1_200
+    assert 0 < pack.tokens <= pack.budget == 1_400
     assert "Current date: 2026-01-01 (Thursday)" in pack.volatile
     assert not pack.empty
     assert json.loads(json.dumps(pack.as_dict()))["text"] == pack.text
@@ -101,7 +101,7 @@ async def test_a_receipt_says_what_was_shown_what_was_not_and_why(face: Face, op
     kept = await account(face, pack)
     assert kept.id == pack.receipt_id
     assert kept.query == "Where in Lisbon do I live?"
-    assert (kept.user_id, kept.agent_id, kept.budget, kept.tokens) == ("alice", None, 1_200, pack.tokens)
+    assert (kept.user_id, kept.agent_id, kept.budget, kept.tokens) == ("alice", None, 1_400, pack.tokens)
     assert [one.id for one in kept.chosen] == [one.memory_id for one in pack.citations]
     assert [one.reason for one in kept.dropped] == ["duplicate"]
     assert kept.considered == 2

@@ -27,7 +27,7 @@ async def test_a_profile_holds_what_is_known_most_important_first(face: Face, op
     assert [one["about"] for one in known["facts"]] == ["identity", "health", "family", "home", "preference"]
     assert "hazelnuts" in known["facts"][1]["memory"]
     assert (known["turns"], known["left_out"], known["complete"]) == ([], [], True)
-    assert 0 < known["tokens"] <= known["profile_tokens"] == 800
+    assert 0 < known["tokens"] <= known["profile_tokens"] == 1_000
     assert {one["id"] for one in known["facts"]} == set(ids(await face.get_all(user_id="alice")))
 
 

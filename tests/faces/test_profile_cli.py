@@ -35,7 +35,7 @@ def test_a_profile_is_shown_with_what_is_left_out(cli: Cli) -> None:
     (left,) = rows_of(ran.out, "Left out")
     assert left.startswith(f"may hold a secret  {secret}")
     assert "tokens  " in ran.out
-    assert " of 800" in ran.out
+    assert " of 1,000" in ran.out
     few = cli("profile", "--user", "alice", "--tokens", 8)
     assert "and more is known" in few.out
     whole = cli("profile", "--user", "alice", "--json").json

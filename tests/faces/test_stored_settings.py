@@ -21,7 +21,7 @@ async def shown(face: Face, name: str, **scope: Any) -> tuple[Any, str]:
 @pytest.mark.req("O-64")
 async def test_the_agent_s_value_holds_then_the_user_s_then_the_tenant_s(opens: Opens) -> None:
     face = opens({"context": {"limit": 50}})
-    assert await shown(face, "context.budget") == (1_200, "default")
+    assert await shown(face, "context.budget") == (1_400, "default")
     assert await shown(face, "context.gate") == ("profile", "default")
     assert await shown(face, "context.limit") == (50, "configuration")
 
@@ -40,7 +40,7 @@ async def test_the_agent_s_value_holds_then_the_user_s_then_the_tenant_s(opens: 
     assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (600, "user")
     assert await face.unset_settings(user_id="alice") == {"scope": "user", "unset": 1}
     assert await face.unset_settings() == {"scope": "tenant", "unset": 2}
-    assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (1_200, "default")
+    assert await shown(face, "context.budget", user_id="alice", agent_id="bot") == (1_400, "default")
     assert await face.unset_settings(["context.budget"]) == {"scope": "tenant", "unset": 0}
 
 
@@ -171,7 +171,7 @@ async def test_what_cannot_be_read_in_the_table_is_left_out(opens: Opens, caplog
         database.execute("INSERT INTO settings VALUES ('default', 'user:alice', 'policy.enabled', '{', '')")
     with caplog.at_level(logging.WARNING, "memstone"):
         answer = await face.settings(user_id="alice")
-    assert (answer["settings"]["context.budget"], answer["settings"]["context.limit"]) == (1_200, 7)
+    assert (answer["settings"]["context.budget"], answer["settings"]["context.limit"]) == (1_400, 7)
     assert answer["sources"]["context.budget"] == "default"
     assert "context.budget, future.thing" in caplog.text
 

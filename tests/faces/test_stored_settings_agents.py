@@ -92,7 +92,7 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     assert opens.rows("SELECT count(*) FROM settings WHERE scope_key = 'agent:bot'") == [(0,)]
     held = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
     assert opens.rows(held) == [(0,)]
-    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 1_200
+    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 1_400
     with pytest.raises(NotFoundError, match="no agent bot"):
         await face.delete_agent("bot")
     await face.remember("back again", **who)
@@ -174,7 +174,7 @@ async def test_whoever_reaches_one_user_registers_agents_and_changes_none(opens:
     with pytest.raises(InvalidInput):
         await own.set_settings({"policy.enabled": False}, agent_id="bot")
     assert (await own.set_settings({"context.budget": 5}))["scope"] == "user"
-    assert (await face.settings())["settings"]["context.budget"] == 1_200
+    assert (await face.settings())["settings"]["context.budget"] == 1_400
     await own.pause(run_id="r1")
     assert (await face.add("I live in Oslo", user_id="bob", run_id="r1"))["status"] == "ok"
     assert (await own.add("I live in Bergen", run_id="r1"))["status"] == "paused"

@@ -27,7 +27,7 @@ def test_settings_are_shown_set_and_removed(cli: Cli) -> None:
     assert any("upkeep.retain_days" in line and "tenant" in line for line in shown)
     got = cli("settings", "get", "context.budget", "--user", "alice", "--json").json
     assert (got["settings"], got["sources"]) == ({"context.budget": 500}, {"context.budget": "user"})
-    assert cli("settings", "get", "--names", "gateway", "--all", "--json").json["settings"]["memoryMaxTokens"] == 1_200
+    assert cli("settings", "get", "--names", "gateway", "--all", "--json").json["settings"]["memoryMaxTokens"] == 1_400
     assert cli("settings", "unset", "context.budget", "--user", "alice").out == "1 removed\n"
     assert cli("settings", "unset", "--all", "--user", "alice").out == "1 removed\n"
     assert cli("settings", "unset", "--all", "--user", "alice").code == 1

@@ -81,7 +81,7 @@ def test_a_preview_ranks_with_reasons_and_counts_nothing_as_used(world: World) -
     assert first["score"] > found["items"][-1]["score"] or len(found["items"]) == 1
     assert found["resolution"]["strategy"] == "hybrid"
     assert found["resolution"]["fallbackReason"] is None
-    assert found["totals"]["maxTokens"] == 1_200
+    assert found["totals"]["maxTokens"] == 1_400
     assert found["totals"]["tokens"] == sum(one["tokens"] for one in found["items"])
     memory = world.app.state.memstone.memory
     assert world.run(memory.metrics, everybody=True)["counts"]["injected"] == 0

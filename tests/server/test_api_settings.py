@@ -40,7 +40,7 @@ def test_the_settings_are_given_in_normal_form(client: TestClient) -> None:
     own = {name: found[name] for name in ("enabled", "maxTokens", "strategy", "skillsEnabled", "retentionDays")}
     assert own == {
         "enabled": True,
-        "maxTokens": 1_200,
+        "maxTokens": 1_400,
         "strategy": "hybrid",
         "skillsEnabled": False,
         "retentionDays": None,
@@ -119,7 +119,7 @@ def test_settings_are_for_administrators_of_the_whole_tenant(world: World) -> No
 def test_another_tenant_has_settings_of_its_own_and_chooses_no_backends(world: World) -> None:
     other = world.as_key("acme", verbs=["read", "write", "admin"])
     assert other.put("/api/settings/memory", json={"maxTokens": 100}).json()["maxTokens"] == 100
-    assert world.client.get("/api/settings/memory").json()["maxTokens"] == 1_200
+    assert world.client.get("/api/settings/memory").json()["maxTokens"] == 1_400
     assert other.put("/api/settings/memory", json={"rerankEnabled": False}).status_code == 403
     assert other.get("/api/settings/qdrant").status_code == 403
     assert other.put("/api/settings/qdrant", json={"host": "q.example.com"}).status_code == 403

@@ -261,8 +261,7 @@ def test_what_is_to_be_forgotten_is_found_by_its_words_or_by_what_it_names(
     assert to_forget(what, known) == meant
 
 
-def test_the_odds_of_several_memories_leave_room_for_nothing_to_happen() -> None:
+def test_several_memories_may_be_changed_by_one_message() -> None:
     odds = odds_of([[2.0, 0.0], [0.0, -1.0]])
-    assert odds[0] > odds[1]
-    assert sum(odds) < 1
+    assert odds == [pytest.approx(0.881, abs=0.001), 0.5]
     assert odds_of([]) == []

@@ -82,6 +82,6 @@ def test_no_variable_controls_whether_and_how_memory_works(monkeypatch: pytest.M
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
         found = memory.settings(names="gateway")
         assert found["settings"]["memoryEnabled"] is True
-        assert found["settings"]["memoryMaxTokens"] == 1_200
+        assert found["settings"]["memoryMaxTokens"] == 1_400
         assert set(found["sources"].values()) <= {"default", "preset", "configuration"}
         assert memory.add("I live in Oslo", user_id="a")["status"] == "ok"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.privacy.poison import own_words
+from memstone.core.ranking.fusion import Scored
 from memstone.core.ranking.importance import CLASSES, importance
 from memstone.core.showing.planner import plan, profile_tokens
 from memstone.core.showing.profile import (
@@ -26,7 +28,10 @@ from memstone.core.showing.staleness import EndedFacts
 from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.questions import only_asks
 from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.engine.recall.recalled import alike_by_words
+from memstone.model.memory import Found
 from memstone.model.policy import RetrievalPolicy
+from memstone.model.query import ScoreParts
 from tests.unit.test_planner import FENCE, TODAY
 
 KNOWN = (
@@ -139,7 +144,7 @@ def test_who_somebody_is(text: str, category: str, *, who: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "tokens"), [(1, 1), (100, 1), (200, 65), (800, 515), (1_200, 800), (2_000, 800), (16_000, 800)]
+    ("budget", "tokens"), [(1, 1), (100, 1), (200, 65), (800, 515), (1_400, 1_000), (2_000, 1_000), (16_000, 1_000)]
 )
 def test_the_profile_leaves_room_for_what_a_message_calls_for(budget: int, tokens: int) -> None:
     assert profile_tokens(budget, RetrievalPolicy()) == tokens
@@ -322,3 +327,19 @@ def test_what_is_private_is_known_again_whenever_it_was_said() -> None:
     assert not facts, "one word alone says too little"
     facts = EndedFacts([("User takes insulin for diabetes.", None)], [])
     assert facts.tells("I take my insulin for the diabetes at noon", "2030-01-01")
+
+
+def test_a_profile_holds_most_while_no_more_facts_are_left_out_than_are_in_it() -> None:
+    facts = [ProfileFact(f"f{at}", at, f"User owns boat number {at}.") for at in range(10)]
+    assert build_profile(facts, 1_000).holds_most
+    few = build_profile(facts, 20)
+    assert (len(few.facts), few.facts_over) == (2, 8)
+    assert not few.holds_most
+
+
+@pytest.mark.parametrize(("words", "alike"), [(None, 0.4), (0.7, 0.57)])
+def test_a_message_and_a_memory_are_alike_by_their_words_where_these_are_known(
+    words: float | None, alike: float
+) -> None:
+    scored = Scored(1, 0.5, ScoreParts(semantic=0.4, words=words))
+    assert alike_by_words((cast("Found", None), scored)) == pytest.approx(alike)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -444,7 +445,7 @@ def test_a_line_of_more_than_900_characters_is_read_like_any_other(line: str) ->
 
 
 def test_of_a_very_long_message_the_end_is_read() -> None:
-    filler = "It was a grey day.\n" * (INPUT_CHARS // 19 + 10)
+    filler = "Water boils at a hundred degrees.\n" * (INPUT_CHARS // 34 + 10)
     message = f"I live in Oslo.\n{filler}I live in Bergen."
     found = read(message)
     assert [one.text for one in found.facts] == ["User lives in Bergen."]
@@ -487,3 +488,55 @@ def test_no_text_breaks_the_reading(message: str) -> None:
         assert MIN_CHARS <= len(fact.text) <= MAX_CHARS
         assert fact.polarity in (-1, 1)
         assert fact.key.startswith(f"{fact.category}:")
+
+
+# --- what a reader would find of it -----------------------------------------------------------------------------------
+
+
+class Strict:
+    """The curator, but only memories that hold certain words are found ok."""
+
+    def __init__(self, *words: str) -> None:
+        self._words, self.judged = words, list[str]()
+
+    def read_words(self, before: str, words: Sequence[str]) -> Any:
+        """Read as the curator does."""
+        return CURATOR.read_words(before, words)
+
+    def read_list(self, text: str, others: Sequence[str]) -> Any:
+        """Read as the curator does."""
+        return CURATOR.read_list(text, others)
+
+    def judge(self, text: str) -> Any:
+        """Find ok what holds the words."""
+        self.judged.append(text)
+        return [4.0 if all(word in text for word in self._words) else -4.0, 0.0, 0.0, 0.0]
+
+
+CAT: Final = "My cat Councillor needs his dinner. He has two injections a day."
+
+
+def test_a_memory_that_is_unclear_by_itself_is_quoted_with_the_sentence_before_it() -> None:
+    curator = Strict("Councillor", "injections")
+    found = read_message(CAT, curator).facts
+    assert [one.text for one in found][-1:] == [f'User said: "{CAT}"'] or "injections" in found[-1].text
+    assert all("Councillor" in one.text for one in found)
+
+
+def test_what_no_wording_makes_clear_is_no_memory_and_may_still_change_something() -> None:
+    curator = Strict("nothing has this word")
+    read_cat = read_message(CAT, curator)
+    assert read_cat.facts == []
+    assert any("injections" in one.text for one in read_cat.rest)
+    assert curator.judged
+
+
+def test_plain_words_of_liking_are_stored_whatever_a_reader_would_say() -> None:
+    assert [one.text for one in read_message("I like thing7.", Strict("nothing")).facts] == ["User likes thing7."]
+
+
+def test_what_takes_back_the_sentence_before_is_stored_with_it() -> None:
+    found = texts("My exam at the music school is on 14 April. No wait, 16 April.")
+    assert len(found) == 1
+    assert "14 April" in found[0]
+    assert "16 April" in found[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.temporal.dates import TimeRef, date_words, ground, query_range, resolve
+from memstone.core.temporal.dates import TimeRef, date_words, ground, note_day, query_range, resolve
 from memstone.core.temporal.spans import Grain
 from tests.patience import at_most
 
@@ -177,6 +177,22 @@ def test_the_day_beside_the_words_is_the_day_of_the_place() -> None:
     late = datetime(2026, 3, 9, 23, 30, tzinfo=UTC)
     assert ground("User moved last week.", late) == "User moved last week (week of 2 March 2026)."
     assert ground("User moved today.", late, BERLIN) == "User moved today (10 March 2026)."
+
+
+def test_a_day_without_a_year_that_the_verb_sends_far_away_gets_no_year() -> None:
+    """A verb in the past beside a day that is near ahead: nobody knows which of the two years is meant (L-28)."""
+    said_at = datetime(2026, 10, 2, 9, tzinfo=UTC)
+    assert ground("User switched the bib to the 10k, October 18.", said_at).endswith("October 18.")
+    assert "(18 September 2026)" in ground("User ran the 10k on September 18.", said_at)
+
+
+def test_what_holds_only_around_a_day_names_it() -> None:
+    assert note_day("User is in Foça at the moment.", SAID) == "User is in Foça at the moment (said on 7 May 2026)."
+    assert note_day("User plays chess.", SAID, is_passing=True).endswith("(said on 7 May 2026).")
+    for settled in ("User plays chess.", "User is in Foça until 25 August."):
+        assert note_day(settled, SAID) == settled
+    once = note_day("User is in Foça at the moment.", SAID)
+    assert note_day(once, SAID + timedelta(9)) == once
 
 
 @pytest.mark.parametrize("text", [row[0] for row in ROWS])

@@ -68,6 +68,8 @@ class Search:
     extra: Where | None = None
     show_expired: bool = False
     project: Scope | None = None
+    compares_words: bool = False
+    """Whether the nearest are compared word by word, although no word is looked for."""
 
 
 def check(parts: Parts, request: SearchRequest) -> Search:

@@ -18,5 +18,9 @@ class Curator(Protocol):
         ...
 
     def read_list(self, text: str, others: Sequence[str]) -> Any:
-        """Two numbers for each of the other texts: that the text replaces it, and that it says the same."""
+        """Two log odds for each of the other texts: that the text changes it, and that it says the same."""
+        ...
+
+    def judge(self, text: str) -> Any:
+        """A number for each of ``memstone.core.reading.pieces.JUDGEMENTS``: what a reader of this alone finds."""
         ...

@@ -2,7 +2,8 @@
 
 A message stands behind the last words before it: ``[CLS] before [SEP] message [SEP]``, and a row of numbers tells of
 each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so
-that each memory is seen next to the message and to those named with it; two numbers tell what becomes of each. Both use
+that each memory is seen next to the message and to those named with it; two numbers tell what becomes of each. A memory
+by itself is ``[CLS] memory [SEP]``: numbers tell what a reader finds of it who has not seen the conversation. All use
 one network: the deltas in ``data/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same as it is
 fitted.
 """
@@ -29,8 +30,11 @@ FILE: Final = Path(__file__).with_name("data") / "curator.npz"
 LONGEST, LONGEST_BEFORE, LONGEST_WORD = 400, 40, 12
 """How many tokens are read in all, of what was said before, and of one word."""
 
-LONGEST_TEXT, LONGEST_MEMORY = 64, 40
+LONGEST_TEXT, LONGEST_MEMORY = 80, 32
 """How many tokens are read of a message that stands beside memories, and of each of them."""
+
+LONGEST_JUDGED: Final = 96
+"""How many tokens are read of a memory that is judged by itself."""
 
 LENGTH, AGREE = 8.0, 0.5  # so that all that goes into a head is of like size
 _LEAST: Final = 1e-9
@@ -91,7 +95,7 @@ class CuratorModel:
         return _headed(states, self._head, "word")
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
-        """Two numbers for each of the others: that the text replaces it, and that it says the same."""
+        """Two log odds for each of the others: that the text changes it, and that it says the same."""
         import numpy as np
 
         ids, ends = list_ids(self._encode(text), [self._encode(one) for one in others])
@@ -100,6 +104,12 @@ class CuratorModel:
         near = np.stack([_mean(states[start:end]) for start, end in pairwise(ends)])
         both = np.concatenate([own, near, own * near * AGREE, np.abs(own - near)], axis=1)
         return _headed(both, self._head, "list")
+
+    def judge(self, text: str) -> Floats:
+        """A number for each thing that a reader of this memory alone may find of it."""
+        ids = self._encode(text)[:LONGEST_JUDGED]
+        row: Floats = _headed(_mean(self._states(ids, [0] * len(ids)))[None], self._head, "judge")[0]
+        return row
 
     def _states(self, ids: Sequence[int], parts: Sequence[int]) -> Floats:
         import numpy as np
@@ -139,8 +149,12 @@ class LocalCurator:
         return _shared_model().read_words(before, words)
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
-        """Two numbers for each of the others: that the text replaces it, and that it says the same."""
+        """Two log odds for each of the others: that the text changes it, and that it says the same."""
         return _shared_model().read_list(text, others)
+
+    def judge(self, text: str) -> Floats:
+        """A number for each thing that a reader of this memory alone may find of it."""
+        return _shared_model().judge(text)
 
 
 _lock, _models = threading.Lock(), list[CuratorModel]()

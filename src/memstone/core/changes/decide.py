@@ -22,11 +22,9 @@ from memstone.core.rules.verbs import is_verb
 from memstone.core.text.amendment import amended
 from memstone.model.own import OwnSlot
 
-LIKELY: Final = 0.35
-"""So likely the curator must find it that a statement changes a memory with which it shares words that tell something."""
-
-SURE, ONCE = 0.75, 0.5
-"""The same where they share none, and where it is told of a single time."""
+ODDS: Final = (0.75, 0.6, 0.3)
+"""So likely the curator must find it that a statement changes a memory with which it shares no word that tells something,
+one, or more; chosen by the totals of people it was not fitted to."""
 
 _NOTED: Final = re.compile(r" \([^()]*\b\d{4}\)")
 """The date that was noted beside a word such as "yesterday"."""
@@ -157,9 +155,8 @@ def _changed(new: New, said: Statement, known: Sequence[Known], statements: Sequ
 
 def _is_likely(said: Statement, memory: Statement, known: Known) -> bool:
     """Whether the curator is sure enough that a statement changes a memory."""
-    if not _telling(said) & _telling(memory) or "supposed" in said.meant:
-        return known.replaced >= SURE
-    return known.replaced >= (ONCE if "once" in said.meant else LIKELY)
+    shared = 0 if said.meant & {"supposed", "once"} else len(_telling(said) & _telling(memory))
+    return known.replaced >= ODDS[min(shared, len(ODDS) - 1)]
 
 
 def _read(known: Known) -> str:
@@ -284,11 +281,8 @@ def to_forget(what: str, known: Sequence[str]) -> list[int]:
 
 
 def odds_of(rows: Any) -> list[float]:
-    """How likely each memory is replaced, out of a curator's numbers, against all that may happen otherwise."""
-    values = [[float(one) for one in row] for row in rows]
-    most = max([0.0, *(one for row in values for one in row)])
-    total = math.exp(-most) + sum(math.exp(one - most) for row in values for one in row)
-    return [math.exp(row[0] - most) / total for row in values]
+    """How likely each memory is changed, out of a curator's log odds."""
+    return [1 / (1 + math.exp(-float(row[0]))) for row in rows]
 
 
 def contradicts(new: str, memory: str, own: Iterable[OwnSlot] = ()) -> bool:

@@ -11,6 +11,7 @@ from memstone.core.rules.plain import plain
 from memstone.core.rules.quantities import NUMERALS, spelled_digits
 from memstone.core.rules.stance import polarity_of
 from memstone.core.rules.verbs import lemma
+from memstone.core.text.amendment import SAID_ON
 from memstone.core.text.stem import stem
 
 _FRAME: Final = re.compile(
@@ -77,8 +78,8 @@ class Statement:
 @lru_cache(maxsize=8192)
 def understand(text: str) -> Statement:
     """A text as it is compared."""
-    found = _FRAME.match(text.strip())
-    bare = f"{found['question'] or ''} {found['said']}" if found else text
+    found = _FRAME.match(SAID_ON.sub("", text).strip())
+    bare = f"{found['question'] or ''} {found['said']}" if found else SAID_ON.sub("", text)
     said = _GOT.sub(r"\1", spelled_digits(plain(bare).lower()))
     words = [_normal(one[0]) for one in _TOKEN.finditer(said)]
     return Statement(

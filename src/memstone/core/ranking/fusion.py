@@ -42,9 +42,12 @@ class Weights:
 PEOPLE: Final = Weights()
 """Several people who speak by name: chosen on their conversations (docs/guides/recall.md)."""
 
-PERSON: Final = Weights(keyword=0.0, coverage=1.0, asking=2.0, words=0.6, entity=0.1, assistant=0.4, neighbours=False)
+PERSON: Final = Weights(keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False)
 """One person and an assistant: what the person said is near to what they ask for, an answer is not news, and what only
 asks answers nothing: with this weight it stays below one half."""
+
+PERSON_BY_MEANING: Final = replace(PERSON, coverage=1.0)
+"""The same where the model tells no words: then the words that both share are all there is beside meaning."""
 
 _PARTS: Final = tuple(one.name for one in fields(ScoreParts))
 _NONE: Final = float("nan")

@@ -6,8 +6,9 @@ in the message that it comes from. What people ask for (to remember, to forget, 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -28,6 +29,7 @@ from memstone.core.reading.wording import (
     word,
 )
 from memstone.core.rules.material import Span, has_words, is_english, own_prose
+from memstone.core.rules.named import as_user
 from memstone.core.rules.own import own_facts
 from memstone.core.rules.plain import calm, plain
 from memstone.core.rules.requests import Request, forgets_everything, request_of
@@ -41,14 +43,23 @@ from memstone.model.own import OwnPattern
 INPUT_CHARS: Final = 65_536
 MIN_CHARS: Final = 3
 MAX_FACTS: Final = 24
-KEEP: Final = 0.75
+KEEP: Final = 0.4
 """So likely a piece has to be worth remembering."""
+
+DOUBT, KEEP_ALONE = 0.05, 0.8
+"""From the first on it is read once more by itself, and then has to be as likely as the second."""
 
 LEANS: Final = 0.5
 """So likely it has to take what stands around a piece to understand it."""
 
 MOST_JOINED: Final = 280
 """So long a memory may become by what only its first words explain."""
+
+OK: Final = 0.6
+"""So likely a reader has to find a memory clear by itself and worth keeping."""
+
+MOST_QUOTED: Final = 45
+"""So many words a memory may quote to be understood."""
 
 SHORT: Final = 8
 """An answer to a question has at most so many words."""
@@ -72,7 +83,19 @@ _SUBJECT: Final = re.compile(
     r"(?:[^\w\s]{1,3} ?)?(?:\b(?:and|but|so|oh|also|plus|btw|ok|well|yeah) ){0,3}(i|we)(?:'|’|m\b|ve\b|\b)",
     re.IGNORECASE,
 )
+_FIRST_PERSON: Final = re.compile(r"(?:i|i['’]?(?:m|ve)|my|we|we['’](?:re|ve)|our)\b", re.IGNORECASE)
 _RELATIVE: Final = re.compile(r"^(?:who|which|that|whose|where)\b", re.IGNORECASE)
+_CORRECTS: Final = re.compile(
+    r"(?:oh |ah |um |uh |er |actually,? )?(?:no[,.]? (?!one\b|more\b|idea|worries|thanks|thank|problem|rush|pressure)|wait\b|sorry\b|i mean\b"
+    r"|scratch that|correction|make that|or rather|my mistake|oops)",
+    re.IGNORECASE,
+)
+_REMINDS: Final = re.compile(
+    r"^(?:as|like) i (?:have )?(?:already |just )?(?:said|told you|mentioned)(?: already| before| earlier)?(?=[,:])[,:]",
+    re.IGNORECASE,
+)
+"""What is said again may still be unknown."""
+
 _FEW_WORDS: Final = 3
 _LONG: Final = 40
 _OWN: Final = re.compile(r"\b(?:i|i'm|im|me|my|mine|we|us|our|ours|user)\b", re.IGNORECASE)
@@ -166,6 +189,12 @@ def _plain(sentence: Span) -> str:
     return trim(plain(_SPACES.sub(" ", sentence.text)))
 
 
+def is_ok(curator: Curator, text: str) -> bool:
+    """Whether somebody who has not seen the conversation would find a memory clear, and worth keeping."""
+    found = [math.exp(float(one)) for one in curator.judge(text)]
+    return found[0] >= OK * sum(found)
+
+
 class _Reading:
     """How far a message has been read, and what was found in it."""
 
@@ -189,9 +218,47 @@ class _Reading:
             if request is None and not _overlaps(one, own) and not forgets_everything(_plain(one))
         ]
         if curator is not None and left:
-            self._judge(read_pieces(curator, _only(self.text, left), self.before))
-            self.found = [one for found in self.found if (one := self._explained(found)) is not None]
+            taken = len(self.found)
+            self._judge(read_pieces(curator, _only(self.text, left), self.before), curator)
+            read = [one for found in self.found[taken:] if (one := self._explained(found)) is not None]
+            self.found[taken:] = self._understood(read, curator)
         self.found.sort(key=lambda one: one.start)
+
+    def _understood(self, found: Sequence[Candidate], curator: Curator) -> list[Candidate]:
+        """The memories that a reader understands who has not seen the message, and finds worth keeping.
+
+        What takes more of the message is quoted with it. What is left may still change what is known.
+        """
+        kept: list[Candidate] = []
+        for one in found:
+            if kept and kept[-1].start <= one.start and one.end <= kept[-1].end:
+                continue
+            is_sure = is_plain(trim(plain(self.text[one.start : one.end]))) or one.text.startswith("Asked ")
+            fit = (
+                one
+                if is_sure
+                else next((way for way in self._ways(one) if is_ok(curator, as_user(way.text, self.who))), None)
+            )
+            if fit is None:
+                self.rest.append(Span(self.text[one.start : one.end], one.start, one.end))
+                continue
+            while kept and fit.start <= kept[-1].start:  # it quotes what stands before it as well
+                kept.pop()
+            kept.append(fit)
+        return kept
+
+    def _ways(self, found: Candidate) -> Iterator[Candidate]:
+        """A memory as it is worded, then with the sentence before it, then the whole message where that is short."""
+        yield found
+        for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
+            if len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end):
+                text = quoted(self.text[start:end], self.who)
+                yield replace(found, text=text, start=start, end=end, is_quote=True)
+
+    def _start_before(self, start: int) -> int:
+        """Where the sentence before a place begins."""
+        before = self._sentence_before(Span("", start, start))
+        return self.text.rfind(before, 0, start) if before else start
 
     def _is_thin(self, found: Candidate) -> bool:
         """Whether a memory quotes what is left of a sentence, and nothing that explains it."""
@@ -210,15 +277,29 @@ class _Reading:
         self.rest.append(Span(words, found.start, found.end))
         return None
 
-    def _judge(self, pieces: list[Piece]) -> None:
+    def _judge(self, pieces: list[Piece], curator: Curator) -> None:
         for sentence in _sentences(pieces):
-            kept = _joined(self.text, [one for one in sentence if self._is_kept(one) and not self._is_of_nobody(one)])
+            kept = [one for one in sentence if self._is_kept(one) or self._is_kept_alone(one, curator)]
+            kept = _joined(self.text, [one for one in kept if not self._is_of_nobody(one)])
             if len(pieces) == 1 and not kept and self._affirms(sentence[0]):
                 kept = sentence
             span = Span(self.text[sentence[0].start : sentence[-1].end], sentence[0].start, sentence[-1].end)
+            if self._is_correction(span):
+                self.found[-1] = self._corrected(self.found[-1], span)
+                self.ends.add(span.end)
+                continue
             told = [self._take(piece, sentence, span, is_first=piece is pieces[0]) for piece in kept]
             if not any(told) and (kept or any(one.why in _TELLING for one in sentence)):
                 self.rest.append(span)
+
+    def _is_correction(self, span: Span) -> bool:
+        """Whether a sentence takes back what the memory right before it says: "on the 14th. no wait, the 16th"."""
+        near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
+        return near is not None and bool(_CORRECTS.match(span.text)) and not _between(self.text[near.end : span.start])
+
+    def _corrected(self, near: Candidate, span: Span) -> Candidate:
+        """The memory with the correction, both in the speaker's own words."""
+        return replace(near, text=quoted(self.text[near.start : span.end], self.who), end=span.end, is_quote=True)
 
     def _take(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> bool:
         """Keep a piece as a memory of its own, or as part of the one before it where only that explains it.
@@ -249,6 +330,8 @@ class _Reading:
 
     def _extended(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
         told = "" if near.is_quote else follow(said, self.who)
+        if told and told in near.text:
+            return replace(near, end=piece.end)
         text = f"{near.text} {told}"
         if not told or len(text) > MOST_JOINED:
             text = quoted(self.text[near.start : piece.end], self.who)
@@ -258,6 +341,15 @@ class _Reading:
         words = self.text[piece.start : piece.end]
         is_listed = self.has_words and not has_words(words)  # the number of a list, and not an answer
         return not is_listed and (piece.keep >= KEEP or is_plain(trim(plain(words))))
+
+    def _is_kept_alone(self, piece: Piece, curator: Curator) -> bool:
+        """Whether what begins with "I" or "my" is worth remembering by itself, whatever small talk stands around it."""
+        words = self.text[piece.start : piece.end]
+        is_open = KEEP > piece.keep >= DOUBT and piece.why != "question" and not words.rstrip().endswith("?")
+        if not is_open or not _FIRST_PERSON.match(words):
+            return False
+        alone = read_pieces(curator, words)
+        return min((one.keep for one in alone), default=0.0) >= KEEP_ALONE
 
     def _affirms(self, piece: Piece) -> bool:
         """Whether it is a yes or no to a question about the user, which the word by itself does not show."""
@@ -309,10 +401,11 @@ class _Reading:
 
 
 def _only(text: str, sentences: Sequence[Span]) -> str:
-    """The text with nothing but these sentences left in it, each where it stands."""
+    """The text with nothing but these sentences left in it, each where it stands, without "as I said"."""
     kept = ["\n"] * len(text)
     for one in sentences:
-        kept[one.start : one.end] = text[one.start : one.end].replace("\n", " ")
+        said = _REMINDS.sub(lambda found: " " * len(found[0]), text[one.start : one.end], count=1)
+        kept[one.start : one.end] = said.replace("\n", " ")
     return "".join(kept)
 
 

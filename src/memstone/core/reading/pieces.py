@@ -43,6 +43,9 @@ WHYS: Final = (
     "passing",
 )
 ABOUT: Final = ("user", "near", "work", "thing")
+JUDGEMENTS: Final = ("ok", "unclear", "worthless", "garbled")
+"""What a reader may find of a memory who has not seen the conversation."""
+
 FIRST_KIND: Final = 4
 OUTPUTS: Final = FIRST_KIND + len(KINDS) + len(WHYS) + len(ABOUT)
 """Of each word: whether a piece begins with it, whether it is worth remembering, whether it takes the rest of the message
@@ -169,8 +172,9 @@ def _begins_clause(words: Sequence[str], begun: int, at: int) -> bool:
 
 
 def _has_verb(words: list[str]) -> bool:
-    first = words[0].lower() if words else ""
-    return finite_at(words) > 0 or (first in ("i", "we") and len(words) > 1 and is_verb(words[1].lower()))
+    return finite_at(words) > 0 or any(
+        one.lower() in ("i", "we") and is_verb(then.lower()) for one, then in pairwise(words)
+    )
 
 
 def _spelled(words: Sequence[str]) -> list[str]:

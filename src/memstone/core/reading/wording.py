@@ -33,7 +33,7 @@ _OPENERS: Final = re.compile(
     r"^(?:(?:oh|ok|okay|so|well|anyway|anyways|hey|hi|hello|no thanks|no thank you|big news|yeah|yes|yep|yup|no(?=[,.!])|nope|nah|and|but|or|also|plus|btw|fyi|ps|p\.s\.|by the way"
     r"|actually|honestly|basically|tbh|ngl|lol|haha|omg|ugh|hmm|um|uh|er|right|look|listen|sure|thanks|thank you|sorry"
     r"|because|cause|cuz|since|as you know|you know|i mean|to be honest|just so you know|for context|context|update|quick update|good news|bad news|news|long story short"
-    r"|guess what|turns out|well actually|mind you|the thing is|fun fact|remember|note|also also|then"
+    r"|guess what|turns out|well actually|mind you|the thing is|fun fact|remember|note|also also|then|really(?=,)"
     r"|(?:as|like) i (?:have )?(?:already |just )?(?:said|told you|mentioned)(?: already| before| earlier)?(?=[,:]))\b[\s,:;.!…-]*|[-–—•*>]+\s+|[^\w\s\"'“‘(\[#@$€£]+\s*)+",
     re.IGNORECASE,
 )

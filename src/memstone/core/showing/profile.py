@@ -129,11 +129,19 @@ class Profile:
     beside_budget: bool = False
     """Whether it is shown whatever the budget, as what the user asked to keep in mind is."""
 
+    facts_over: int = 0
+    """How many facts found no room."""
+
     @property
     def expires_at(self) -> str | None:
         """When the first thing in it ends, if anything does."""
         ends = [one.expires_at for one in self.facts] + [one.expires_at for one in self.turns]
         return min((end for end in ends if end is not None), default=None)
+
+    @property
+    def holds_most(self) -> bool:
+        """Whether most of the facts that are known are in it."""
+        return self.facts_over <= len(self.facts)
 
     @property
     def is_complete(self) -> bool:
@@ -170,7 +178,8 @@ def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
         room -= cost
         chosen.append(fact)
     chosen.sort(key=lambda one: (importance_of(one), one.seq))
-    return Profile(tuple(chosen), tuple(left_out))
+    over = sum(reason == OVER_TOKENS for _, reason in left_out)
+    return Profile(tuple(chosen), tuple(left_out), facts_over=over)
 
 
 def says_who(fact: ProfileFact) -> bool:

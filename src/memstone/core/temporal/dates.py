@@ -19,7 +19,7 @@ from typing import Final
 
 from memstone.core.temporal.phrases import Reader, rules
 from memstone.core.temporal.said import Said
-from memstone.core.temporal.spans import WEEKDAYS, Grain, in_words
+from memstone.core.temporal.spans import MONTHS, WEEKDAYS, Grain, in_words
 
 _POSSESSIVE: Final = re.compile("(?:['\u2019]s\\b)?")
 _GROUNDED: Final = re.compile(r"\s*\([^()]*[0-9]{4}\)")
@@ -70,6 +70,23 @@ def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
 
 
 _SAID: Final = re.compile(r"\b(said|asked):")
+_PASSING: Final = re.compile(
+    r"\b(?:currently|right now|at the moment|for now|until|till|these days"
+    r"|this (?:week|weekend|month|year|summer|winter|spring|autumn|fall|term|semester|season))\b",
+    re.IGNORECASE,
+)
+_DATED: Final = re.compile(rf"\b(?:19|20)\d\d\b|\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+
+
+def note_day(text: str, said_at: datetime, tz: tzinfo = UTC, *, is_passing: bool = False) -> str:
+    """A memory with the day on which it was said, where it holds only around then and names no month or year.
+
+    ``is_passing`` says that it is a plan, whatever its words.
+    """
+    if _DATED.search(text) or not (is_passing or _PASSING.search(text)):
+        return text
+    day = _local(said_at, tz).date()
+    return f"{text.rstrip('.')} (said on {day.day} {MONTHS[day.month - 1]} {day.year})."
 
 
 def date_words(refs: Iterable[TimeRef]) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.core.temporal.dates import TimeRef, resolve
-from memstone.core.text.amendment import AMENDED
+from memstone.core.text.amendment import AMENDED, SAID_ON
 from memstone.core.text.analyze import query_terms, terms
 
 AHEAD: Final = timedelta(days=2)
@@ -37,7 +37,7 @@ class Due:
 def due_day(text: str, said_at: datetime, zone: tzinfo, today: date) -> date | None:
     """Return the day of a thing to do, if it is one of these days and lay ahead when it was said."""
     said_on = said_at.astimezone(zone).date()
-    days = [ref.last for ref in resolve(text, said_at, zone) if _is_day(ref) and ref.last >= said_on]
+    days = [ref.last for ref in resolve(SAID_ON.sub("", text), said_at, zone) if _is_day(ref) and ref.last >= said_on]
     near = [day for day in days if today - OVERDUE <= day <= today + AHEAD]
     return min(near, default=None)
 

@@ -46,6 +46,10 @@ _NOUN_NEXT: Final = re.compile(
 _NOT_ONE_DAY: Final = frozenset("every each most some all any black good easter ash palm cyber fat super the".split())
 
 
+_FAR_DAYS: Final = 270
+"""A day farther off than this has a nearer one on the other side: the verb alone does not decide between them."""
+
+
 def _amount(match: re.Match[str]) -> range:
     """How many are meant: one number, or several for "a few"."""
     word = [word for word in match["n"].lower().split() if word != "of"][-1]
@@ -171,7 +175,8 @@ def _dated(match: re.Match[str], said: Said) -> Stretch | None:
     days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
     nearest_day = next((day for day in days if sign * (day - said.today).days >= 0), None)
     certain = bool(tense) and not said.has_doubts(match)
-    return one_day(nearest_day, relative=certain) if nearest_day else None
+    is_far = nearest_day is not None and abs((nearest_day - said.today).days) > _FAR_DAYS
+    return one_day(nearest_day, relative=certain and not is_far) if nearest_day else None
 
 
 def _by_month(match: re.Match[str], said: Said) -> Stretch | None:

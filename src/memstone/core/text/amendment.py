@@ -9,6 +9,9 @@ MAX_CHARS: Final = 500
 AMENDED: Final = re.compile(r' On \d{4}-\d\d-\d\d: "([^"]*)"\.')
 """The words behind a memory, with their day."""
 
+SAID_ON: Final = re.compile(r" \(said on [^()]*\)")
+"""The day on which something was said that holds only around then; it is no part of what was said."""
+
 
 def amended(memory: str, quote: str, day: str) -> str:
     """Return a memory with newer words behind it, and when they were said; of many, the last."""

@@ -16,7 +16,7 @@ from memstone.core.rules.material import handed_over
 from memstone.core.rules.named import speaker_name, without_prefix
 from memstone.core.rules.speakers import speakers_from
 from memstone.core.settings.categories import sorted_into
-from memstone.core.temporal.dates import dated_quote, ground
+from memstone.core.temporal.dates import dated_quote, ground, note_day
 from memstone.engine.learning.answering import said_before
 from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp
 from memstone.engine.learning.drafting import drafted
@@ -31,8 +31,11 @@ from memstone.trace import log_event
 
 PATTERN: Final = "pattern"
 FACTS: Final = SOURCE
-_MOST_WORDS: Final = 50
-"""So long may be what states nothing by itself and is still held against what is known."""
+_MOST_WORDS, _MOST_REST = 50, 3
+"""So long may be what states nothing by itself and is still held against what is known, and so much of it is."""
+
+_PASSING: Final = frozenset({"plan"})
+"""What is said of these holds around the day on which it is said."""
 
 _NAMED: Final = 5
 """So many messages are named in a warning."""
@@ -149,14 +152,15 @@ def _drafted(
 ) -> list[Fact]:
     """Return facts ready to be compared; where there are none, what may still change something that is known."""
     facts = [_fact(parts, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
-    if facts or not read.rest or handed_over(turn.text):
+    if handed_over(turn.text):
         return facts
-    first, last = read.rest[0], read.rest[-1]
-    said = turn.text[first.start : last.end]
-    if len(said.split()) > _MOST_WORDS:
-        return facts
-    whole = Candidate(said, Kind.EPISODIC, "statement", 1, "", first.start, last.end, is_quote=True)
-    return [replace(_fact(parts, scope, turn, whole, metadata, speaker), adds=False)]
+    for one in read.rest[:_MOST_REST]:
+        is_short = len(turn.text[one.start : one.end].split()) <= _MOST_WORDS
+        if is_short and not any(fact.candidate.start < one.end and one.start < fact.candidate.end for fact in facts):
+            said = turn.text[one.start : one.end]
+            rest = Candidate(said, Kind.EPISODIC, "statement", 1, "", one.start, one.end, is_quote=True)
+            facts.append(replace(_fact(parts, scope, turn, rest, metadata, speaker), adds=False))
+    return facts
 
 
 def _users(turns: Sequence[Turn]) -> Iterator[str]:
@@ -206,7 +210,11 @@ def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
 
 def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], who: str) -> Fact:
     at, zone = moment(turn.occurred_at), _zone(parts.policy.curation.timezone)
-    text = dated_quote(candidate.text, at, zone) if candidate.is_quote else ground(candidate.text, at, zone)
+    if candidate.is_quote:
+        text = dated_quote(candidate.text, at, zone)
+    else:
+        is_passing = candidate.category in _PASSING
+        text = note_day(ground(candidate.text, at, zone), at, zone, is_passing=is_passing)
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
     stamped = {**stamp(parts, candidate, turn), **metadata}
     draft = drafted(parts, scope, turn, candidate, text, category, stamped)

@@ -17,11 +17,11 @@ from memstone.engine.parts import Parts
 from memstone.model.curator import Curator
 from memstone.model.scope import Scope
 
-MOST_MEMORIES: Final = 5
+MOST_MEMORIES: Final = 6
 SHARED, MOST_SHARED = 0.15, 3
 """So much nearer is a memory for each word it shares with a message, up to so many words."""
 
-LEAST, NEAR = 0.15, 0.4
+LEAST, NEAR = 0.15, 0.25
 """A memory that is less near than the first to all that a message states has nothing to do with it; one that is less
 near than the second only where they share a word that tells something."""
 

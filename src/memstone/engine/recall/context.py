@@ -63,6 +63,9 @@ class Asked:
     left_out: dict[int, str] = field(default_factory=dict)
     """By number: what was found and has nothing to do with the question, and why that is thought."""
 
+    farther: set[int] = field(default_factory=set)
+    """The numbers of hits that are shown only to somebody of whom the profile holds little of what is known."""
+
     degraded: list[dict[str, object]] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
@@ -149,6 +152,7 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
         bounds=parts.bounds,
         recall=asked.gate.route is Route.RECALL,
+        farther=asked.farther,
         due=asks_what_is_up(asked.query),
     )
     found = await parts.ledger.read(partial(material, wanted=wanted, cache=parts.blocks))

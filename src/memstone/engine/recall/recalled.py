@@ -17,6 +17,7 @@ from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.read import Hits, SearchRequest, hits_of, read_up
 from memstone.engine.recall.read import check as check_search
+from memstone.engine.recall.surface import FAR
 from memstone.engine.storing.projects import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.presets import BUILT_IN
@@ -47,6 +48,12 @@ seems near."""
 _LONG_TURNS: Final = 2
 """So many long turns are recalled for their words: one vector does not tell all that a long text says."""
 
+_WORDWISE: Final = 0.13
+"""So much more alike two texts are by their words than as a whole; words show better what a message calls for."""
+
+_FARTHER: Final = 0.05
+"""So much farther may something be where the profile holds little of what is known: more has to be recalled then."""
+
 _LOOKED_AT: Final = 20
 _REPEATED: Final = "the message itself, sent earlier"
 _ANSWERED: Final = 0.15
@@ -63,7 +70,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
         degraded = hits.degraded
         hits, near = await _by_words(parts, asked, layers)
         hits.degraded = [*degraded, *hits.degraded]
-    period, reason = asked_period(parts, asked.query, asked.at), "not near enough"
+    period, reason = asked_period(parts, asked.query, asked.at), FAR
     if period is not None:
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
     asked.degraded = hits.degraded
@@ -94,13 +101,14 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    wanted = _search(parts, asked, layers, "vector")
+    wanted = replace(_search(parts, asked, layers, "vector"), compares_words=True)
     with hurried(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
-    close = [hit for hit in hits.found if (hit[1].parts.semantic or 0.0) >= least]  # the rest is not even read
-    near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least]
+    close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER]  # the rest is not even read
+    near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least - _FARTHER]
+    asked.farther = {hit[1].seq for hit in near if _nearness(hit, farther) < least}
     known = {scored.seq for _, scored in near}
     return hits, [*(hit for hit in await _long_turns(parts, asked, layers) if hit[1].seq not in known), *near]
 
@@ -169,10 +177,15 @@ def least_nearness(parts: Parts, query: str, level: float) -> float:
 
 def _nearness(hit: Hit, farther: float) -> float:
     """Return how near a hit is; of an assistant's words and of questions more is asked, most where all seems near."""
-    found, scored = hit
-    near = scored.parts.semantic or 0.0
+    found, near = hit[0], alike_by_words(hit)
     less = found.record.source_role == Origin.ASSISTANT or _asks_and_tells(found.record)
     return near - _ANSWERED - farther if less else near
+
+
+def alike_by_words(hit: Hit) -> float:
+    """Return how alike a message and a hit are: by the words of both where the model tells these, else as a whole."""
+    parts = hit[1].parts
+    return (parts.semantic or 0.0) if parts.words is None else parts.words - _WORDWISE
 
 
 def _asks_and_tells(record: Record) -> bool:

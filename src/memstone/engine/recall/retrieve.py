@@ -8,7 +8,17 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from memstone.core.entities.naming import NOBODY, Spoken, spoken
-from memstone.core.ranking.fusion import NO_NUMBERS, PEOPLE, PERSON, Numbers, Ranking, Telling, Weights, with_words
+from memstone.core.ranking.fusion import (
+    NO_NUMBERS,
+    PEOPLE,
+    PERSON,
+    PERSON_BY_MEANING,
+    Numbers,
+    Ranking,
+    Telling,
+    Weights,
+    with_words,
+)
 from memstone.core.temporal.dates import asked_days
 from memstone.core.text.analyze import query_terms, terms
 from memstone.engine.parts import Parts
@@ -36,6 +46,7 @@ class Wanted(Protocol):
     scope: Scope
     layers: tuple[str, ...]
     strategy: str
+    compares_words: bool
 
 
 _FEWEST: Final = 5
@@ -68,6 +79,7 @@ class Question:
     level: float = 0.0
     """How near everything is to the question on average."""
 
+    compares_words: bool = True
     words_read: dict[int, bytes] = field(default_factory=dict)
     """The vectors of the words of what was compared word by word."""
 
@@ -97,7 +109,7 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     that does not answer is asked once: words answer meanwhile.
     """
     speakers = await _speakers(parts, wanted.scope)
-    said, weights = spoken(wanted.query, speakers), PEOPLE if len(speakers - _ROLES) > 1 else PERSON
+    said, weights = spoken(wanted.query, speakers), _weights(parts, speakers)
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
@@ -113,6 +125,12 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
 
 
+def _weights(parts: Parts, speakers: frozenset[str]) -> Weights:
+    if len(speakers - _ROLES) > 1:
+        return PEOPLE
+    return PERSON if parts.embedding.tells_words else PERSON_BY_MEANING
+
+
 async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
     try:
         async with parts.io.turn():
@@ -125,6 +143,7 @@ async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
     words = await _words(parts, wanted)
     question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights)
+    question.compares_words = bool(words) or wanted.compares_words
     if wanted.strategy != "text":
         try:
             await _near(parts, wanted, known, question)
@@ -290,7 +309,7 @@ def _named(question: Question) -> str:
 
 async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found: Candidates) -> Ranking:
     """The ranking, after its best were compared with the question word by word where the model tells words."""
-    if not question.asked or not question.vectors or not question.words:
+    if not question.asked or not question.vectors or not question.compares_words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
     weights = question.weights

@@ -48,6 +48,7 @@ CHANGED: Final = "this has changed since"
 IMPORTED: Final = "imported"
 ASKS: Final = "only asks"
 QUOTED: Final = "what others say"
+FAR: Final = "not near enough"
 DUE: Final = "due"
 OWN_HAND: Final = "user"
 """The model of a narrative that a person wrote."""
@@ -98,6 +99,9 @@ class Surfacing:
 
     recall: bool = False
     """Whether turns are shown because they are near, and not because somebody asked for the very words."""
+
+    farther: Container[int] = ()
+    """The numbers of hits that are only shown where the profile holds little of what is known."""
 
 
 @dataclass(slots=True)
@@ -152,6 +156,9 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
             continue
         if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed, learned):
             made.dropped.append(Dropped(record.id, reason))
+            continue
+        if found.record.seq in wanted.farther and made.profile.holds_most:
+            made.dropped.append(Dropped(record.id, FAR))
             continue
         if record.seq not in there or record.id in stale:
             made.dropped.append(Dropped(record.id, GONE))
