@@ -154,5 +154,6 @@ def test_a_year_without_a_model(preset: str) -> None:
     lived = live(preset)
     assert lived.missing <= ({*YEAR["fades"], *YEAR["missed"]["holds"]} if preset == "companion" else set())
     assert lived.stale <= {*YEAR["missed"]["gone"]}
+    assert len(lived.stale) <= YEAR["missed"]["most_gone"]
     assert lived.unshown <= {*YEAR["missed"]["identity"]}
     assert lived.restless == []

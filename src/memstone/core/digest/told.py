@@ -31,6 +31,9 @@ _MOST_WORDS: Final = 60
 _LEAST_TERMS: Final = 3
 _LEAST_WORDS: Final = 4
 
+_SURELY_NOT: Final = 0.02
+"""What is so little likely to be worth remembering is not, whatever else it may be."""
+
 _FILLER: Final = frozenset({"mood", "smalltalk"})
 _UNMEANT: Final = frozenset({"joke", "hypothetical"})
 _MANY_TERMS: Final = 5
@@ -126,7 +129,10 @@ def is_idle(message: Message, before: str, curator: Curator) -> bool:
         return False
     if not is_english(message.text):
         return False
-    said = _sentences(_Talk([message], (), {0: read_pieces(curator, message.text, before)}))
+    pieces = read_pieces(curator, message.text, before)
+    if pieces and all(one.keep < _SURELY_NOT for one in pieces):
+        return True
+    said = _sentences(_Talk([message], (), {0: pieces}))
     return bool(said) and all(one.why and one.empty and not one.kept for one in said)
 
 

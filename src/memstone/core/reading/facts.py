@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstone.core.reading.pieces import Piece, read_pieces
+from memstone.core.reading.pieces import JUDGEMENTS, Piece, read_pieces
 from memstone.core.reading.triggers import is_plain, trigger_of
 from memstone.core.reading.wording import (
     MAX_CHARS,
@@ -33,6 +33,7 @@ from memstone.core.rules.named import as_user
 from memstone.core.rules.own import own_facts
 from memstone.core.rules.plain import calm, plain
 from memstone.core.rules.requests import Request, forgets_everything, request_of
+from memstone.core.rules.shipped import shipped_slots
 from memstone.core.rules.stance import polarity_of
 from memstone.core.rules.verbs import finite_at
 from memstone.core.text.analyze import query_terms
@@ -43,8 +44,11 @@ from memstone.model.own import OwnPattern
 INPUT_CHARS: Final = 65_536
 MIN_CHARS: Final = 3
 MAX_FACTS: Final = 24
-KEEP: Final = 0.4
+KEEP: Final = 0.5
 """So likely a piece has to be worth remembering."""
+
+SURE: Final = 0.75
+"""So likely it has to be for a piece that only goes on with what was said before it."""
 
 DOUBT, KEEP_ALONE = 0.05, 0.8
 """From the first on it is read once more by itself, and then has to be as likely as the second."""
@@ -189,10 +193,12 @@ def _plain(sentence: Span) -> str:
     return trim(plain(_SPACES.sub(" ", sentence.text)))
 
 
-def is_ok(curator: Curator, text: str) -> bool:
-    """Whether somebody who has not seen the conversation would find a memory clear, and worth keeping."""
-    found = [math.exp(float(one)) for one in curator.judge(text)]
-    return found[0] >= OK * sum(found)
+def judge_memory(curator: Curator, text: str) -> str:
+    """What somebody who has not seen the conversation would find of a memory; ``ok`` only where that is likely."""
+    odds = [math.exp(float(one)) for one in curator.judge(text)]
+    if odds[0] >= OK * sum(odds):
+        return JUDGEMENTS[0]
+    return JUDGEMENTS[1 + max(range(len(odds) - 1), key=lambda at: odds[1 + at])]
 
 
 class _Reading:
@@ -202,6 +208,7 @@ class _Reading:
         self.text, self.who, self.before, self.found = text, who, before, found
         self.rest: list[Span] = []
         self.ends: set[int] = set()
+        self.answers: set[int] = set()
         self.has_words = has_words(text)
         self.is_personal = len(text.split()) <= _LONG or _OWN.search(text) is not None
 
@@ -227,29 +234,53 @@ class _Reading:
     def _understood(self, found: Sequence[Candidate], curator: Curator) -> list[Candidate]:
         """The memories that a reader understands who has not seen the message, and finds worth keeping.
 
-        What takes more of the message is quoted with it. What is left may still change what is known.
+        What is unclear is told with the memory right before it, or quoted with more of the message. What is left may still
+        change what is known.
         """
         kept: list[Candidate] = []
         for one in found:
-            if kept and kept[-1].start <= one.start and one.end <= kept[-1].end:
-                continue
-            is_sure = is_plain(trim(plain(self.text[one.start : one.end]))) or one.text.startswith("Asked ")
-            fit = (
-                one
-                if is_sure
-                else next((way for way in self._ways(one) if is_ok(curator, as_user(way.text, self.who))), None)
-            )
-            if fit is None:
+            judged = self._judged(one, curator)
+            if judged == "ok" or self._is_sure(one):
+                kept.append(one)
+            elif judged == "unclear" and (fit := self._explaining(one, kept[-1] if kept else None, curator)):
+                kept[-1:] = [fit] if kept and fit.start <= kept[-1].start else [*kept[-1:], fit]
+            else:
                 self.rest.append(Span(self.text[one.start : one.end], one.start, one.end))
-                continue
-            while kept and fit.start <= kept[-1].start:  # it quotes what stands before it as well
-                kept.pop()
-            kept.append(fit)
         return kept
 
-    def _ways(self, found: Candidate) -> Iterator[Candidate]:
-        """A memory as it is worded, then with the sentence before it, then the whole message where that is short."""
-        yield found
+    def _explaining(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
+        """A memory together with what explains it: the one right before it, the sentence before it, or all of a message."""
+        if near is not None and not _between(self.text[near.end : found.start]):
+            return self._beside(near, found)
+        taken = near.end if near is not None else 0
+        for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
+            is_short = len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end)
+            quote = replace(found, text=quoted(self.text[start:end], self.who), start=start, end=end, is_quote=True)
+            if is_short and start >= taken and self._judged(quote, curator) == "ok":
+                return quote
+        return None
+
+    def _beside(self, near: Candidate, found: Candidate) -> Candidate | None:
+        """Two memories as one: both told, or both in the speaker's own words; None where that would be too long."""
+        text = f"{near.text} {found.text}"
+        is_quote = near.is_quote or found.is_quote
+        if is_quote:
+            text = quoted(self.text[near.start : found.end], self.who)
+        is_short = len(text) <= MOST_JOINED and (near.is_quote or not found.is_quote)
+        return replace(near, text=text, end=found.end, is_quote=is_quote) if is_short else None
+
+    def _is_sure(self, found: Candidate) -> bool:
+        """Whether it is an answer told with its question, a plain liking or choice, or what a person has one of."""
+        if found.start in self.answers or is_plain(trim(plain(self.text[found.start : found.end]))):
+            return True
+        said = plain(as_user(found.text, self.who)).lower()
+        return any(one.search(said) for _, patterns in shipped_slots().values() for one in patterns)
+
+    def _judged(self, found: Candidate, curator: Curator) -> str:
+        return judge_memory(curator, as_user(found.text, self.who))
+
+    def _wider(self, found: Candidate) -> Iterator[Candidate]:
+        """A memory with the sentence before it, then the whole message where that is short."""
         for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
             if len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end):
                 text = quoted(self.text[start:end], self.who)
@@ -309,13 +340,15 @@ class _Reading:
         said = self._clause(piece, sentence, span, is_first=is_first)
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
         is_next = near is not None and not _between(self.text[near.end : span.start])
-        hangs = leans(said) or piece.leans >= LEANS or is_fragment(said.text) or is_of_something(said.text)
+        is_part = piece.keep >= SURE and (is_fragment(said.text) or is_of_something(said.text))
+        hangs = leans(said) or piece.leans >= LEANS or is_part
         hangs = hangs or (near is not None and self._is_thin(near))
         self.ends.add(piece.end)
         if near is not None and is_next and hangs and not said.question and not said.is_wish:
             self.found[-1] = self._extended(near, piece, said)
             return True
-        worded = self._worded(piece, replace(said, leans=piece.leans >= LEANS or is_fragment(said.text)))
+        is_part = piece.keep >= SURE and is_fragment(said.text)
+        worded = self._worded(piece, replace(said, leans=piece.leans >= LEANS or is_part))
         self._add(worded, near if is_next else None)
         return worded is not None
 
@@ -383,6 +416,8 @@ class _Reading:
         wording = word(said, self.who)
         if wording is None:
             return None
+        if said.question:
+            self.answers.add(piece.start)
         category = trigger_of(plain(said.text)) or piece.kind
         found = _candidate(wording.text, category, Span(said.text, piece.start, piece.end), plain(said.text))
         return replace(found, is_quote=wording.is_quote, subject=self._subject(piece, wording.text))

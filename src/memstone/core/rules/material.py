@@ -168,6 +168,11 @@ def is_english(text: str) -> bool:
     )
 
 
+def has_foreign_words(text: str) -> bool:
+    """Whether a common word of another language stands in a text, which may be English all the same."""
+    return any(word[0].lower() in _FOREIGN for word in islice(_WORD.finditer(text), _JUDGED_WORDS))
+
+
 def has_words(text: str) -> bool:
     """Whether there are words in a text, in whatever language; not only numbers, marks or pictures."""
     return _WORD.search(text) is not None

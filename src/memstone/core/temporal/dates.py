@@ -71,19 +71,16 @@ def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
 
 _SAID: Final = re.compile(r"\b(said|asked):")
 _PASSING: Final = re.compile(
-    r"\b(?:currently|right now|at the moment|for now|until|till|these days"
+    r"\b(?:currently|right now|at the moment|for now|until|till|these days|soon|plans? to|(?:is|are) going to|about to"
     r"|this (?:week|weekend|month|year|summer|winter|spring|autumn|fall|term|semester|season))\b",
     re.IGNORECASE,
 )
 _DATED: Final = re.compile(rf"\b(?:19|20)\d\d\b|\b(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 
 
-def note_day(text: str, said_at: datetime, tz: tzinfo = UTC, *, is_passing: bool = False) -> str:
-    """A memory with the day on which it was said, where it holds only around then and names no month or year.
-
-    ``is_passing`` says that it is a plan, whatever its words.
-    """
-    if _DATED.search(text) or not (is_passing or _PASSING.search(text)):
+def note_day(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
+    """A memory with the day on which it was said, where it holds only around then and names no month or year."""
+    if _DATED.search(text) or not _PASSING.search(text):
         return text
     day = _local(said_at, tz).date()
     return f"{text.rstrip('.')} (said on {day.day} {MONTHS[day.month - 1]} {day.year})."

@@ -34,9 +34,6 @@ FACTS: Final = SOURCE
 _MOST_WORDS, _MOST_REST = 50, 3
 """So long may be what states nothing by itself and is still held against what is known, and so much of it is."""
 
-_PASSING: Final = frozenset({"plan"})
-"""What is said of these holds around the day on which it is said."""
-
 _NAMED: Final = 5
 """So many messages are named in a warning."""
 
@@ -213,8 +210,7 @@ def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata
     if candidate.is_quote:
         text = dated_quote(candidate.text, at, zone)
     else:
-        is_passing = candidate.category in _PASSING
-        text = note_day(ground(candidate.text, at, zone), at, zone, is_passing=is_passing)
+        text = note_day(ground(candidate.text, at, zone), at, zone)
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
     stamped = {**stamp(parts, candidate, turn), **metadata}
     draft = drafted(parts, scope, turn, candidate, text, category, stamped)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from memstone.core.changes.decide import odds_of, shared_words
+from memstone.core.rules.named import as_user
 from memstone.engine.learning.relate import Fact, Related, related
 from memstone.engine.parts import Parts
 from memstone.model.curator import Curator
@@ -81,7 +82,7 @@ def _by_message(facts: Sequence[Fact], around: dict[int, list[Related]]) -> Iter
             turns.setdefault(id(fact.turn), []).append(fact)
     for stated in turns.values():
         if len(stated[0].turn.text.split()) <= FEW_WORDS:
-            yield stated[0].turn.text, stated
+            yield as_user(stated[0].turn.text, stated[0].who), stated
             continue
         nearest = sorted(stated, key=lambda fact: -max(one.cosine for one in around[id(fact)]))
         yield from ((fact.words, [fact]) for fact in nearest[:MOST_OF_A_TALE])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from memstone.core.rules.material import has_foreign_words, is_english
 from memstone.core.showing.excerpt import EXCERPT_CHARS
 from memstone.core.text.analyze import query_terms, terms
 from memstone.core.text.first_person import Person, person_of
@@ -101,16 +102,23 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    wanted = replace(_search(parts, asked, layers, "vector"), compares_words=True)
+    # Of another language the model knows no words, only more or less what a whole text is about.
+    wanted = replace(_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
     with hurried(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
     close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER]  # the rest is not even read
     near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least - _FARTHER]
+    by_words = await _long_turns(parts, asked, layers)
+    said = {scored.seq for _, scored in by_words}
+    near = [hit for hit in near if hit[1].seq not in said]
     asked.farther = {hit[1].seq for hit in near if _nearness(hit, farther) < least}
-    known = {scored.seq for _, scored in near}
-    return hits, [*(hit for hit in await _long_turns(parts, asked, layers) if hit[1].seq not in known), *near]
+    return hits, [*by_words, *near]
+
+
+def _is_english(query: str) -> bool:
+    return is_english(query) and not has_foreign_words(query)
 
 
 async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list[Hit]:
