@@ -157,7 +157,6 @@ async def test_a_move_revises_where_one_lives(real: Face, opens: Opens) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "gone"),
     [
-        ("I'm a vegetarian.", "I eat meat again.", "vegetarian"),
         ("I work at Acme.", "I don't work at Acme anymore.", "works at Acme"),
         ("I have a dog.", "I no longer have a dog.", "User has a dog"),
     ],

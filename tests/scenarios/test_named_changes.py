@@ -14,7 +14,7 @@ from tests.scenarios.test_changes import DATA
 
 NAME: Final = "Maya"
 ENDS: Final = {"UPDATE": "ENDED", "DELETE": "ENDED"}
-MOST_DIFFERENT: Final = 2
+MOST_DIFFERENT: Final = 3
 """An embedding knows the name and may be a little nearer or farther; nothing else may make a difference."""
 
 

@@ -14,6 +14,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -146,7 +147,7 @@ class LocalCurator:
 
     def read_words(self, before: str, words: Sequence[str]) -> Floats:
         """A row of numbers for each word of a message, as far as it is read."""
-        return _shared_model().read_words(before, words)
+        return _read_words(before, tuple(words))
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
         """Two log odds for each of the others: that the text changes it, and that it says the same."""
@@ -155,6 +156,11 @@ class LocalCurator:
     def judge(self, text: str) -> Floats:
         """A number for each thing that a reader of this memory alone may find of it."""
         return _shared_model().judge(text)
+
+
+@lru_cache(maxsize=32)  # a message is read once to learn from it, and once more to tell whether it is idle
+def _read_words(before: str, words: tuple[str, ...]) -> Floats:
+    return _shared_model().read_words(before, words)
 
 
 _lock, _models = threading.Lock(), list[CuratorModel]()

@@ -22,7 +22,7 @@ from memstone.core.rules.verbs import is_verb
 from memstone.core.text.amendment import amended
 from memstone.model.own import OwnSlot
 
-ODDS: Final = (0.65, 0.6, 0.4)
+ODDS: Final = (0.7, 0.7, 0.45)
 """So likely the curator must find it that a statement changes a memory with which it shares no word that tells something,
 one, or more; chosen by the totals of people it was not fitted to."""
 

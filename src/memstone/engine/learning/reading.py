@@ -18,11 +18,11 @@ from memstone.engine.parts import Parts
 from memstone.model.curator import Curator
 from memstone.model.scope import Scope
 
-MOST_MEMORIES: Final = 6
+MOST_MEMORIES: Final = 4
 SHARED, MOST_SHARED = 0.15, 3
 """So much nearer is a memory for each word it shares with a message, up to so many words."""
 
-LEAST, NEAR = 0.15, 0.25
+LEAST, NEAR = 0.15, 0.3
 """A memory that is less near than the first to all that a message states has nothing to do with it; one that is less
 near than the second only where they share a word that tells something."""
 

@@ -52,6 +52,9 @@ _LONG_TURNS: Final = 2
 _WORDWISE: Final = 0.13
 """So much more alike two texts are by their words than as a whole; words show better what a message calls for."""
 
+_MOST: Final = 24
+"""So many of what is near enough are looked at; a block holds fewer."""
+
 _FARTHER: Final = 0.05
 """So much farther may something be where the profile holds little of what is known: more has to be recalled then."""
 
@@ -108,7 +111,7 @@ async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tupl
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
-    close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER]  # the rest is not even read
+    close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER][:_MOST]  # the rest is not even read
     near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least - _FARTHER]
     by_words = await _long_turns(parts, asked, layers)
     said = {scored.seq for _, scored in by_words}
