@@ -513,14 +513,14 @@ class Strict:
         return [4.0 if all(word in text for word in self._words) else -4.0, 0.0, 0.0, 0.0]
 
 
-CAT: Final = "My cat Councillor needs his dinner. He has two injections a day."
+CAT: Final = "My cat Mortimer needs his dinner. He has two injections a day."
 
 
-def test_a_memory_that_is_unclear_by_itself_is_quoted_with_the_sentence_before_it() -> None:
-    curator = Strict("Councillor", "injections")
+def test_a_memory_that_is_unclear_by_itself_stands_with_the_sentence_before_it() -> None:
+    curator = Strict("Mortimer", "injections")
     found = read_message(CAT, curator).facts
-    assert [one.text for one in found][-1:] == [f'User said: "{CAT}"'] or "injections" in found[-1].text
-    assert all("Councillor" in one.text for one in found)
+    assert any("injections" in one.text for one in found)
+    assert all("Mortimer" in one.text for one in found)
 
 
 def test_what_no_wording_makes_clear_is_no_memory_and_may_still_change_something() -> None:

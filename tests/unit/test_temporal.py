@@ -187,11 +187,11 @@ def test_a_day_without_a_year_that_the_verb_sends_far_away_gets_no_year() -> Non
 
 
 def test_what_holds_only_around_a_day_names_it() -> None:
-    assert note_day("User is in Foça at the moment.", SAID) == "User is in Foça at the moment (said on 7 May 2026)."
+    assert note_day("User is in Ostend at the moment.", SAID) == "User is in Ostend at the moment (said on 7 May 2026)."
     assert note_day("User plans to learn chess.", SAID).endswith("learn chess (said on 7 May 2026).")
-    for settled in ("User plays chess.", "User is in Foça until 25 August."):
+    for settled in ("User plays chess.", "User is in Ostend until 25 August."):
         assert note_day(settled, SAID) == settled
-    once = note_day("User is in Foça at the moment.", SAID)
+    once = note_day("User is in Ostend at the moment.", SAID)
     assert note_day(once, SAID + timedelta(9)) == once
 
 

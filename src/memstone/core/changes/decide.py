@@ -24,7 +24,7 @@ from memstone.model.own import OwnSlot
 
 ODDS: Final = (0.7, 0.7, 0.45)
 """So likely the curator must find it that a statement changes a memory with which it shares no word that tells something,
-one, or more; chosen by the totals of people it was not fitted to."""
+one, or more; chosen by the totals of people it was not fitted to, the first a little lower for plain news of a job."""
 
 _NOTED: Final = re.compile(r" \([^()]*\b\d{4}\)")
 """The date that was noted beside a word such as "yesterday"."""
