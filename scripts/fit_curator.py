@@ -393,7 +393,7 @@ def report_cases(author: str, net: CuratorNet, cases: Sequence[Case]) -> None:
             odds += torch.sigmoid(net.read_lists([(case.messages[0], ids)])[0][:, 0]).tolist()
             truth += [one.outcome == CHANGED for one in shown]
     line, every = [f"{author:12}"], sum(truth) + missed
-    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         taken = [right for odd, right in zip(odds, truth, strict=True) if odd >= least]
         line.append(f"{least}: P {sum(taken) / max(1, len(taken)):.2f} R {sum(taken) / max(1, every):.2f}")
     print("  ".join([*line, f"of {every}"]), flush=True)
@@ -415,7 +415,7 @@ def report_judged(author: str, net: CuratorNet, judged: Sequence[tuple[str, list
     with torch.no_grad():
         odds = [float(torch.softmax(net.judge([ids])[0], 0)[0]) for _, ids, _ in judged]
     line, every = [f"{author:12} judged {len(judged)}"], sum(label == 0 for _, _, label in judged)
-    for least in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+    for least in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         taken = [label == 0 for odd, (_, _, label) in zip(odds, judged, strict=True) if odd >= least]
         line.append(f"{least}: P {sum(taken) / max(1, len(taken)):.2f} R {sum(taken) / max(1, every):.2f}")
     print("  ".join(line), flush=True)

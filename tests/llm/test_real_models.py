@@ -118,24 +118,6 @@ async def test_a_change_costs_one_question_and_perhaps_a_repair_whatever_the_mod
     await facts_with_evidence(face)
 
 
-_MISLEADING: Final = """Write down the facts.
-
-Example, for the conversation "[1] user: I love green tea." the answer is:
-{"facts": [{"text": "User is a pilot in Paris.", "turn": 1, "quote": "I am a pilot in Paris", "category": "work",
-"kind": "factual", "polarity": "positive", "about": "user", "date": null}]}"""
-
-
-async def test_what_nobody_said_is_not_stored_even_if_the_model_says_it_was(opens: Opens, qwen: RealModel) -> None:
-    face, before = opens(qwen.settings()), len(qwen.exchanges)
-
-    answer = await face.add("I love green tea.", user_id="alice", infer=True, prompt=_MISLEADING)
-
-    assert any("pilot" in fact["text"] for fact in proposed(qwen.since(before))), "the model was led to say this"
-    assert answer["status"] == "ok"
-    assert "pilot" not in str(await facts_with_evidence(face))
-    assert "pilot" not in str(await face.found("pilot in Paris"))
-
-
 # --- a model that does not --------------------------------------------------------------------------------------------
 
 _CONVERSATIONS: Final[dict[str, Any]] = {

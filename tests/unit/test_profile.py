@@ -286,10 +286,13 @@ def test_a_turn_says_more_than_its_facts() -> None:
         ("I live in Oslo with two cats.", False),
         ("Oslo is cold.", False),
         ("I swim", False),
+        ("ugh, boxes everywhere in Bergen", True),
+        ("boxes everywhere in Bergenfield", False),
     ],
 )
 def test_a_turn_repeats_facts(said: str, *, same: bool) -> None:
-    assert repeats(said, ["User lives in Oslo.", "User works as a nurse.", "User swims."]) is same
+    changed = 'User lives in Oslo. On 2026-05-05: "ugh, boxes everywhere in Bergen!".'
+    assert repeats(said, [changed, "User lives in Oslo.", "User works as a nurse.", "User swims."]) is same
 
 
 def test_a_text_tells_a_fact_in_whatever_order() -> None:

@@ -316,6 +316,18 @@ def test_who_asks_whether_they_said_it_says_it(said: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("my sister Ida is vegan, so what can I cook on saturday?", "User's sister Ida is vegan."),
+        ("I have two cats, but is it ok to get a dog?", "User has two cats."),
+        ("I have two cats, how often do they eat?", "User has two cats."),
+    ],
+)
+def test_what_is_told_before_a_question_in_the_same_sentence_is_learned(said: str, told: str) -> None:
+    assert texts(said) == [told]
+
+
+@pytest.mark.parametrize(
     "said", ["Could you find me a dentist there?", "Please book a table for two.", "What is a good dentist in Oslo?"]
 )
 def test_who_only_asks_for_something_tells_nothing(said: str) -> None:
@@ -523,10 +535,16 @@ def test_a_memory_that_is_unclear_by_itself_stands_with_the_sentence_before_it()
     assert all("Mortimer" in one.text for one in found)
 
 
+def test_what_is_surely_worth_keeping_is_quoted_with_what_stands_around_it_whatever_a_reader_would_say() -> None:
+    said = "what can I cook for my sister Ida? she's vegan"
+    assert [one.text for one in read_message(said, Strict("no memory has this")).facts] == [f'User said: "{said}"']
+
+
 def test_what_no_wording_makes_clear_is_no_memory_and_may_still_change_something() -> None:
     curator = Strict("nothing has this word")
-    read_cat = read_message(CAT, curator)
-    assert read_cat.facts == []
+    story = f"My cat Mortimer {'and the other cat and my dog ' * 7}need their dinner. He has two injections a day."
+    read_cat = read_message(story, curator)
+    assert not any(one.text.startswith("User said") for one in read_cat.facts)
     assert any("injections" in one.text for one in read_cat.rest)
     assert curator.judged
 

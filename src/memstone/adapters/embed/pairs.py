@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from memstone.adapters.embed.crew import Crew
 from memstone.adapters.embed.minilm import Linear, Network, of_rows
 from memstone.adapters.embed.onnx_model import run, runs_of, session, usable_cpus
+from memstone.products import multiply
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,8 +104,8 @@ def _headed(states: Floats, part: Numbers, head: Deltas) -> Floats:
 
     one, other = (_mean(states, part == which) for which in (0, 1))
     both = np.concatenate([states[:, 0], one, other, one * other * AGREE, np.abs(one - other) * DIFFER], axis=1)
-    inner: Floats = _gelu(both @ head["inner.weight"].T + head["inner.bias"])
-    found = inner @ head["outer.weight"].T + head["outer.bias"] + both @ head["direct.weight"].T
+    inner: Floats = _gelu(multiply(both, head["inner.weight"].T) + head["inner.bias"])
+    found: Floats = inner @ head["outer.weight"].T + head["outer.bias"] + multiply(both, head["direct.weight"].T)
     return found.astype(np.float32)
 
 

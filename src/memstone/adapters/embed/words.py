@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from memstone.products import multiply
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -23,7 +25,7 @@ def packed(hidden: npt.NDArray[np.float32]) -> bytes:
     """The hidden states of a text's words, as they are stored."""
     import numpy as np
 
-    small = hidden @ _basis()
+    small = multiply(hidden, _basis())
     lengths = np.linalg.norm(small, axis=1, keepdims=True)
     unit = np.divide(small, lengths, out=np.zeros_like(small), where=lengths > 0)
     stored: bytes = np.rint(unit * _ONE).astype(np.int8).tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from memstone.core.changes.words import Statement, bare_words
@@ -23,6 +23,8 @@ _CONTRAST: Final = re.compile(r", (?:and )?not (?!any ?more)[^,;]+$")
 """What it is not, behind what it is: "at Brightwell, not Brightwood"."""
 
 _FIRST_PERSON: Final = re.compile(r"^(?:i|we)\b")
+_CLAUSE: Final = re.compile(r"[,:;.] +")
+_GOES_ON: Final = re.compile(r"(?:(?:and|so|but) )?(?:they|user|i|we) ")
 
 
 class Filled(NamedTuple):
@@ -36,19 +38,32 @@ class Filled(NamedTuple):
 def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[Filled]:
     """The slots that a statement fills, those of a configuration among them; what is denied or wished fills none."""
     found = [Filled(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name]
-    if _is_denied(statement) or statement.meant & {"wished", "planned", "supposed"}:
+    if statement.meant & {"wished", "planned", "supposed"}:
         return found
-    said = _FIRST_PERSON.sub("user", statement.said)
+    clauses = [*_clauses(statement)]
     for name, (_, patterns) in shipped_slots().items():
-        match = next((one for pattern in patterns if (one := pattern.search(said))), None)
+        match = next((one for pattern in patterns for said in clauses if (one := pattern.search(said))), None)
         if match is not None and ("once" not in statement.meant or _HAPPENED.search(match[0])):
             owner = match.groupdict().get("owner") or "user"
             found.append(Filled(name, owner, _AROUND.sub("", match["value"].strip()).strip()))
     return found
 
 
-def _is_denied(statement: Statement) -> bool:
-    return statement.polarity < 0 and polarity_of(_CONTRAST.sub("", statement.said)) < 0
+def _clauses(statement: Statement) -> Iterator[str]:
+    """A statement, and those of its clauses that go on about the user: "user has moved: they live in Porto now".
+
+    What is denied is left out.
+    """
+    said = _FIRST_PERSON.sub("user", statement.said)
+    if statement.polarity >= 0 or not _is_denied(statement.said):
+        yield said
+    if said.startswith("user "):
+        more = (_GOES_ON.sub("user ", one, count=1) for one in _CLAUSE.split(said)[1:] if _GOES_ON.match(one))
+        yield from (one for one in more if not _is_denied(one))
+
+
+def _is_denied(said: str) -> bool:
+    return polarity_of(_CONTRAST.sub("", said)) < 0
 
 
 def asked_slots(words: frozenset[str]) -> list[str]:

@@ -62,6 +62,9 @@ MOST_JOINED: Final = 280
 OK: Final = 0.6
 """So likely a reader has to find a memory clear by itself and worth keeping."""
 
+CERTAIN: Final = 0.95
+"""So likely a piece has to be worth remembering to be quoted with the words around it, whatever a reader finds of that."""
+
 MOST_QUOTED: Final = 45
 """So many words a memory may quote to be understood."""
 
@@ -121,6 +124,9 @@ class Candidate:
     forget: bool = False
     is_quote: bool = False
     """Whether it is told in the speaker's own words."""
+
+    keep: float = 0.0
+    """How likely its words are worth remembering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +248,9 @@ class _Reading:
             judged = self._judged(one, curator)
             if judged == "ok" or self._is_sure(one):
                 kept.append(one)
-            elif judged == "unclear" and (fit := self._explaining(one, kept[-1] if kept else None, curator)):
+            elif (judged == "unclear" or one.keep >= CERTAIN) and (
+                fit := self._explaining(one, kept[-1] if kept else None, curator)
+            ):
                 kept[-1:] = [fit] if kept and fit.start <= kept[-1].start else [*kept[-1:], fit]
             else:
                 self.rest.append(Span(self.text[one.start : one.end], one.start, one.end))
@@ -253,12 +261,9 @@ class _Reading:
         if near is not None and not _between(self.text[near.end : found.start]):
             return self._beside(near, found)
         taken = near.end if near is not None else 0
-        for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
-            is_short = len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end)
-            quote = replace(found, text=quoted(self.text[start:end], self.who), start=start, end=end, is_quote=True)
-            if is_short and start >= taken and self._judged(quote, curator) == "ok":
-                return quote
-        return None
+        quotes = [one for one in self._wider(found) if one.start >= taken]
+        clear = next((one for one in quotes if self._judged(one, curator) == "ok"), None)
+        return clear or (quotes[-1] if quotes and found.keep >= CERTAIN else None)
 
     def _beside(self, near: Candidate, found: Candidate) -> Candidate | None:
         """Two memories as one: both told, or both in the speaker's own words; None where that would be too long."""
@@ -364,11 +369,12 @@ class _Reading:
     def _extended(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
         told = "" if near.is_quote else follow(said, self.who)
         if told and told in near.text:
-            return replace(near, end=piece.end)
+            return replace(near, end=piece.end, keep=max(near.keep, piece.keep))
         text = f"{near.text} {told}"
         if not told or len(text) > MOST_JOINED:
             text = quoted(self.text[near.start : piece.end], self.who)
-        return replace(near, text=text, end=piece.end, is_quote=near.is_quote or not told)
+        is_quote = near.is_quote or not told
+        return replace(near, text=text, end=piece.end, is_quote=is_quote, keep=max(near.keep, piece.keep))
 
     def _is_kept(self, piece: Piece) -> bool:
         words = self.text[piece.start : piece.end]
@@ -420,7 +426,8 @@ class _Reading:
             self.answers.add(piece.start)
         category = trigger_of(plain(said.text)) or piece.kind
         found = _candidate(wording.text, category, Span(said.text, piece.start, piece.end), plain(said.text))
-        return replace(found, is_quote=wording.is_quote, subject=self._subject(piece, wording.text))
+        subject = self._subject(piece, wording.text)
+        return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep)
 
     def _subject(self, piece: Piece, text: str) -> str:
         """Whom a fact is about: the speaker, where it begins with them, whatever else it is about."""

@@ -157,10 +157,16 @@ def _odds(logit: float) -> float:
 
 
 def _may_start(words: Sequence[str], at: int, odds: float) -> bool:
-    if words[at - 1][-1] in ",;:-—–" and words[at].lower() in _ASKING:
+    if words[at - 1][-1] in ",;:-—–" and _asks_at(words, at):
         return odds >= _ASKED_START
     is_joint = words[at - 1][-1] in ",;:-—–)" or words[at].lower().strip(",") in _JOINTS
     return odds >= (_JOINT_START if is_joint else _START)
+
+
+def _asks_at(words: Sequence[str], at: int) -> bool:
+    """Whether a question begins with a word, or right behind it where it only joins: ", so what …"."""
+    is_joint = words[at].lower() in _JOINTS and at + 1 < len(words)
+    return words[at + is_joint].lower() in _ASKING
 
 
 def _begins_clause(words: Sequence[str], begun: int, at: int) -> bool:

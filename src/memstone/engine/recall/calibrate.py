@@ -37,6 +37,7 @@ from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
 from memstone.model.vector import Vector
 from memstone.ports.ledger import Tx
+from memstone.products import multiply
 
 TEXT: Final = "text"
 """The name of what is known about words alone."""
@@ -51,7 +52,6 @@ _SCOPES_HELD: Final = 4_096
 _SHRUNK: Final = 0.5  # how much of a memory's own standard deviation counts, against the usual one
 _VERSION: Final = hashlib.sha256("\n".join(PROBES).encode()).hexdigest()[:16]
 _INT8: Final = 127.0
-_BLAS_ALONE: Final = 262_144  # a larger product is shared between threads, which wait for each other
 
 
 @dataclass(slots=True)
@@ -158,8 +158,7 @@ def _null(probes: Any, sample: list[bytes], own: Any) -> Null:
 
 
 def _cosines(probes: Any, memories: Any) -> Any:
-    step = max(1, _BLAS_ALONE // probes.size)
-    return np.concatenate([probes @ memories[at : at + step].T for at in range(0, len(memories), step)], axis=1)
+    return multiply(memories, probes.T).T
 
 
 def _left_one_out(cosines: Any) -> tuple[Any, float]:

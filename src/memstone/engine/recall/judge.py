@@ -24,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from memstone.core.ranking.relevance import ASKED_FOR, cues, forms, word_weights
+from memstone.products import multiply
 
 SIGNATURE: Final = "local:all-minilm-l6-v2-int8:384"
 """Whose vectors the weights were fitted to."""
@@ -109,7 +110,7 @@ def values(asked: Asked, told: Sequence[Told], rows: int, by: Weights | None = N
     by = by or weights()
     given = (table(asked, told) - by.middle) / by.spread
     own = float(np.frombuffer(asked.vector, "<f4") @ by.meaning) + by.size * size_of(rows) + by.bias
-    return given @ by.linear + np.maximum(given @ by.inner + by.inner_bias, 0.0) @ by.outer + own
+    return given @ by.linear + np.maximum(multiply(given, by.inner) + by.inner_bias, 0.0) @ by.outer + own
 
 
 def size_of(rows: int) -> float:
@@ -209,4 +210,4 @@ def _best_words(asked: Asked, told: Sequence[Told]) -> Any:
     question = np.frombuffer(asked.word_vectors, np.int8).reshape(-1, WIDTH).astype(np.float32) / np.float32(_ONE)
     words = np.frombuffer(b"".join(one.word_vectors for one in told), np.int8).reshape(-1, WIDTH)
     starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in told[:-1])])
-    return np.maximum.reduceat(words.astype(np.float32) @ question.T, starts, axis=0)
+    return np.maximum.reduceat(multiply(words.astype(np.float32), question.T), starts, axis=0)

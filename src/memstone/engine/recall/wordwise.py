@@ -17,10 +17,10 @@ from memstone.core.text.analyze import terms
 from memstone.engine.parts import Parts
 from memstone.model.scope import Scope
 from memstone.ports.texts import Around
+from memstone.products import multiply
 
 CANDIDATES: Final = 50
 _NEAR: Final = {1: 0.8, 2: 0.7}
-_BLAS_ALONE: Final = 262_144  # a larger product is shared between threads, which wait for each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,8 @@ def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) ->
     """For each row, how near its nearest word is to each word of the question."""
     lengths = [len(words) // width for _, words in rows]
     words = np.frombuffer(b"".join(words for _, words in rows), dtype=np.int8).reshape(-1, width)
-    step = max(1, _BLAS_ALONE // (width * len(question)))
-    blocks = [words[at : at + step].astype(np.float32) @ question.T for at in range(0, len(words), step)]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return np.maximum.reduceat(np.concatenate(blocks), starts, axis=0)
+    return np.maximum.reduceat(multiply(words.astype(np.float32), question.T), starts, axis=0)
 
 
 def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around: Around) -> Any:
