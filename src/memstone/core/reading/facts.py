@@ -248,13 +248,18 @@ class _Reading:
             judged = self._judged(one, curator)
             if judged == "ok" or self._is_sure(one):
                 kept.append(one)
-            elif (judged == "unclear" or one.keep >= CERTAIN) and (
+            elif (judged == "unclear" or self._is_unexplained(one)) and (
                 fit := self._explaining(one, kept[-1] if kept else None, curator)
             ):
                 kept[-1:] = [fit] if kept and fit.start <= kept[-1].start else [*kept[-1:], fit]
             else:
                 self.rest.append(Span(self.text[one.start : one.end], one.start, one.end))
         return kept
+
+    def _is_unexplained(self, found: Candidate) -> bool:
+        """Whether it is surely worth remembering and speaks of somebody or something that it does not name."""
+        said = self.text[found.start : found.end]
+        return found.keep >= CERTAIN and leans(Clause(said, said))
 
     def _explaining(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
         """A memory together with what explains it: the one right before it, the sentence before it, or all of a message."""

@@ -197,14 +197,15 @@ def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
 
 
 def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> Profile:
-    """Add what the user said, in their own words and whole: what they say of themselves first, of equals the newest.
+    """Add what the user said, in their own words and whole: what they say of themselves first.
 
-    What nothing was learned from, and repeats what has ended since, is not told, and neither is what only asks or says
-    no more than the facts. What is too long, finds no room or may hold a secret is named as left out.
+    Of equals, what nothing was learned from comes first, and of these the newest. What nothing was learned from, and
+    repeats what has ended since, is not told, and neither is what only asks or says no more than the facts. What is too
+    long, finds no room or may hold a secret is named as left out.
     """
     chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
     known = [fact.text for fact in profile.facts]
-    for _, turn in sorted(_ranked(turns), key=lambda one: (one[0], -one[1].seq)):
+    for _, turn in sorted(_ranked(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
         words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
         if words in said or (not turn.learned and ended.tells(turn.text, turn.said_at)) or repeats(turn.text, known):
             continue
