@@ -31,7 +31,7 @@ SIMPLE: Final = 0.30
 """The simplest thing that serves: all that is known, and up to five turns of the user at this cosine or nearer."""
 
 WAYS: Final = {"search": None, "search among facts": ["fact"], "search among turns": ["turn"]}
-CURVE: Final = (0.20, 0.24, 0.28, 0.32, 0.36, 0.40, 0.45, 0.50)
+CURVE: Final = (0.20, 0.24, 0.28, 0.32, 0.36, 0.40, 0.43, 0.45, 0.50)
 _K1, _B = 1.2, 0.75
 
 

@@ -75,7 +75,7 @@ class RetrievalPolicy:
     token_budget: int = 1_400
     profile_tokens: int = 1_000
     recalled_turns: int = 10
-    recall_score: float = 0.45
+    recall_score: float = 0.43
     recall_scores: tuple[tuple[str, float], ...] = ()
     """By ``provider:model``; for any other embedder ``recall_score`` is moved to where its cosines begin."""
 
