@@ -7,8 +7,7 @@ from typing import Any
 
 from memstone.compose import build
 from memstone.model.vector import Vector
-from memstone.ports.embedder import Embedder
-from memstone.ports.reader import PairReader
+from memstone.ports.models import Embedder, PairReader
 from memstone.registry import adapter
 
 
@@ -18,7 +17,7 @@ def local() -> KeptEmbedder:
 
 
 class KeptEmbedder:
-    """What another embedder gives, kept. See ``memstone.ports.embedder``."""
+    """What another embedder gives, kept. See ``memstone.ports.models``."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner: Any = inner
@@ -50,7 +49,7 @@ class KeptEmbedder:
         return list(self._inner.words(text))
 
     def reads(self, task: str) -> bool:
-        """Whether the model reads two texts together for this; see ``memstone.ports.reader``."""
+        """Whether the model reads two texts together for this; see ``memstone.ports.models``."""
         return isinstance(self._inner, PairReader) and self._inner.reads(task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:

@@ -18,7 +18,7 @@ from benchmarks.quality.report import Table
 from memstone import Memory
 from memstone.core.prompts import prompt_text, version_of
 from memstone.core.text.tokens import estimate_tokens
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from memstone.testing.llm import ScriptedLlm
 
 RECORDED: Final = Path(__file__).parent / "recorded"

@@ -38,7 +38,7 @@ from memstone.faces.aio.vectoring import Vectoring
 from memstone.model.bounds import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
-from memstone.ports.clock import Clock
+from memstone.ports.io import Clock
 
 
 class AsyncMemory(

@@ -15,14 +15,11 @@ from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.storing.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
-from memstone.ports.clock import Clock
-from memstone.ports.embedder import Embedder
 from memstone.ports.index import VectorIndex
-from memstone.ports.io import Io
+from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
-from memstone.ports.llm import Llm
-from memstone.ports.reranker import Reranker
-from memstone.ports.store_key import StoreKey
+from memstone.ports.models import Embedder, Llm, Reranker
+from memstone.ports.storage import StoreKey
 from memstone.registry import adapter
 from memstone.sections import EmbedderSettings
 from memstone.trace import log

@@ -18,7 +18,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.llm import Llm
+from memstone.ports.models import Llm
 from memstone.testing.modes import run
 
 T = TypeVar("T")

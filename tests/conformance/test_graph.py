@@ -13,7 +13,7 @@ from memstone.engine.recall.graph import MOST, boosts, entities, related, relati
 from memstone.errors import LlmUnavailable, MemstoneError
 from memstone.model.entity import Found, RelationRow
 from memstone.model.scope import Scope
-from memstone.ports.llm import Prompt, Reply, ToolCall
+from memstone.ports.models import Prompt, Reply, ToolCall
 from memstone.testing.llm import ScriptedLlm
 from memstone.testing.modes import MODES
 from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, in_world

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from memstone.adapters.embed.ollama import OllamaEmbedder
 from memstone.adapters.embed.openai import OpenAiEmbedder
-from memstone.ports.embedder import Embedder
 from memstone.ports.io import Io
+from memstone.ports.models import Embedder
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer
 from memstone.testing.wire_models import KEY, fake_ollama, fake_openai, raw_vector

@@ -29,7 +29,7 @@ from memstone.errors import (
 )
 from memstone.model.message import Message
 from memstone.ports.io import Io
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer
 from memstone.testing.wire_chat import FakeChat, completion, wrong_request

@@ -18,7 +18,7 @@ from memstone.core.llm.facts import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import Known, Talk
 from memstone.model.message import Message
 from memstone.ports.io import Io
-from memstone.ports.llm import Llm, Prompt, Reply, ToolCall
+from memstone.ports.models import Llm, Prompt, Reply, ToolCall
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer
 from memstone.testing.wire_chat import FakeChat, completion

@@ -16,8 +16,8 @@ from memstone.drive import drive
 from memstone.engine.moving import mirror
 from memstone.errors import BackendUnavailable, VectorStoreError
 from memstone.model.query import Where
+from memstone.ports.index import Point, PointHit
 from memstone.ports.io import Io
-from memstone.ports.vectors import Point, PointHit
 from memstone.testing.modes import run
 from tests.conformance.vector_world import (
     ALICE,

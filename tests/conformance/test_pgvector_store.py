@@ -11,8 +11,8 @@ from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
 from memstone.drive import drive
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, VectorStoreError
 from memstone.model.query import Condition, Op
+from memstone.ports.index import Point, VectorStore
 from memstone.ports.io import Io
-from memstone.ports.vectors import Point, VectorStore
 from memstone.testing.vector_cases import NAME, close, filled
 from memstone.testing.vector_store import VectorStoreSuite
 from tests.postgres.server import Server

@@ -12,7 +12,7 @@ from memstone.core.ranking.fusion import Scored
 from memstone.engine.recall.rerank import reranked
 from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
-from memstone.ports.reranker import Reranker
+from memstone.ports.models import Reranker
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer
 from memstone.testing.wire_rerank import KEY, fake_cohere

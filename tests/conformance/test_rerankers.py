@@ -14,7 +14,7 @@ from memstone.adapters.rerank.callable import CallableReranker
 from memstone.adapters.rerank.http import HttpReranker
 from memstone.errors import AuthenticationFailed, BackendError, BackendRejected, BackendUnavailable, ConfigError
 from memstone.ports.io import Io
-from memstone.ports.reranker import Reranker
+from memstone.ports.models import Reranker
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import Handler, WireReply, WireServer
 from memstone.testing.wire_rerank import KEY, fake_cohere, fake_jina, fake_tei

@@ -19,8 +19,8 @@ from memstone.drive import drive
 from memstone.errors import InvalidFilter
 from memstone.model.match import matches
 from memstone.model.query import Condition, Op, Where
+from memstone.ports.index import Point, PointHit, VectorStore
 from memstone.ports.io import Io
-from memstone.ports.vectors import Point, PointHit, VectorStore
 from memstone.testing.vector_cases import NAME, close, cosine, filled, known
 from memstone.testing.vector_store import VectorStoreSuite
 

@@ -18,10 +18,9 @@ from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
-from memstone.ports.index import DenseHit, VectorIndex
+from memstone.ports.index import DenseHit, Point, VectorIndex
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.vectors import Point
 
 DIM: Final = 6
 SPACE: Final = Space(f"test:random:{DIM}", DIM)

@@ -12,7 +12,7 @@ import pytest
 
 from memstone.adapters.ledger import migrate as runner
 from memstone.errors import Corrupted, Forbidden, InvalidInput, SchemaTooNew, StorageError, Unsupported
-from memstone.ports.backups import copying
+from memstone.ports.storage import copying
 from tests.faces.harness import Face, Opens
 
 pytestmark = [

@@ -8,7 +8,7 @@ import pytest
 
 from memstone.engine.layers.distill import Distilled
 from memstone.errors import InvalidInput, LLMError, LlmUnavailable, StorageError
-from memstone.ports.llm import Prompt, Reply
+from memstone.ports.models import Prompt, Reply
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.formation_steps import (
     LONG,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import ON_DISK, Face, Opens
 

@@ -12,7 +12,7 @@ from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.errors import BackendUnavailable
 from memstone.model.memory import Kind, Layer
 from memstone.model.query import Where
-from memstone.ports.vectors import PointHit
+from memstone.ports.index import PointHit
 from tests.faces.context_steps import keep
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 

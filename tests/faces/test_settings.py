@@ -166,7 +166,7 @@ async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None
     face = opens(llm=lambda _: "fine")
 
     assert face.memory._engine.parts.llm is not None
-    from memstone.ports.llm import Prompt
+    from memstone.ports.models import Prompt
 
     reply = await face.memory._engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
     assert (reply.text, list(reply.tool_calls)) == ("fine", [])

@@ -15,7 +15,7 @@ from benchmarks.quality.local_model import Exchange, RealModel
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.llm.openai import OpenAiLlm, OpenAiLlmConfig
 from memstone.drive import drive
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from tests.faces.harness import Face, Opens
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(900)]

@@ -10,7 +10,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.ledger.postgres_sql import BlockingWire
-from memstone.ports.glance import one_look, seen
+from memstone.ports.read_cache import one_look, seen
 from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server
 

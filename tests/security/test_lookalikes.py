@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memstone import AsyncMemory, Memory
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools
 from memstone.testing.llm import ScriptedLlm

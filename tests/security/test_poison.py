@@ -18,7 +18,7 @@ from memstone import Memory
 from memstone.core.privacy.poison import disarmed
 from memstone.core.rules.orders import suspect
 from memstone.model.message import Message
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 from memstone.testing.clock import FakeClock
 from memstone.testing.llm import ScriptedLlm
 from tests.security.poison import CHANNELS, LIES, TEMPLATES, Poison, poisons, quoted

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
 from memstone.errors import LLMError, TooManyRequests
-from memstone.ports.llm import Prompt, Reply
+from memstone.ports.models import Prompt, Reply
 from memstone.sections_service import RateSettings
 from memstone.server.app import create_app
 from memstone.server.governor import SPENT, Governor

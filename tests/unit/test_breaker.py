@@ -23,7 +23,7 @@ from memstone.errors import (
     RateLimited,
 )
 from memstone.ports.io import Io
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.models import Llm, Prompt, Reply
 from memstone.testing.llm import Answer, ScriptedLlm
 from memstone.testing.modes import MODES, run
 

@@ -13,10 +13,8 @@ from memstone.adapters.clock import SystemClock
 from memstone.adapters.embed.callable import CallableEmbedder
 from memstone.adapters.llm.callable import CallableLlm
 from memstone.errors import ConfigError, DimensionMismatch, EmbeddingError, LLMError, RateLimited, Unsupported
-from memstone.ports.clock import Clock
-from memstone.ports.embedder import Embedder
-from memstone.ports.io import Io
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.io import Clock, Io
+from memstone.ports.models import Embedder, Llm, Prompt, Reply
 from memstone.testing.clock import FakeClock
 from memstone.testing.llm import ScriptedLlm
 from memstone.testing.modes import MODES, run

@@ -9,8 +9,7 @@ import pytest
 from memstone.adapters.embed.openai import OpenAiEmbedder
 from memstone.adapters.embed.outage import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
-from memstone.ports.hurry import hurried
-from memstone.ports.io import Io
+from memstone.ports.io import Io, hurried
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer
 from memstone.testing.wire_models import KEY, fake_openai

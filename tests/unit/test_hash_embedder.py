@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from memstone.adapters.embed.hashing import HashConfig, HashEmbedder
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
-from memstone.ports.embedder import Embedder
+from memstone.ports.models import Embedder
 
 
 def similarity(first: str, second: str, *, dim: int = 256) -> float:

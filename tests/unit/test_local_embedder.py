@@ -22,7 +22,7 @@ from memstone.adapters.embed.wordpiece import DATA
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.errors import ConfigError, EmbeddingError, MissingExtra
-from memstone.ports.embedder import Embedder
+from memstone.ports.models import Embedder
 
 T = TypeVar("T")
 

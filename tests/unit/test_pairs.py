@@ -17,7 +17,7 @@ from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_id
 from memstone.adapters.embed.wordpiece import DATA, WordPiece
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
-from memstone.ports.reader import PairReader
+from memstone.ports.models import PairReader
 
 WIDTH = 384
 TOKENIZER = WordPiece.from_text((DATA / "vocab.txt").read_text("utf-8"))

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from memstone.adapters.vectors.partition import Partition
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
-from memstone.ports.index import DenseHit, DenseHits
+from memstone.ports.index import DenseHit, DenseHits, TextHit, TextHits
 from memstone.ports.ledger import VectorRow
-from memstone.ports.texts import TextHit, TextHits
 
 DIM = 4
 AGENTS, RUNS, LAYERS = ("", "bot", "cat"), ("", "r1"), ("fact", "turn")

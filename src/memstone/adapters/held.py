@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.ports.glance import seen
 from memstone.ports.ledger import Ledger, Tx
+from memstone.ports.read_cache import seen
 
 Name: TypeAlias = tuple[str, str, str]
 """Tenant, user, and what else tells two holdings of a user apart."""

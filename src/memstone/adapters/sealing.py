@@ -18,7 +18,7 @@ _LOST: Final = "put the key back that it was sealed with (see store.key), or set
 
 
 class AesGcm:
-    """See ``memstone.ports.store_key.Sealing``."""
+    """See ``memstone.ports.storage.Sealing``."""
 
     def is_sealed(self, text: str) -> bool:
         """Return whether a text is an encrypted one."""

@@ -33,7 +33,7 @@ class FileKeyConfig(BaseModel):
 
 
 class FileKey:
-    """See ``memstone.ports.store_key.StoreKey``."""
+    """See ``memstone.ports.storage.StoreKey``."""
 
     Config = FileKeyConfig
 
@@ -112,7 +112,7 @@ class KeyringKeyConfig(BaseModel):
 
 
 class KeyringKey:
-    """See ``memstone.ports.store_key.StoreKey``; the keyring of the system, by the package ``keyring``."""
+    """See ``memstone.ports.storage.StoreKey``; the keyring of the system, by the package ``keyring``."""
 
     Config = KeyringKeyConfig
 
@@ -172,7 +172,7 @@ class CommandKeyConfig(BaseModel):
 
 
 class CommandKey:
-    """See ``memstone.ports.store_key.StoreKey``; what another program says, asked once."""
+    """See ``memstone.ports.storage.StoreKey``; what another program says, asked once."""
 
     Config = CommandKeyConfig
 
@@ -214,7 +214,7 @@ class ProcessKeyConfig(BaseModel):
 
 
 class ProcessKey:
-    """See ``memstone.ports.store_key.StoreKey``; for a store that ends with the process, and the key with it."""
+    """See ``memstone.ports.storage.StoreKey``; for a store that ends with the process, and the key with it."""
 
     Config = ProcessKeyConfig
     place: Final = ""

@@ -26,7 +26,7 @@ from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer
 from memstone.model.scope import Scope
-from memstone.ports.agents import AgentRow
+from memstone.ports.access_tables import AgentRow
 from memstone.ports.ledger import Tx
 from memstone.trace import log
 

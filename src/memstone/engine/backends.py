@@ -18,9 +18,8 @@ from memstone.engine.parts import Parts
 from memstone.engine.tuning import decoded
 from memstone.errors import ConfigError, Forbidden, MemstoneError
 from memstone.model.instant import Instant
-from memstone.ports.backups import Copying, Look
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.store_key import Sealing, StoreKey
+from memstone.ports.storage import Copying, Look, Sealing, StoreKey
 from memstone.trace import log
 
 PLAIN: Final = "service:backends"

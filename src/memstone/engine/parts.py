@@ -23,16 +23,12 @@ from memstone.model.curator import Curator
 from memstone.model.instant import Instant, instant
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
-from memstone.ports.clock import Clock
-from memstone.ports.glance import one_look
-from memstone.ports.index import VectorIndex
-from memstone.ports.io import Io
+from memstone.ports.index import TextIndex, VectorIndex
+from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger
-from memstone.ports.llm import Llm, SharedLlm
-from memstone.ports.reader import PairReader
-from memstone.ports.reranker import Reranker
-from memstone.ports.store_key import Sealing, StoreKey
-from memstone.ports.texts import TextIndex
+from memstone.ports.models import Llm, PairReader, Reranker, SharedLlm
+from memstone.ports.read_cache import one_look
+from memstone.ports.storage import Sealing, StoreKey
 
 T = TypeVar("T")
 

@@ -58,8 +58,8 @@ from memstone.model.instant import Instant
 from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
 from memstone.model.query import DATA, And, Condition, Op, VectorQuery
 from memstone.model.scope import Scope
+from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
-from memstone.ports.preferences import Usage
 
 HOLDER: Final = "vector-service"
 """The agent that holds what was brought for nobody in particular: no user sees it until they are linked to it."""

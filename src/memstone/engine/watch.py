@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from typing import Final
 
-from memstone.ports.observer import Observer
+from memstone.ports.io import Observer
 
 _NOBODY: Final = nullcontext()
 

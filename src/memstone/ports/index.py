@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from memstone.model.query import VectorQuery
-from memstone.ports.columns import Columns
+from memstone.model.instant import Instant
+from memstone.model.memory import Record, TextDoc
+from memstone.model.query import TextQuery, VectorQuery, Where, WordsQuery
+from memstone.model.scope import Scope
+from memstone.model.vector import Vector
+from memstone.ports.tables import Columns
+
+# --- the dense channel as the engine sees it --------------------------------------------------------------------------
 
 
 class DenseHit(NamedTuple):
@@ -76,4 +82,342 @@ class VectorIndex(Protocol):
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
+        ...
+
+
+# --- the text channel as the engine sees it ---------------------------------------------------------------------------
+
+
+class TextHit(NamedTuple):
+    """A memory and what its words say about a question.
+
+    ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one
+    that only ``also`` asked for. ``speaker`` is 1 when the question names exactly one known speaker and this is what
+    that one said. ``asking`` is the share of its text that is itself a question; of what a user or an assistant says, 1
+    if it states nothing. ``assistant`` tells that these are the words of an assistant. ``coverage`` is how much of what
+    the question tells its own words hold, from 0 to 1.
+    """
+
+    seq: int
+    score: float
+    speaker: float = 0.0
+    asking: float = 0.0
+    own_words: bool = False
+    assistant: bool = False
+    coverage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextHits(Columns[TextHit]):
+    """Hits in columns."""
+
+    seqs: Any
+    scores: Any
+    speaker: Any
+    asking: Any
+    own_words: Any
+    assistant: Any
+    coverage: Any
+
+    @classmethod
+    def of(cls, hits: Sequence[TextHit]) -> TextHits:
+        """Hits as columns, unless they are."""
+        if isinstance(hits, cls):
+            return hits
+        import numpy as np
+
+        kinds = (np.int64, np.float64, np.float64, np.float64, np.bool_, np.bool_, np.float64)
+        columns = zip(*hits, strict=True) if hits else ((),) * len(kinds)
+        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+    def __iter__(self) -> Iterator[TextHit]:
+        columns = (self.seqs, self.scores, self.speaker, self.asking, self.own_words, self.assistant, self.coverage)
+        return map(TextHit, *(column.tolist() for column in columns))
+
+
+@dataclass(slots=True)
+class Around:
+    """What stands around some memories: for each, those said right before and after it with their distance."""
+
+    near: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    rarity: dict[str, float] = field(default_factory=dict)
+
+
+class TextIndex(Protocol):
+    """Finds memories of a scope by their words. Exact on scope, like the dense channel."""
+
+    async def search(self, query: WordsQuery) -> Sequence[TextHit]:
+        """The best ``limit`` by their words, best first; then those of ``also``."""
+        ...
+
+    async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
+        """What was said around these, and how much each of the analysed ``words`` tells in this scope."""
+        ...
+
+    async def speakers(self, scope: Scope) -> frozenset[str]:
+        """The names, in lower case, of those who are known to have spoken to the users of this scope."""
+        ...
+
+    async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
+        """Whether anything in this scope was said on, or speaks of, one of these days (as the full text holds them)."""
+        ...
+
+    async def forget(self, tenant_id: str) -> None:
+        """Drop what is held of a tenant."""
+        ...
+
+
+# --- a vector store outside the ledger: collections of points with payloads -------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A vector under an id, with the fields it can be filtered by."""
+
+    id: str
+    vector: Sequence[float]
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PointHit:
+    """``score`` is max(0, cosine): higher is better, within [0, 1]."""
+
+    id: str
+    score: float
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """What a collection holds."""
+
+    name: str
+    count: int
+    dimension: int
+
+
+class VectorStore(Protocol):
+    """A place that finds near vectors.
+
+    Filters are honoured inside the search, or the store raises ``Unsupported``; they are never
+    ignored. A zero vector scores 0. Vectors are normalised on write. Unknown ids are no error.
+    """
+
+    async def create(self, collection: str, dimension: int) -> None:
+        """Make a collection; the same name and dimension again is no error."""
+        ...
+
+    async def drop(self, collection: str) -> None:
+        """Remove a collection and its points."""
+        ...
+
+    async def collections(self) -> list[CollectionInfo]:
+        """What there is."""
+        ...
+
+    async def upsert(self, collection: str, points: Iterable[Point]) -> None:
+        """Insert points or replace those with the same id."""
+        ...
+
+    async def patch(self, collection: str, point_id: str, payload: dict[str, Any]) -> bool:
+        """Replace the payload of a point; false when there is none."""
+        ...
+
+    async def delete(self, collection: str, ids: Iterable[str]) -> None:
+        """Remove points."""
+        ...
+
+    async def get(self, collection: str, point_id: str) -> Point | None:
+        """One point."""
+        ...
+
+    async def search(
+        self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
+    ) -> list[PointHit]:
+        """The nearest points that match, best first."""
+        ...
+
+    async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
+        """Points that match, in the order of their ids."""
+        ...
+
+    async def reset(self) -> None:
+        """Remove everything."""
+        ...
+
+
+# --- what is kept beside the memories so that they are found: their words and their vectors ---------------------------
+
+
+class FullText(Protocol):
+    """The analysed mirror; keyed by ``seq``."""
+
+    async def put(self, seq: int, doc: TextDoc) -> None:
+        """Index a version."""
+        ...
+
+    async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
+        """Index many versions that were stored just now, in the order of their numbers."""
+        ...
+
+    async def drop(self, seqs: Iterable[int]) -> None:
+        """Take versions out."""
+        ...
+
+    async def match(self, query: TextQuery, limit: int) -> list[tuple[int, float]]:
+        """Best first, higher is better. Rows outside the scope tokens are never looked at."""
+        ...
+
+    async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
+        """All indexed rows of a user (``since=None``), or what became of those that changed later, by ``seq``."""
+        ...
+
+
+class TextRow(NamedTuple):
+    """The words of one memory as one link sees it; ``body`` is None when it is gone.
+
+    ``own_words`` tells what was said as it was said from what was derived from it; what is not ``active`` was put
+    aside. ``first`` is the ``seq`` of its first version where it has a place in a conversation, which later ones keep.
+    ``body``, ``key``, ``speaker_terms`` and ``day_terms`` are analysed. ``text`` is there only where it asks something.
+    """
+
+    seq: int
+    agent_id: str
+    run_id: str
+    layer: str
+    created_at: Instant
+    occurred_at: Instant
+    own_words: bool
+    active: bool
+    first: int
+    speaker: str
+    text: str
+    body: str | None
+    key: str
+    speaker_terms: str
+    day_terms: str
+
+
+class VectorRow(NamedTuple):
+    """One vector as one link sees it; ``vector`` is little-endian float32, or None when it is gone."""
+
+    seq: int
+    agent_id: str
+    run_id: str
+    layer: str
+    vector: bytes | None
+    own_words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedVector:
+    """One vector as one link sees it, with what an index outside the ledger keeps beside it."""
+
+    seq: int
+    id: str
+    user_id: str
+    agent_id: str
+    run_id: str
+    layer: str
+    status: str
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """One vector space of a tenant."""
+
+    signature: str
+    dim: int
+    state: str
+    backend: str = "local"
+    quant: str = ""
+
+
+class VectorRows(Protocol):
+    """Vectors by signature, and the change counter that keeps indexes coherent."""
+
+    async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Store vectors of versions; a ``Vector`` brings those of its words."""
+        ...
+
+    async def get(self, tenant_id: str, seq: int, signature: str) -> Vector | None:
+        """The vector of one version, with those of its words."""
+        ...
+
+    async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        """Remove the vectors of versions, in every signature."""
+        ...
+
+    async def note(self, tenant_id: str, news: Iterable[tuple[str, int]]) -> None:
+        """Say that a user has a new version, for each pair: ``touch`` where the links are known."""
+        ...
+
+    async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
+        """Say that what an index holds of these versions is out of date."""
+        ...
+
+    async def stamp(self, tenant_id: str, user_id: str) -> int:
+        """Grows with every change of this user's vectors or links."""
+        ...
+
+    async def stamps(self, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+        """The same of several users, in their order; of at least one."""
+        ...
+
+    async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
+        """Whether the log still holds the change that gave this stamp; not after a reset."""
+        ...
+
+    async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
+        """All indexed rows of a user (``since=None``), or what became of those that changed later."""
+        ...
+
+    async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
+        """Changes of the whole tenant with a larger id, oldest first: the id, and the ``seq`` it is about."""
+        ...
+
+    async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
+        """What these versions are now, once for each of their links; one that has left the index is not there."""
+        ...
+
+    async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
+        """The vectors of these versions, of those that have one."""
+        ...
+
+    async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
+        """The vectors of the words of these versions, of those that have them."""
+        ...
+
+    async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
+        """Indexed versions without a vector of this signature, by ``seq``."""
+        ...
+
+    async def missing_count(self, tenant_id: str, signature: str) -> int:
+        """How many there are."""
+        ...
+
+    async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
+        """Store vectors of versions that are still current; gives how many."""
+        ...
+
+
+class Indexes(Protocol):
+    """Which vector spaces a tenant has."""
+
+    async def all(self, tenant_id: str) -> list[IndexInfo]:
+        """Every signature ever used and not dropped."""
+        ...
+
+    async def state(self, tenant_id: str, signature: str) -> str | None:
+        """The state of one signature; None when it is not registered."""
+        ...
+
+    async def put(self, tenant_id: str, info: IndexInfo) -> None:
+        """Register a signature or change its state."""
+        ...
+
+    async def drop(self, tenant_id: str, signature: str) -> int:
+        """Remove a signature and its vectors."""
         ...

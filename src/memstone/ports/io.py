@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from datetime import datetime
+from math import inf
+from typing import Any, Final, Protocol, TypeVar
+
+# --- the only seam that knows whether we block or await ---------------------------------------------------------------
+
 
 T = TypeVar("T")
 
@@ -146,4 +153,57 @@ class Io(Protocol):
 
     async def close(self) -> None:
         """Give everything back."""
+        ...
+
+
+# --- the time, injected so that tests and imports can set it ----------------------------------------------------------
+
+
+class Clock(Protocol):
+    """Says what time it is."""
+
+    def now(self) -> datetime:
+        """The current time, aware, in UTC."""
+        ...
+
+
+# --- somebody waits for an answer that can be given without a model: it is asked once, and may take only so long ------
+
+
+_deadline: Final[ContextVar[float | None]] = ContextVar("memstone_deadline", default=None)
+
+
+@contextmanager
+def hurried(seconds: float = inf) -> Iterator[None]:
+    """What is asked of models inside is worth one attempt, and no more time than this."""
+    token = _deadline.set(min(_deadline.get() or inf, time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def is_hurried() -> bool:
+    """Return whether one attempt is all that this call is worth."""
+    return _deadline.get() is not None
+
+
+def seconds_left(usual: float) -> float:
+    """Return how long a request may take that usually may take this long; a moment at least."""
+    deadline = _deadline.get()
+    return usual if deadline is None else max(0.01, min(usual, deadline - time.monotonic()))
+
+
+# --- somebody who watches an engine at work ---------------------------------------------------------------------------
+
+
+class Observer(Protocol):
+    """Is told how long steps take and what was decided, never what anything says. It must be quick and never raise."""
+
+    def took(self, step: str, seconds: float) -> None:
+        """A step is over: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
+        ...
+
+    def gated(self, route: str) -> None:
+        """The gate has sent a message to a part of the memory, or to none."""
         ...

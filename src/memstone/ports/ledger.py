@@ -7,30 +7,27 @@ must do nothing but database work: no model or network call is ever made inside 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from memstone.ports.accounts import Accounts
-from memstone.ports.admin import Admin
-from memstone.ports.agents import Agents
-from memstone.ports.bulk import Bulk
-from memstone.ports.calibration import Calibration
-from memstone.ports.continuations import Continuations
-from memstone.ports.entities import Entities
+from memstone.ports.access_tables import Accounts, Admin, Agents, ApiKeys, Preferences
 from memstone.ports.erasure import Erasure, Vault
-from memstone.ports.inbox import Idempotency, LlmCache, Signals, Suppressed
-from memstone.ports.jobs import Jobs
-from memstone.ports.keys import ApiKeys
-from memstone.ports.leases import Leases
-from memstone.ports.memories import Events, Links, Memories
-from memstone.ports.metrics import Metrics
-from memstone.ports.mirrors import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
-from memstone.ports.owned import Owned
-from memstone.ports.preferences import Preferences
-from memstone.ports.provenance import Provenance
-from memstone.ports.receipts import Receipts
-from memstone.ports.stored import Stored
-from memstone.ports.upkeep import Upkeep
+from memstone.ports.index import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
+from memstone.ports.tables import Bulk, Entities, Events, Links, Memories, Metrics, Owned, Provenance, Stored, Upkeep
+from memstone.ports.work_tables import (
+    Calibration,
+    Continuations,
+    Idempotency,
+    Jobs,
+    Leases,
+    LlmCache,
+    Receipts,
+    Signals,
+    Suppressed,
+)
+
+# --- the truth: memories, links, events and their mirrors, in transactions --------------------------------------------
+
 
 __all__ = [
     "Accounts",
@@ -226,4 +223,35 @@ class WholeLedger(Ledger, Protocol):
 
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
         """Bring the schema up to date, and let these roles of the database run the product; gives what was done."""
+        ...
+
+
+# --- a ledger that tells other processes when there is something to do ------------------------------------------------
+
+
+Tenants: TypeAlias = Callable[[], Iterable[str]]
+
+
+class Listening(Protocol):
+    """Somebody who listens."""
+
+    @property
+    def hears(self) -> bool:
+        """Whether calls get through at the moment; while they do not, one has to look."""
+        ...
+
+    def stop(self) -> None:
+        """Listen no longer."""
+        ...
+
+
+@runtime_checkable
+class Waking(Protocol):
+    """What a ledger offers that can wake workers of other processes."""
+
+    async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> Listening:
+        """Ring, from any thread, when something that waits becomes due, of these tenants or of all.
+
+        It also rings when it begins to hear and when it no longer does: something may have been missed.
+        """
         ...

@@ -12,7 +12,7 @@ from memstone.engine.parts import Parts
 from memstone.errors import LlmBudgetSpent
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.models import Llm, Prompt, Reply
 from memstone.server import metrics
 
 SPENT: Final = "llm_tokens"
@@ -68,7 +68,7 @@ async def _counted(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
 
 
 class GovernedLlm:
-    """See ``memstone.ports.llm.SharedLlm``: counts what every question costs, and refuses those beyond the budget."""
+    """See ``memstone.ports.models.SharedLlm``: counts what every question costs, and refuses those beyond the budget."""
 
     def __init__(self, inner: Llm, governor: Governor, tenant_id: str) -> None:
         self.inner, self._governor, self._tenant = inner, governor, tenant_id

@@ -36,7 +36,7 @@ LLM_TOKENS: Final = Counter("memstone_llm_tokens", "Tokens to and from the langu
 
 
 class Observed:
-    """See ``memstone.ports.observer.Observer``: what an engine tells becomes figures of this process."""
+    """See ``memstone.ports.io.Observer``: what an engine tells becomes figures of this process."""
 
     def took(self, step: str, seconds: float) -> None:
         """A step is over."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from memstone.errors import LLMError
-from memstone.ports.llm import Prompt, Reply
+from memstone.ports.models import Prompt, Reply
 
 Answer: TypeAlias = "str | Reply | Exception | dict[str, object] | list[object]"
 """Text, a whole reply, an error to raise, or data that is answered as JSON."""

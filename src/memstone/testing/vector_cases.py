@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from memstone.errors import MemstoneError
 from memstone.model.query import And, Condition, Not, Op, Or, Where
-from memstone.ports.vectors import CollectionInfo, Point, VectorStore
+from memstone.ports.index import CollectionInfo, Point, VectorStore
 
 NAME: Final = "points"
 CLOSE: Final = 1e-5

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, TypeAlias
 from memstone.errors import DimensionMismatch, Unsupported, VectorStoreError
 from memstone.model.match import matches
 from memstone.model.query import Condition, Op
+from memstone.ports.index import CollectionInfo, Point, VectorStore
 from memstone.ports.io import Io
-from memstone.ports.vectors import CollectionInfo, Point, VectorStore
 from memstone.testing.modes import MODES, run
 from memstone.testing.vector_cases import (
     FILTERS,
@@ -43,7 +43,7 @@ Scenario: TypeAlias = Callable[[VectorStore], Coroutine[Any, Any, None]]
 
 
 class VectorStoreSuite:
-    """The contract of ``memstone.ports.vectors.VectorStore``, one test a sentence."""
+    """The contract of ``memstone.ports.index.VectorStore``, one test a sentence."""
 
     unsupported: ClassVar[frozenset[Op]] = frozenset()
     """Operators the store refuses with ``Unsupported``. It may refuse an operator, but never ignore one."""

@@ -11,8 +11,7 @@ from memstone.adapters.embed.rows import unit_rows
 from memstone.adapters.io.http import host_of, is_success, refusal
 from memstone.adapters.retry import with_retry
 from memstone.errors import EmbeddingError, MemstoneError
-from memstone.ports.hurry import is_hurried, seconds_left
-from memstone.ports.io import HttpRequest, Io
+from memstone.ports.io import HttpRequest, Io, is_hurried, seconds_left
 
 if TYPE_CHECKING:
     from memstone.adapters.embed.rows import Rows

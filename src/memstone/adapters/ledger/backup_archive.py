@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from memstone.errors import Corrupted, InvalidInput, SchemaTooNew, StorageError
-from memstone.ports.backups import FORMAT, FORMATS, VERSION, Signer
+from memstone.ports.storage import FORMAT, FORMATS, VERSION, Signer
 
 _MANIFEST: Final = "manifest.json"
 _BLOCK: Final = 1 << 20

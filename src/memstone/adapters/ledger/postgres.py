@@ -35,8 +35,7 @@ from memstone.adapters.ledger.postgres_sql import Statement
 from memstone.adapters.ledger.telling import told
 from memstone.errors import StorageBusy, StorageError
 from memstone.ports.io import Io
-from memstone.ports.ledger import Work
-from memstone.ports.waking import Tenants
+from memstone.ports.ledger import Tenants, Work
 
 T = TypeVar("T")
 _log: Final = logging.getLogger("memstone.ledger")

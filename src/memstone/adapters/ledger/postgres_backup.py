@@ -26,7 +26,7 @@ from memstone.adapters.ledger.postgres_types import register
 from memstone.adapters.ledger.tables.bulk import FIRST
 from memstone.errors import Corrupted, Forbidden
 from memstone.model.instant import Instant
-from memstone.ports.backups import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS, Admit, Progress, Signer
+from memstone.ports.storage import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS, Admit, Progress, Signer
 
 STORE: Final = "postgresql"
 _BLOCK: Final = 1 << 20

@@ -15,10 +15,10 @@ from memstone.adapters.ledger.postgres_errors import translating
 from memstone.drive import drive
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.instant import Instant
-from memstone.ports.backups import Admit, Beyond, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
+from memstone.ports.storage import Admit, Beyond, Copy, Look, Progress, Signer
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -33,7 +33,7 @@ _HOLDING: Final = (
 
 
 class PostgresCopies:
-    """See ``memstone.ports.backups.Copying``."""
+    """See ``memstone.ports.storage.Copying``."""
 
     holds_files: Final = False
     beyond: Final = Beyond(

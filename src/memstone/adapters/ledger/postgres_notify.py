@@ -24,7 +24,7 @@ import psycopg
 
 from memstone.adapters.ledger.postgres_connect import connected
 from memstone.model.instant import Instant, moment
-from memstone.ports.waking import Tenants
+from memstone.ports.ledger import Tenants
 
 CHANNEL: Final = "memstone_due"
 APART: Final = ";"

@@ -28,8 +28,8 @@ from memstone.model.event import Event, Signal
 from memstone.model.instant import Instant
 from memstone.model.memory import Record
 from memstone.model.scope import Scope
-from memstone.ports.bulk import BulkRow, BulkTable
 from memstone.ports.erasure import KnownCopy
+from memstone.ports.tables import BulkRow, BulkTable
 
 _MOST_NUMBERS: Final = 64
 _NUMBERS: Final = "SELECT nextval('memstone.memories_seq_seq') FROM generate_series(1, ?)"

@@ -33,9 +33,9 @@ from memstone.drive import drive
 from memstone.errors import Corrupted, MemstoneError, StorageBusy
 from memstone.model.former_name import FORMER_NAME
 from memstone.model.instant import Instant
-from memstone.ports.backups import Admit, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Work
+from memstone.ports.storage import Admit, Copy, Look, Progress, Signer
 
 T = TypeVar("T")
 log: Final = logging.getLogger("memstone.ledger")

@@ -13,10 +13,10 @@ from memstone.adapters.ledger.sqlite_errors import translating
 from memstone.adapters.ledger.sqlite_traces import blocks, live_blocks, traces
 from memstone.errors import Corrupted, InvalidInput
 from memstone.model.instant import Instant
-from memstone.ports.backups import Admit, Beyond, Copy, Look, Progress, Signer
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
+from memstone.ports.storage import Admit, Beyond, Copy, Look, Progress, Signer
 
 if TYPE_CHECKING:
     from memstone.adapters.ledger.sqlite_readers import Readers
@@ -31,7 +31,7 @@ _MOMENT: Final = 2.0
 
 
 class SqliteCopies:
-    """See ``memstone.ports.backups.Copying``."""
+    """See ``memstone.ports.storage.Copying``."""
 
     holds_files: Final = True
     beyond: Final = Beyond()

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from memstone.adapters.ledger.migrate import make_schema
 from memstone.adapters.ledger.sqlite_connection import Connection
 from memstone.errors import Corrupted
-from memstone.ports.backups import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS
+from memstone.ports.storage import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS
 
 _Objects: TypeAlias = dict[tuple[str, str], str]
 _OBJECTS: Final = "SELECT type, name, sql FROM {}.sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"

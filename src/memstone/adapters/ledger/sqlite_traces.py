@@ -9,7 +9,7 @@ from typing import Final
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.ledger.sqlite_connection import Connection
-from memstone.ports.backups import Look
+from memstone.ports.storage import Look
 
 _READ: Final = 4 << 20
 _ROWS: Final = 1_000

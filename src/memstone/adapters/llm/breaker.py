@@ -10,7 +10,7 @@ from typing import Final
 
 from memstone.errors import ConfigError, LlmUnavailable, MemstoneError
 from memstone.ports.io import Io
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.models import Llm, Prompt, Reply
 
 MAX_CONCURRENT: Final = 4
 OPEN_AFTER: Final = 5

@@ -8,7 +8,7 @@ from typing import Any
 from memstone.adapters.callables import call, checked_callable, name_of
 from memstone.errors import LLMError, MemstoneError, Unsupported
 from memstone.ports.io import Io
-from memstone.ports.llm import Prompt, Reply
+from memstone.ports.models import Prompt, Reply
 
 
 class CallableLlm:

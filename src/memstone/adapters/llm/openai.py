@@ -14,7 +14,7 @@ from memstone.adapters.openai_account import read_environment
 from memstone.adapters.retry import with_retry
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, MemstoneError, ModelRefused
 from memstone.ports.io import HttpRequest, HttpResponse, Io
-from memstone.ports.llm import Prompt, Reply, ToolCall
+from memstone.ports.models import Prompt, Reply, ToolCall
 
 JsonMode: TypeAlias = Literal["schema", "object", "none", "auto"]
 

@@ -23,7 +23,7 @@ _PLAIN: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT
 
 
 class SqliteSource:
-    """See ``memstone.ports.sources.TableSource``: a database while it is open."""
+    """See ``memstone.ports.storage.TableSource``: a database while it is open."""
 
     def __init__(self, source: Path | bytes) -> None:
         self._source = source

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from memstone.adapters.held import Held, Name
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
+from memstone.ports.index import Around, TextHit
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, TextRow, Tx
-from memstone.ports.texts import Around, TextHit
 
 if TYPE_CHECKING:  # both compute with numpy, and whoever reads one memory does not
     from memstone.adapters.text.partition import TextPartition
@@ -27,7 +27,7 @@ class LocalTextConfig(BaseModel):
 
 
 class LocalText:
-    """See ``memstone.ports.texts.TextIndex``."""
+    """See ``memstone.ports.index.TextIndex``."""
 
     Config = LocalTextConfig
 

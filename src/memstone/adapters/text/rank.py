@@ -9,7 +9,7 @@ import numpy as np
 
 from memstone.adapters.text.partition import TextPartition
 from memstone.model.query import WordsQuery
-from memstone.ports.texts import TextHits
+from memstone.ports.index import TextHits
 
 K1: Final = 1.2
 B: Final = 0.75

@@ -17,8 +17,8 @@ from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, VectorStoreError
 from memstone.model.match import matches
 from memstone.model.query import Where
+from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
-from memstone.ports.vectors import CollectionInfo, Point, PointHit
 
 T = TypeVar("T")
 _ROOM: Final = 64
@@ -31,7 +31,7 @@ class MemoryConfig(BaseModel):
 
 
 class MemoryVectors:
-    """See ``memstone.ports.vectors.VectorStore``. Safe to share between threads."""
+    """See ``memstone.ports.index.VectorStore``. Safe to share between threads."""
 
     Config = MemoryConfig
     in_process = True

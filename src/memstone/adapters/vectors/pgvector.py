@@ -26,8 +26,8 @@ from memstone.adapters.ledger.postgres_types import PgVector
 from memstone.adapters.vectors.pg_payload import Test, compiled
 from memstone.errors import DimensionMismatch, InvalidInput, VectorStoreError
 from memstone.model.query import Where
+from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
-from memstone.ports.vectors import CollectionInfo, Point, PointHit
 
 _LONGEST_NAME: Final = 63
 _MOST_INDEXED: Final = 2000
@@ -65,7 +65,7 @@ class PgVectorConfig(BaseModel):
 
 
 class PgVectorStore:
-    """See ``memstone.ports.vectors.VectorStore``."""
+    """See ``memstone.ports.index.VectorStore``."""
 
     Config = PgVectorConfig
     in_process = False

@@ -188,7 +188,7 @@ class BoundTx:
 
 
 class BoundAdmin:
-    """See ``memstone.ports.admin.Admin``: only what every write and every search asks."""
+    """See ``memstone.ports.access_tables.Admin``: only what every write and every search asks."""
 
     def __init__(self, admin: Admin) -> None:
         self._admin = admin
@@ -228,7 +228,7 @@ class BoundVault:
 
 
 class BoundUpkeep:
-    """See ``memstone.ports.upkeep.Upkeep``: only what every write notes on what was said."""
+    """See ``memstone.ports.tables.Upkeep``: only what every write notes on what was said."""
 
     def __init__(self, upkeep: Upkeep, memories: BoundMemories) -> None:
         self._upkeep, self._memories = upkeep, memories
@@ -244,7 +244,7 @@ class BoundUpkeep:
 
 
 class BoundMemories:
-    """See ``memstone.ports.memories.Memories``."""
+    """See ``memstone.ports.tables.Memories``."""
 
     def __init__(self, memories: Memories, bounds: Bounds) -> None:
         self._memories, self._within, self._tenant = memories, reached(bounds), bounds.tenant_id
@@ -369,7 +369,7 @@ class BoundMemories:
 
 
 class BoundReceipts:
-    """See ``memstone.ports.receipts.Receipts``."""
+    """See ``memstone.ports.work_tables.Receipts``."""
 
     def __init__(self, receipts: Receipts, bounds: Bounds) -> None:
         self._receipts, self._bounds = receipts, bounds

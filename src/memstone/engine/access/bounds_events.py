@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BoundEvents:
-    """See ``memstone.ports.memories.Events``."""
+    """See ``memstone.ports.tables.Events``."""
 
     def __init__(self, events: Events, memories: BoundMemories, bounds: Bounds) -> None:
         self._events, self._memories, self._bounds = events, memories, bounds

@@ -16,7 +16,7 @@ from memstone.ports.ledger import Links, Memories
 
 
 class BoundLinks:
-    """See ``memstone.ports.memories.Links``.
+    """See ``memstone.ports.tables.Links``.
 
     A link beyond the bounds can be carried over from one version of a memory to the next, and neither made nor removed.
     """

@@ -23,7 +23,7 @@ _BY_SESSION: Final = frozenset(
 
 
 class BoundSignals:
-    """See ``memstone.ports.inbox.Signals``."""
+    """See ``memstone.ports.work_tables.Signals``."""
 
     def __init__(self, signals: Signals, bounds: Bounds) -> None:
         self._signals, self._bounds = signals, bounds
@@ -65,7 +65,7 @@ class BoundSignals:
 
 
 class BoundJobs:
-    """See ``memstone.ports.jobs.Jobs``."""
+    """See ``memstone.ports.work_tables.Jobs``."""
 
     def __init__(self, jobs: Jobs, bounds: Bounds) -> None:
         self._jobs, self._bounds = jobs, bounds

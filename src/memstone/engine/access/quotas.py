@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from memstone.errors import QuotaExceeded
 from memstone.model.policy import Quotas
 from memstone.model.scope import Scope
-from memstone.ports.preferences import Usage
+from memstone.ports.access_tables import Usage
 
 if TYPE_CHECKING:
     from memstone.engine.parts import Parts

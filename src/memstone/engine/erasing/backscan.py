@@ -23,7 +23,7 @@ from memstone.engine.storing.redaction import only_masking, redaction_of, walked
 from memstone.errors import MemstoneError
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
-from memstone.ports.stored import TABLES, Key, StoredRow
+from memstone.ports.tables import TABLES, Key, StoredRow
 
 _AT_ONCE: Final = 500
 _REMADE: Final = ("llm_cache", "entities")

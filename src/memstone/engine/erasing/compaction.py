@@ -13,9 +13,9 @@ from typing import Final
 from memstone.engine.parts import Parts
 from memstone.model.account import StoredSecret
 from memstone.model.instant import Instant
-from memstone.ports.backups import Copying
 from memstone.ports.erasure import WHOLE_STORE
 from memstone.ports.ledger import Tx
+from memstone.ports.storage import Copying
 
 _QUIET_SECONDS: Final = 5.0
 _LATEST_SECONDS: Final = 600.0

@@ -31,9 +31,9 @@ from memstone.errors import ConfigError, Corrupted, MemstoneError, ScopeError
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import NO_SCOPE
-from memstone.ports.backups import Beyond, Copy, Copying, Look
 from memstone.ports.erasure import WHOLE_STORE, Erased, Subject
 from memstone.ports.ledger import Tx, Work
+from memstone.ports.storage import Beyond, Copy, Copying, Look
 from memstone.trace import log, log_event
 
 _STEPS: Final = 6

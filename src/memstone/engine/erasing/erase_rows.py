@@ -22,7 +22,7 @@ from memstone.model.memory import INDEXED, Link
 from memstone.model.scope import Scope
 from memstone.ports.erasure import Reach, Subject, Words
 from memstone.ports.ledger import Tx
-from memstone.ports.stored import Key
+from memstone.ports.tables import Key
 
 BATCH: Final = 50
 """So many memories go in one transaction, in a tenth of a second or two."""

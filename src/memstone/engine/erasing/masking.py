@@ -19,7 +19,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.stored import StoredRow
+from memstone.ports.tables import StoredRow
 
 _WORD: Final = re.compile(r"[a-z0-9]+")
 _TELLING: Final = 3

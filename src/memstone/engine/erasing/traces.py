@@ -32,7 +32,7 @@ def pieces_of(texts: Iterable[str]) -> set[bytes]:
 
 
 class Pieces:
-    """See ``memstone.ports.backups.Look``.
+    """See ``memstone.ports.storage.Look``.
 
     Every place is asked, two bytes at a time, whether any piece begins like this; the few that are left are compared.
     So the number of pieces hardly matters.

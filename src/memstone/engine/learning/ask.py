@@ -13,7 +13,7 @@ from memstone.core.llm.parse import How, UnreadableAnswer
 from memstone.core.llm.question import Question, repair_prompt, safe_messages
 from memstone.engine.parts import Parts
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
-from memstone.ports.llm import Prompt
+from memstone.ports.models import Prompt
 
 _HINT: Final = "nothing was learned; try again, or leave strict out and it is kept and tried again by itself"
 

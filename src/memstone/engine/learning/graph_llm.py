@@ -17,7 +17,7 @@ from memstone.engine.learning.ask import ask
 from memstone.engine.parts import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
 from memstone.model.entity import NOTHING, USER, Entity, EntityType, Found
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.models import Llm, Prompt, Reply
 from memstone.trace import log_event
 
 

@@ -39,8 +39,8 @@ from memstone.model.event import Signal
 from memstone.model.instant import Instant, parse_when
 from memstone.model.memory import Link
 from memstone.model.scope import Scope
+from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
-from memstone.ports.preferences import Usage
 
 AT_ONCE: Final = 200
 """So many turns are stored in one transaction."""

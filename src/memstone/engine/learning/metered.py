@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memstone.engine.parts import Parts
-from memstone.ports.llm import Llm, Prompt, Reply
+from memstone.ports.models import Llm, Prompt, Reply
 
 
 class Metered:
-    """A language model that counts; see ``memstone.ports.llm.Llm``."""
+    """A language model that counts; see ``memstone.ports.models.Llm``."""
 
     def __init__(self, llm: Llm) -> None:
         self._llm = llm

@@ -24,7 +24,7 @@ from memstone.core.importers.items import Reading, word_of
 from memstone.engine.requests import Readable, Source
 from memstone.errors import InvalidInput, TooLarge
 from memstone.model.policy import Limits
-from memstone.ports.sources import TableSource
+from memstone.ports.storage import TableSource
 
 MOST_FILES: Final = 20_000
 MOST_RATIO: Final = 200

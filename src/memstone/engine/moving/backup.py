@@ -30,9 +30,9 @@ from memstone.model.access import ApiKey
 from memstone.model.account import Account, StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.backups import Copying, Look, copying
 from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy, Subject
 from memstone.ports.ledger import Tx
+from memstone.ports.storage import Copying, Look, copying
 from memstone.trace import log
 
 _FIELDS: Final = ("user_id", "agent_id", "run_id", "memory_id")

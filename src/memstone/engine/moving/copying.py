@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from memstone.errors import Conflict, InvalidInput, NotFoundError, StorageError
-from memstone.ports.bulk import BulkRow, BulkTable
 from memstone.ports.ledger import Ledger, Tx
+from memstone.ports.tables import BulkRow, BulkTable
 
 Progress: TypeAlias = Callable[[int, int], None]
 _AT_ONCE: Final = 1000

@@ -40,9 +40,8 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Origin
 from memstone.model.message import Message
 from memstone.model.scope import Scope
-from memstone.ports.backups import Copying
-from memstone.ports.preferences import Usage
-from memstone.ports.sources import TableSource
+from memstone.ports.access_tables import Usage
+from memstone.ports.storage import Copying, TableSource
 
 AT_ONCE: Final = 200
 """So many things are stored in one transaction."""

@@ -20,10 +20,9 @@ from memstone.core.checks.visible import within
 from memstone.errors import BackendError
 from memstone.model.query import And, Condition, Op, VectorQuery, Where
 from memstone.model.scope import Scope
-from memstone.ports.index import DenseHit
+from memstone.ports.index import DenseHit, Point, VectorStore
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, LinkedVector, Tx
-from memstone.ports.vectors import Point, VectorStore
 
 _Key: TypeAlias = tuple[str, str]
 """Tenant and signature: what one collection is for."""

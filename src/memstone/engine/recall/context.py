@@ -34,7 +34,7 @@ from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.entity import USER
 from memstone.model.instant import Instant, instant, moment, parse_when
 from memstone.model.scope import EVERYBODY, Scope
-from memstone.ports.glance import seen
+from memstone.ports.read_cache import seen
 from memstone.trace import log_event
 
 MOST_TOKENS: Final = 16_000

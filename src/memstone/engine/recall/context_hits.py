@@ -21,7 +21,7 @@ from memstone.model.context_gate import GateMode, Route
 from memstone.model.instant import instant, moment
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op, Where
-from memstone.ports.hurry import hurried
+from memstone.ports.io import hurried
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked

@@ -10,7 +10,7 @@ from memstone.core.llm.gate import ANSWER_TOKENS, gate_question, parse_route
 from memstone.core.llm.question import safe_messages
 from memstone.engine.parts import Parts
 from memstone.model.context_gate import GateDecision, GateMode
-from memstone.ports.llm import Llm, Prompt
+from memstone.ports.models import Llm, Prompt
 
 
 async def gate(parts: Parts, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:

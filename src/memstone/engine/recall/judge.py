@@ -4,7 +4,7 @@ A small network looks at the question (its vector and how it is put) and at each
 near its words are to those of the question, and whether it has what is asked for. Its value says how likely the hit
 belongs to the question; against how it is distributed for unrelated questions, it becomes a rate of error.
 
-Where these values leave it open, the best of the hits are read together with the question (``memstone.ports.reader``),
+Where these values leave it open, the best of the hits are read together with the question (``memstone.ports.models``),
 and what comes of it is added to their values.
 
 The weights belong to the vectors of the built-in model and to English. Everything else is judged by comparing with

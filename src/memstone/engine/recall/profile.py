@@ -40,7 +40,7 @@ from memstone.model.policy import Policy
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.provenance import TurnFact
+from memstone.ports.tables import TurnFact
 
 MOST_TOKENS: Final = 16_000
 IDENTITY_TOKENS: Final = 200

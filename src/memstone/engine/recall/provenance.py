@@ -18,7 +18,7 @@ from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.provenance import TurnFact
+from memstone.ports.tables import TurnFact
 
 _Traced: TypeAlias = tuple[Hit, dict[str, Any]]
 """A hit, and what is added about where it comes from."""

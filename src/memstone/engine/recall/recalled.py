@@ -23,7 +23,7 @@ from memstone.engine.storing.projects import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.presets import BUILT_IN
 from memstone.model.questions import asks_alone
-from memstone.ports.hurry import hurried
+from memstone.ports.io import hurried
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked

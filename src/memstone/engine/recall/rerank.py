@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from memstone.core.ranking.fusion import Scored
 from memstone.errors import BackendError, MemstoneError
-from memstone.ports.reranker import Reranker
+from memstone.ports.models import Reranker
 
 Note: TypeAlias = "dict[str, object] | None"
 """What to say in ``degraded`` about a reranker that could not serve."""

@@ -30,9 +30,8 @@ from memstone.model.memory import Layer
 from memstone.model.query import VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.model.vector import Vector
-from memstone.ports.hurry import hurried
-from memstone.ports.index import DenseHits
-from memstone.ports.texts import TextHits
+from memstone.ports.index import DenseHits, TextHits
+from memstone.ports.io import hurried
 
 _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(terms("assistant"))

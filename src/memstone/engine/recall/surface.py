@@ -40,7 +40,7 @@ from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.provenance import TurnFact
+from memstone.ports.tables import TurnFact
 
 GONE: Final = "no longer visible"
 SUPPRESSED: Final = "evidence of what was deleted"

@@ -16,7 +16,7 @@ import numpy as np
 from memstone.core.text.analyze import terms
 from memstone.engine.parts import Parts
 from memstone.model.scope import Scope
-from memstone.ports.texts import Around
+from memstone.ports.index import Around
 from memstone.products import multiply
 
 CANDIDATES: Final = 50

@@ -20,7 +20,7 @@ from memstone.errors import (
     embedding_reason,
 )
 from memstone.model.vector import Vector
-from memstone.ports.embedder import Embedder, WordEmbedder
+from memstone.ports.models import Embedder, WordEmbedder
 
 _FLOAT: Final = "<f4"
 _UNIT: Final = 1e-6

@@ -13,7 +13,7 @@ from memstone.engine.parts import Parts
 from memstone.model.query import And
 from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx
-from memstone.ports.samples import NUMBER, Sample, Unnamed
+from memstone.ports.tables import NUMBER, Sample, Unnamed
 
 _LOOKED_AT: Final = 20
 

@@ -31,7 +31,7 @@ from memstone.model.memory import Found, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.owned import TABLES
+from memstone.ports.tables import OWNED_TABLES
 
 TASK: Final = "reassign"
 REASON: Final = "reassigned"
@@ -121,7 +121,7 @@ async def _page(tx: Tx, *, move: Move, after: int) -> list[Found]:
 
 async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]]:
     """What waits, the receipts and the counts, and what undoing it will have to know."""
-    owned = {table: await tx.owned.hand_over(table, move.old, move.new) for table in TABLES}
+    owned = {table: await tx.owned.hand_over(table, move.old, move.new) for table in OWNED_TABLES}
     whole_user = move.old.user_id and not (move.old.agent_id or move.old.run_id)
     if whole_user and move.new.user_id:
         await tx.metrics.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
@@ -281,7 +281,7 @@ async def taken_back(tx: Tx, parts: Parts, job_id: str) -> None:
     if job is None:
         return
     old = Scope(parts.tenant_id, **job.details["from"])
-    for table in TABLES:
+    for table in OWNED_TABLES:
         await tx.owned.hand_back(table, job.details.get(table, []), old)
 
 

@@ -17,7 +17,7 @@ from memstone.engine.parts import Parts
 from memstone.engine.tuning import tuned
 from memstone.model.instant import Instant, instant
 from memstone.model.scope import Scope
-from memstone.ports.backups import Copying
+from memstone.ports.storage import Copying
 from memstone.trace import log_event
 
 FIRST_SECONDS: Final = 60.0

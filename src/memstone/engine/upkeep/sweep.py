@@ -21,7 +21,7 @@ from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.ports.upkeep import LOGS
+from memstone.ports.tables import LOGS
 
 Change: TypeAlias = Callable[[Tx, Record, list[Link]], Awaitable[None]]
 

@@ -39,8 +39,8 @@ from memstone.model.instant import Instant, When
 from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
+from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
-from memstone.ports.preferences import Usage
 
 REPLACED: Final = "the conversation was ingested again"
 _SIDES: Final = ("user", "assistant")

@@ -21,7 +21,7 @@ from memstone.engine.work.sessions import form
 from memstone.engine.workshop import IN_BACKGROUND
 from memstone.errors import Forbidden, InvalidInput, StorageBusy, StorageError
 from memstone.model.scope import Scope
-from memstone.ports.waking import Listening, Waking
+from memstone.ports.ledger import Listening, Waking
 from memstone.trace import log_event
 
 POLL_SECONDS: Final = 1.0

@@ -18,7 +18,7 @@ _ONE: Final = "tenant_id = ? AND id = ?"
 
 
 class AccountsTable:
-    """See ``memstone.ports.accounts.Accounts``."""
+    """See ``memstone.ports.access_tables.Accounts``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -44,7 +44,7 @@ SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
 
 
 class AdminTable:
-    """See ``memstone.ports.admin.Admin``."""
+    """See ``memstone.ports.access_tables.Admin``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -6,14 +6,14 @@ from typing import Final
 
 from memstone.adapters.ledger.seam import Row, Sql
 from memstone.model.instant import Instant
-from memstone.ports.agents import AgentRow
+from memstone.ports.access_tables import AgentRow
 
 _COLUMNS: Final = "id, created_at, updated_at, name, model, system_prompt"
 _INSERT: Final = f"INSERT INTO agents (tenant_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, id) "
 
 
 class AgentsTable:
-    """See ``memstone.ports.agents.Agents``."""
+    """See ``memstone.ports.access_tables.Agents``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -9,7 +9,7 @@ from typing import Any, Final
 from memstone.adapters.ledger.seam import Sql, marks
 from memstone.adapters.ledger.tables.fulltext import FullTextTable
 from memstone.model.memory import TextDoc
-from memstone.ports.bulk import BulkRow, BulkTable
+from memstone.ports.tables import BulkRow, BulkTable
 
 FIRST: Final = ("memories", "entities", "accounts", "links", "vectors")
 """Others refer to the first three, and the words of the full text belong to links that are there."""
@@ -26,7 +26,7 @@ WHERE m.tenant_id = ?"""
 
 
 class BulkTables:
-    """See ``memstone.ports.bulk.Bulk``."""
+    """See ``memstone.ports.tables.Bulk``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -23,7 +23,7 @@ _FACTOR: Final = 7_919
 
 
 class CalibrationTable:
-    """See ``memstone.ports.calibration.Calibration``."""
+    """See ``memstone.ports.work_tables.Calibration``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

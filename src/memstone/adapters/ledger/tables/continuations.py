@@ -21,7 +21,7 @@ ON CONFLICT (tenant_id, user_id, began) DO NOTHING"""
 
 
 class ContinuationsTable:
-    """See ``memstone.ports.continuations.Continuations``."""
+    """See ``memstone.ports.work_tables.Continuations``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -60,7 +60,7 @@ JOIN entities e ON e.tenant_id = ? AND e.id = n.id ORDER BY e.seq LIMIT ?"""
 
 
 class EntitiesTable:
-    """See ``memstone.ports.entities.Entities``."""
+    """See ``memstone.ports.tables.Entities``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -32,7 +32,7 @@ WHERE tenant_id = ? AND id = ? AND status = 'pending'"""
 
 
 class SignalsTable:
-    """See ``memstone.ports.inbox.Signals``."""
+    """See ``memstone.ports.work_tables.Signals``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -167,7 +167,7 @@ SELECT m.origin_id, m.id, m.data FROM memories m WHERE m.tenant_id = ? AND m.ori
 
 
 class SuppressedTable:
-    """See ``memstone.ports.inbox.Suppressed``."""
+    """See ``memstone.ports.work_tables.Suppressed``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -219,7 +219,7 @@ class SuppressedTable:
 
 
 class IdempotencyTable:
-    """See ``memstone.ports.inbox.Idempotency``."""
+    """See ``memstone.ports.work_tables.Idempotency``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
@@ -240,7 +240,7 @@ class IdempotencyTable:
 
 
 class LlmCacheTable:
-    """See ``memstone.ports.inbox.LlmCache``."""
+    """See ``memstone.ports.work_tables.LlmCache``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

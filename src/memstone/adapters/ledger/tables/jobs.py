@@ -20,7 +20,7 @@ FROM jobs WHERE tenant_id = ? GROUP BY task, status ORDER BY task, status"""
 
 
 class JobsTable:
-    """See ``memstone.ports.jobs.Jobs``."""
+    """See ``memstone.ports.work_tables.Jobs``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

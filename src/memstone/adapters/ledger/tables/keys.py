@@ -19,7 +19,7 @@ _CHANGES: Final = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.spl
 
 
 class ApiKeysTable:
-    """See ``memstone.ports.keys.ApiKeys``."""
+    """See ``memstone.ports.access_tables.ApiKeys``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

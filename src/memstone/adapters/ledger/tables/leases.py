@@ -13,7 +13,7 @@ ON CONFLICT (tenant_id, name) DO UPDATE SET owner = excluded.owner, until = excl
 
 
 class LeasesTable:
-    """See ``memstone.ports.leases.Leases``."""
+    """See ``memstone.ports.work_tables.Leases``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -27,7 +27,7 @@ _DAY: Final = 10
 
 
 class MetricsTable:
-    """See ``memstone.ports.metrics.Metrics``."""
+    """See ``memstone.ports.tables.Metrics``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

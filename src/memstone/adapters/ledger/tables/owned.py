@@ -7,7 +7,7 @@ from memstone.model.scope import Scope
 
 
 class OwnedRows:
-    """See ``memstone.ports.owned.Owned``."""
+    """See ``memstone.ports.tables.Owned``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -8,7 +8,7 @@ from typing import Final
 from memstone.adapters.ledger.seam import Sql, marks
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.ports.preferences import Usage
+from memstone.ports.access_tables import Usage
 
 _PUT: Final = (
     "INSERT INTO settings (tenant_id, scope_key, key, value, updated_at) VALUES (?, ?, ?, ?, ?) "
@@ -28,7 +28,7 @@ _OF_TENANT: Final = f"{_SUMS} FROM memories m WHERE {_LIVE} AND m.tenant_id = ?"
 
 
 class PreferencesTable:
-    """See ``memstone.ports.preferences.Preferences``. The row without a name holds the version."""
+    """See ``memstone.ports.access_tables.Preferences``. The row without a name holds the version."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

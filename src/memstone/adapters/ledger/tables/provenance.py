@@ -9,7 +9,7 @@ from memstone.adapters.ledger.codec import load
 from memstone.adapters.ledger.seam import Sql, chunks, marks
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.provenance import Overtaken, TurnFact
+from memstone.ports.tables import Overtaken, TurnFact
 
 # A version that only got other metadata, or was put aside, says what its successor says, and is not overtaken.
 _OVERTAKEN: Final = """
@@ -96,7 +96,7 @@ class _Learned(NamedTuple):
 
 
 class ProvenanceTable:
-    """See ``memstone.ports.provenance.Provenance``."""
+    """See ``memstone.ports.tables.Provenance``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

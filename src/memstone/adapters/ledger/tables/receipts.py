@@ -26,7 +26,7 @@ WHERE tenant_id = ? AND created_at >= ?"""
 
 
 class ReceiptsTable:
-    """See ``memstone.ports.receipts.Receipts``."""
+    """See ``memstone.ports.work_tables.Receipts``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from memstone.adapters.ledger.codec import dump, load
 from memstone.adapters.ledger.seam import Row, Sql, chunks, marks
-from memstone.ports.stored import TABLES, Key, StoredRow
+from memstone.ports.tables import TABLES, Key, StoredRow
 
 _NOT_SAID: Final = {"events": " AND event <> 'REDACT'"}
 """Rows that hold no words of anybody: they are written while the others are looked through."""
@@ -38,7 +38,7 @@ _JSON: Final = frozenset(
 
 
 class StoredTexts:
-    """See ``memstone.ports.stored.Stored``."""
+    """See ``memstone.ports.tables.Stored``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

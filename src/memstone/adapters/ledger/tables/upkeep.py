@@ -64,7 +64,7 @@ WHERE id < newest AND id <= ? ORDER BY id LIMIT ?"""
 
 
 class UpkeepTable:
-    """See ``memstone.ports.upkeep.Upkeep``."""
+    """See ``memstone.ports.tables.Upkeep``."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql

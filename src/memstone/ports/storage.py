@@ -6,7 +6,8 @@ ledger in files copies pages; one in a database server writes its tables one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -16,6 +17,9 @@ from memstone.model.former_name import formats_of
 from memstone.model.instant import Instant
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import Ledger, Work
+
+# --- a ledger that can copy itself, take a copy's place, and tell what its files still hold ---------------------------
+
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], object]
@@ -174,3 +178,62 @@ def copying(ledger: Ledger) -> Copying:
         name=type(ledger).__name__,
         hint="use the tools of its database, or `export` and `load`",
     )
+
+
+# --- the key of a store, which lies outside it: it signs backups, and seals what must not be read in the database -----
+
+
+class StoreKey(Protocol):
+    """Where the key is kept."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people: what an operator has to keep a copy of; '' for one that ends with the process."""
+        ...
+
+    async def find(self) -> bytes | None:
+        """Return the key, None where there is none yet; ``ConfigError`` where it cannot be had or read."""
+        ...
+
+    async def make(self) -> bytes:
+        """Return the key; where there is none yet, make one first."""
+        ...
+
+
+class Sealing(Protocol):
+    """Encrypts short texts under a key."""
+
+    def is_sealed(self, text: str) -> bool:
+        """Return whether a text is one that ``seal`` gave."""
+        ...
+
+    def seal(self, key: bytes, text: str, about: str) -> str:
+        """Return a text that tells nothing without the key, and that is of use only for what it is ``about``."""
+        ...
+
+    def unseal(self, key: bytes, sealed: str, about: str) -> str:
+        """Return the text; ``Corrupted`` if it was sealed under another key, for something else, or was changed."""
+        ...
+
+
+# --- a database of another system that is read once, and never written to ---------------------------------------------
+
+
+class Tables(Protocol):
+    """An open database: its tables and their rows. It blocks, so it is used within ``Io.run``."""
+
+    def columns(self) -> Mapping[str, frozenset[str]]:
+        """The columns of every plain table; views and virtual tables are left out, for they run what they say."""
+        ...
+
+    def rows(self, table: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The rows of a table, ordered by those of these columns that it has."""
+        ...
+
+
+class TableSource(Protocol):
+    """Opens databases of one kind."""
+
+    def __call__(self, source: Path | bytes) -> AbstractContextManager[Tables]:
+        """A file where it lies, or the bytes of one; ``InvalidInput`` when it cannot be read."""
+        ...

@@ -7,7 +7,11 @@ from typing import Any, Protocol
 
 from memstone.model.event import Signal
 from memstone.model.instant import Instant
+from memstone.model.job import Job, JobFigures
 from memstone.model.scope import Scope
+from memstone.ports.erasure import Erased
+
+# --- what waits, what a person deleted, and what was answered before --------------------------------------------------
 
 
 class Signals(Protocol):
@@ -164,4 +168,141 @@ class LlmCache(Protocol):
 
     async def put(self, tenant_id: str, key: str, reply: str, at: Instant) -> None:
         """Keep an answer."""
+        ...
+
+
+# --- the log of background work ---------------------------------------------------------------------------------------
+
+
+class Jobs(Protocol):
+    """Rows of ``jobs``: what was done, when, and what it cost."""
+
+    async def put(self, job: Job) -> None:
+        """Log a job."""
+        ...
+
+    async def find(
+        self, scope: Scope, *, task: str | None = None, status: str | None = None, limit: int = 100, offset: int = 0
+    ) -> list[Job]:
+        """The jobs of a scope (of the whole tenant when nobody is named), newest first."""
+        ...
+
+    async def figures(self, tenant_id: str) -> list[JobFigures]:
+        """How often each task ended how, and what that took on average (time) and in all (tokens)."""
+        ...
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove the jobs of a scope, with the words they hold."""
+        ...
+
+    async def purge(self, tenant_id: str, before: Instant) -> int:
+        """Remove jobs that were logged before a moment; gives how many."""
+        ...
+
+
+# --- who works on what ------------------------------------------------------------------------------------------------
+
+
+class Leases(Protocol):
+    """Work that one worker at a time may do, for a while that it can prolong.
+
+    ``owner`` is unique to one claim. Each call is one statement, so that of many who claim at once one wins; and while
+    a transaction that has renewed or released a lease is open, nobody else can claim it.
+    """
+
+    async def claim(self, tenant_id: str, name: str, owner: str, now: Instant, until: Instant) -> bool:
+        """Take a lease that nobody holds, or whose time is over; false when somebody holds it."""
+        ...
+
+    async def renew(self, tenant_id: str, name: str, owner: str, until: Instant) -> bool:
+        """Hold a lease longer; false when somebody else has taken it."""
+        ...
+
+    async def release(self, tenant_id: str, name: str, owner: str) -> bool:
+        """Give a lease back; false when somebody else has taken it."""
+        ...
+
+
+# --- the accounts of what was shown to a model ------------------------------------------------------------------------
+
+
+class Receipts(Protocol):
+    """Kept for a while, by tenant."""
+
+    async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
+        """Keep a receipt."""
+        ...
+
+    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Which of these are kept."""
+        ...
+
+    async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
+        """Who was erased since a moment: whoever keeps a receipt of before must leave theirs out."""
+        ...
+
+    async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
+        """The body of a receipt, or None."""
+        ...
+
+    async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
+        """Who was asked about, and the body of a receipt, or None."""
+        ...
+
+    async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
+        """Who was asked about, or None."""
+        ...
+
+    async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
+        """Put another body in the place of that of a receipt."""
+        ...
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        """Remove what is older than a moment, and what is older than the newest ``keep``."""
+        ...
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove every receipt of a scope: they hold what its users asked."""
+        ...
+
+
+# --- what unrelated questions score, kept so that it need not be found out again --------------------------------------
+
+
+class Calibration(Protocol):
+    """One body for each name of a tenant: a signature, or something that belongs to one."""
+
+    async def get(self, tenant_id: str, name: str) -> dict[str, Any] | None:
+        """The body under a name, or None."""
+        ...
+
+    async def put(self, tenant_id: str, name: str, body: Mapping[str, Any], at: Instant) -> None:
+        """Keep a body in place of an earlier one."""
+        ...
+
+    async def sample(self, scope: Scope, signature: str, most: int) -> tuple[int, list[bytes]]:
+        """How many vectors a scope has, and about ``most`` of them: spread evenly, and the same every time."""
+        ...
+
+
+# --- answers of models that began under one number and ended under another --------------------------------------------
+
+
+class Continuations(Protocol):
+    """Kept for a while, by tenant and by the user whose chat it is; '' where nobody is known."""
+
+    async def put(self, tenant_id: str, user_id: str, began: str, ended: str, at: Instant) -> None:
+        """Note where an answer ended, in place of what was noted of it before."""
+        ...
+
+    async def ended(self, tenant_id: str, user_id: str, began: str) -> str | None:
+        """Where an answer of this user's chat ended, or None."""
+        ...
+
+    async def hand_over(self, tenant_id: str, old_user: str, new_user: str) -> None:
+        """Let the answers of one user be those of another."""
+        ...
+
+    async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
+        """Remove what is older than a moment, and what is older than the newest ``keep``."""
         ...

@@ -1,0 +1,207 @@
+"""The people who log in, and their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memstone.model.access import ApiKey
+from memstone.model.account import Account, Session
+from memstone.model.instant import Instant
+from memstone.model.scope import Scope
+
+# --- the people who log in, and their sessions ------------------------------------------------------------------------
+
+
+class Accounts(Protocol):
+    """Rows of ``accounts`` and ``account_sessions``."""
+
+    async def put(self, account: Account) -> None:
+        """Store an account, or put it in the place of the one with its id."""
+        ...
+
+    async def find(self, tenant_id: str, account_id: str) -> Account | None:
+        """An account by its id."""
+        ...
+
+    async def named(self, tenant_id: str, login: str) -> Account | None:
+        """An account by its folded login."""
+        ...
+
+    async def all(self, tenant_id: str) -> list[Account]:
+        """The accounts of a tenant, oldest first."""
+        ...
+
+    async def every(self) -> list[Account]:
+        """The accounts of all tenants."""
+        ...
+
+    async def remove(self, tenant_id: str, account_id: str) -> bool:
+        """Remove an account with its sessions; gives whether it was there."""
+        ...
+
+    async def begin(self, session: Session) -> None:
+        """Store a session."""
+        ...
+
+    async def session(self, tenant_id: str, session_id: str) -> Session | None:
+        """A session by its id, whether or not it has expired."""
+        ...
+
+    async def turn(self, old: Session, new: Session) -> bool:
+        """Put a session in the place of itself as it was; gives whether it still was so."""
+        ...
+
+    async def end(self, tenant_id: str, session_id: str) -> bool:
+        """Remove a session; gives whether it was there."""
+        ...
+
+    async def end_all(self, tenant_id: str, account_id: str, but: str = "") -> int:
+        """Remove the sessions of an account, but one; gives how many."""
+        ...
+
+    async def end_every(self) -> None:
+        """Remove the sessions of all accounts of all tenants."""
+        ...
+
+    async def tidy(self, tenant_id: str, account_id: str, now: Instant, keep: int) -> None:
+        """Remove the sessions of an account that have expired, and the oldest beyond so many."""
+        ...
+
+
+# --- the keys with which callers of a service show who they are -------------------------------------------------------
+
+
+class ApiKeys(Protocol):
+    """Rows of ``api_keys``."""
+
+    async def put(self, key: ApiKey) -> None:
+        """Store a key, or put it in the place of the one with its id."""
+        ...
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """A key of any tenant: it is what tells the tenant."""
+        ...
+
+    async def all(self, tenant_id: str) -> list[ApiKey]:
+        """The keys of a tenant, oldest first."""
+        ...
+
+    async def every(self) -> list[ApiKey]:
+        """The keys of all tenants."""
+        ...
+
+    async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
+        """Note that a key was used."""
+        ...
+
+
+# --- agents: what a host calls them, which model and instructions they run with ---------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """One agent. Its settings are those stored under ``agent:<id>``, see ``memstone.ports.access_tables``."""
+
+    id: str
+    created_at: Instant
+    updated_at: Instant
+    name: str = ""
+    model: str | None = None
+    system_prompt: str | None = None
+
+
+class Agents(Protocol):
+    """The agents of a tenant."""
+
+    async def get(self, tenant_id: str, agent_id: str) -> AgentRow | None:
+        """One agent."""
+        ...
+
+    async def put(self, tenant_id: str, agent: AgentRow) -> None:
+        """Keep an agent, in place of an earlier one of the same id, whose ``created_at`` stays."""
+        ...
+
+    async def meet(self, tenant_id: str, agent_id: str, at: Instant) -> bool:
+        """Give an agent that was named a row, unless it has one; whether it is new."""
+        ...
+
+    async def listed(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
+        """Agents by their ids."""
+        ...
+
+    async def count(self, tenant_id: str) -> int:
+        """How many there are."""
+        ...
+
+    async def remove(self, tenant_id: str, agent_id: str) -> bool:
+        """Remove the row; whether there was one."""
+        ...
+
+
+# --- what is set for a tenant, a user, an agent or a session, and how much is stored for them -------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Live rows: memories of every layer but turns, turns, and the characters of both."""
+
+    memories: int = 0
+    turns: int = 0
+    chars: int = 0
+
+
+class Preferences(Protocol):
+    """Values are JSON text. ``scope_key`` is '' for the tenant, else ``user:<id>``, ``agent:<id>`` or ``run:<id>``."""
+
+    async def version(self, tenant_id: str) -> str:
+        """Differs after every change to any setting of the tenant; '' when nothing was ever set. One statement."""
+        ...
+
+    async def of(self, tenant_id: str, scope_keys: Sequence[str]) -> dict[str, dict[str, str]]:
+        """What is set under these keys: values by name, by key."""
+        ...
+
+    async def put(self, tenant_id: str, scope_key: str, values: Mapping[str, str], at: Instant) -> None:
+        """Set values and give the tenant's settings a new version."""
+        ...
+
+    async def drop(self, tenant_id: str, scope_key: str, names: Sequence[str] | None, at: Instant) -> int:
+        """Remove values (all with None) and give the settings a new version; gives how many there were."""
+        ...
+
+    async def named(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
+        """Who has set this: keys with values, in the order of the keys."""
+        ...
+
+    async def usage(self, tenant_id: str, user_id: str | None) -> Usage:
+        """How much is stored for a user, or with None for the whole tenant."""
+        ...
+
+
+# --- questions about a whole tenant, and acts upon it -----------------------------------------------------------------
+
+
+class Admin(Protocol):
+    """Whole-tenant questions and acts."""
+
+    async def counts(self, tenant_id: str) -> dict[str, int]:
+        """Rows per mirror: memories, how many of them are turns, events, fulltext, vectors; signals: pending, dead."""
+        ...
+
+    async def reset(self, tenant_id: str) -> None:
+        """Remove every row of a tenant, in every table."""
+        ...
+
+    async def cursor(self) -> int:
+        """The ``seq`` of the newest version; whatever is written later has a larger one."""
+        ...
+
+    async def scopes(self, tenant_id: str, field: str, limit: int, offset: int) -> list[tuple[str, int, Instant]]:
+        """The ids in a field of the links, how many memories each has now and when the newest came, most first."""
+        ...
+
+    async def users_of(self, scope: Scope) -> list[str]:
+        """The users whose links name this agent or run."""
+        ...

@@ -1,0 +1,170 @@
+"""Text to vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from memstone.model.vector import Vector
+
+# --- text to vectors --------------------------------------------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    ``embed`` returns one row per text (a 2-d float32 array), normalised to length one; a text without
+    content may give a zero row. It raises ``EmbeddingError`` (or a finer error) when a text cannot be
+    embedded. ``dimension`` may have to ask the model once. ``signature`` names the vector space,
+    ``provider:model:dim``; vectors of two signatures are never compared.
+    """
+
+    @property
+    def provider(self) -> str:
+        """Who runs the model, e.g. ``local``."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Which model, e.g. ``all-minilm-l6-v2-int8``."""
+        ...
+
+    @property
+    def destination(self) -> str:
+        """Where text goes: ``this machine`` or the host it is sent to."""
+        ...
+
+    async def dimension(self) -> int:
+        """The length of every vector."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        """One unit vector per text, as a 2-d float32 array."""
+        ...
+
+
+class WordEmbedder(Embedder, Protocol):
+    """An embedder whose model also gives a vector for each word, and understands a text after another.
+
+    One that has this surface and says so by ``tells_words`` is asked for words; vectors of texts that stand alone are
+    the same as those of ``embed``.
+    """
+
+    @property
+    def tells_words(self) -> bool:
+        """Whether this surface is there for the configured model."""
+        ...
+
+    async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Vector]:
+        """For each pair the second text as it is meant right after the first ('' : alone), with its words."""
+        ...
+
+    def words(self, text: str) -> Sequence[str]:
+        """The words of a text, each as often as it has a vector."""
+        ...
+
+
+# --- a language model -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool that the model asked for."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked."""
+
+    messages: Sequence[dict[str, str]]
+    temperature: float = 0.0
+    max_tokens: int = 2000
+    response_format: Literal["text", "json"] = "text"
+    schema: dict[str, Any] | None = None
+    tools: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What it answered and what that cost."""
+
+    text: str
+    tool_calls: Sequence[ToolCall] = field(default_factory=tuple)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Llm(Protocol):
+    """Answers prompts; raises ``LLMError`` or a finer error."""
+
+    @property
+    def model(self) -> str:
+        """Which model."""
+        ...
+
+    @property
+    def destination(self) -> str:
+        """Where text goes."""
+        ...
+
+    async def generate(self, prompt: Prompt) -> Reply:
+        """One answer."""
+        ...
+
+
+@runtime_checkable
+class SharedLlm(Llm, Protocol):
+    """A language model that several tenants share, and that tells them apart."""
+
+    def of(self, tenant_id: str) -> Llm:
+        """The same model, asked by one tenant."""
+        ...
+
+
+# --- a second, closer look at what a search found ---------------------------------------------------------------------
+
+
+class Reranker(Protocol):
+    """Says how well documents answer a query, by reading each together with it.
+
+    ``rerank`` gives (place in ``documents``, score) for at most ``top`` documents, best first. A higher score is
+    better, whatever its range; a document may be left out, none may be named twice. It raises a ``MemstoneError`` when
+    it cannot say; a search then keeps the order it had.
+    """
+
+    @property
+    def model(self) -> str:
+        """Which model."""
+        ...
+
+    @property
+    def destination(self) -> str:
+        """Where text goes: ``this machine`` or the host it is sent to."""
+        ...
+
+    async def rerank(self, query: str, documents: Sequence[str], top: int) -> Sequence[tuple[int, float]]:
+        """The places of the best documents with their scores."""
+        ...
+
+
+# --- two texts read together ------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class PairReader(Protocol):
+    """A model that was fitted to say something about two texts, for one task or several.
+
+    An embedder that has this surface is asked for it: see ``Parts.reader``.
+    """
+
+    def reads(self, task: str) -> bool:
+        """Whether this task is known here."""
+        ...
+
+    async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
+        """A row of numbers for each pair, as a 2-d float32 array; what they mean is the task's own."""
+        ...
