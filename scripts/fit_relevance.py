@@ -26,9 +26,9 @@ import numpy as np
 
 from memstone.adapters.embed.local import MODEL_SHA256, _checked, _installed_model
 from memstone.adapters.embed.minilm import Network
+from memstone.adapters.embed.onnx_model import DATA as DATA_OF_MODEL
+from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in
-from memstone.adapters.embed.wordpiece import DATA as DATA_OF_MODEL
-from memstone.adapters.embed.wordpiece import WordPiece
 from memstone.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 from scripts.weights import record

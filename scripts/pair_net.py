@@ -21,8 +21,8 @@ from torch.nn import functional
 from memstone.adapters.embed import pairs
 from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _checked, _installed_model
 from memstone.adapters.embed.minilm import PARTS, Network
+from memstone.adapters.embed.onnx_model import DATA, WordPiece
 from memstone.adapters.embed.pairs import AGREE, DIFFER, pair_ids
-from memstone.adapters.embed.wordpiece import DATA, WordPiece
 
 _HEADS, _EPSILON = 12, 1e-12
 _MASKED: Final = -1e9

@@ -158,7 +158,7 @@ def _relevance_reader(sample: Sample) -> object:
 
 
 def _tokenizer() -> Any:
-    from memstone.adapters.embed.wordpiece import DATA, WordPiece
+    from memstone.adapters.embed.onnx_model import DATA, WordPiece
 
     return WordPiece.from_text((DATA / "vocab.txt").read_text(encoding="utf-8"))
 
@@ -193,8 +193,7 @@ def _gate(sample: Sample) -> object:
 
 
 def _word_basis(_: Sample) -> object:
-    from memstone.adapters.embed.local import MODEL_SHA256
-    from memstone.adapters.embed.words import WIDTH
+    from memstone.adapters.embed.local import MODEL_SHA256, WIDTH
 
     return [MODEL_SHA256, WIDTH]
 

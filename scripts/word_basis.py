@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memstone.adapters.embed.local import LocalConfig, _shared_model
-from memstone.adapters.embed.words import BASIS, WIDTH
+from memstone.adapters.embed.local import BASIS, WIDTH, LocalConfig, _shared_model
 from scripts.weights import record
 
 ROOT = Path(__file__).parent.parent

@@ -21,9 +21,9 @@ from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, Size, load
 from benchmarks.postgres.measure import LIMIT, Asked, Product, Raw, Reading, Searching, compare, users
 from benchmarks.postgres.peer import Peer
 from benchmarks.speed.__main__ import _commit, _keep, _say
-from memstone.adapters.ledger import postgres_migrate
-from memstone.adapters.ledger.postgres_vectors import Graph
-from memstone.adapters.vectors import pg_hnsw
+from memstone.adapters.postgres import migrations
+from memstone.adapters.postgres.vectors import Graph
+from memstone.adapters.vectors import postgres
 
 APP: Final = "app"
 _EVER: Final = 10**9
@@ -86,7 +86,7 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
     tables = _one_by_one(url, app, corpus, max(12, options.calls // 3))
     with _peer(url, corpus, wanted=not options.no_peer) as peer:
         _say("building the index")
-        pg_hnsw.build(url, [TENANT], pg_hnsw.Build(half=options.halfvec))
+        postgres.build(url, [TENANT], postgres.Build(half=options.halfvec))
         if peer:
             _say("waiting for the peer")
             peer.filled()
@@ -209,8 +209,8 @@ def _prepare(url: str) -> None:
             connection.execute(f"ALTER SYSTEM SET {name} = {value}")
         connection.execute("SELECT pg_reload_conf()")
         connection.execute(f"CREATE ROLE {APP} LOGIN")
-        postgres_migrate.migrate(connection)
-        postgres_migrate.grant(connection, APP)
+        migrations.migrate(connection)
+        migrations.grant(connection, APP)
 
 
 if __name__ == "__main__":

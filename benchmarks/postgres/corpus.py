@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import psycopg
 
-from memstone.adapters.ledger.postgres_types import PgVector, register
+from memstone.adapters.postgres.connection import PgVector, register
 
 SIGNATURE: Final = "callable:Given:{dim}"
 LARGE: Final = "large"

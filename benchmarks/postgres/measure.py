@@ -16,9 +16,9 @@ from benchmarks.postgres.corpus import LARGE, TENANT, Corpus, know_vectors, stor
 from benchmarks.postgres.peer import Peer
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.ledger.postgres import PostgresConfig, PostgresLedger
-from memstone.adapters.ledger.postgres_vectors import Graph
-from memstone.adapters.vectors.pg import PgConfig, PgVectors
+from memstone.adapters.postgres.ledger import PostgresConfig, PostgresLedger
+from memstone.adapters.postgres.vectors import Graph
+from memstone.adapters.vectors.postgres import PgConfig, PgVectors
 from memstone.drive import drive
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from memstone import Memory
-from memstone.adapters.ledger import postgres as ledger_module
-from memstone.adapters.ledger import postgres_tx
+from memstone.adapters.postgres import ledger as ledger_module
+from memstone.adapters.postgres import tx
 from tests.postgres.server import Server, running
 
 RESULTS: Final = Path(__file__).resolve().parents[1] / "results" / "scaling.json"
@@ -172,7 +172,7 @@ def _write(url: str, tenant: str, name: str, mode: str, without: str, seconds: s
         monkey: Any = ledger_module
         monkey.PostgresLedger._writing.__defaults__ = (monkey._ASIDE,)  # noqa: SLF001 - all the same but for the turn
     if without == "no-calls":
-        quiet: Any = postgres_tx
+        quiet: Any = tx
         quiet.calls = lambda *_: []
     with memory(url, tenant, mode) as made:
         made._engine.parts.workshop.stopping = True  # noqa: SLF001 - whoever writes does not work

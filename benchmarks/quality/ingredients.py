@@ -57,8 +57,8 @@ def _no_word(*_: Any) -> str:
     return ""
 
 
-_NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.rank", "_neighbours", _none)
-_NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.rank", "_near", _none)
+_NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.ranking", "_neighbours", _none)
+_NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.ranking", "_near", _none)
 _CONTEXT: Final = Seam("memstone.engine.storing.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {

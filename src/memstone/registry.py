@@ -12,11 +12,11 @@ from typing import Any, Final
 from memstone.errors import ConfigError, MissingExtra
 
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
-    ("ledger", "sqlite"): ("memstone.adapters.ledger.sqlite:SqliteLedger", ""),
-    ("move", "sqlite"): ("memstone.adapters.ledger.sqlite_move:move_store", ""),
-    ("ledger", "postgres"): ("memstone.adapters.ledger.postgres:PostgresLedger", "postgres"),
+    ("ledger", "sqlite"): ("memstone.adapters.sqlite.ledger:SqliteLedger", ""),
+    ("move", "sqlite"): ("memstone.adapters.sqlite.copies:move_store", ""),
+    ("ledger", "postgres"): ("memstone.adapters.postgres.ledger:PostgresLedger", "postgres"),
     ("index", "local"): ("memstone.adapters.vectors.local:LocalVectors", ""),
-    ("index", "postgres"): ("memstone.adapters.vectors.pg:PgVectors", "postgres"),
+    ("index", "postgres"): ("memstone.adapters.vectors.postgres:PgVectors", "postgres"),
     ("texts", "local"): ("memstone.adapters.text.local:LocalText", ""),
     ("vectors", "memory"): ("memstone.adapters.vectors.memory:MemoryVectors", ""),
     ("vectors", "pgvector"): ("memstone.adapters.vectors.pgvector:PgVectorStore", "postgres"),
@@ -37,7 +37,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("key", "command"): ("memstone.adapters.store_key:CommandKey", ""),
     ("key", "process"): ("memstone.adapters.store_key:ProcessKey", ""),
     ("curator", "local"): ("memstone.adapters.embed.curator:LocalCurator", ""),
-    ("sealing", "aes-gcm"): ("memstone.adapters.sealing:AesGcm", "server"),
+    ("sealing", "aes-gcm"): ("memstone.adapters.store_key:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),
 }

@@ -12,7 +12,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from memstone import Memory
-from memstone.adapters.ledger import sqlite
+from memstone.adapters.sqlite import ledger as sqlite
 from memstone.errors import StorageError
 from tests.concurrency.workers import serve, settings
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.drive import drive
 from memstone.errors import MemstoneError, StorageError
 from memstone.ports.ledger import Tx

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.sqlite import SqliteLedger
-from memstone.adapters.ledger.sqlite_connection import Connection
-from memstone.adapters.ledger.write_queue import WriteQueue
+from memstone.adapters.sqlite.connection import Connection
+from memstone.adapters.sqlite.ledger import SqliteLedger
+from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.errors import MemstoneError, StorageError, StorageFull
 from memstone.ports.ledger import Tx, Work
 from tests.concurrency.crew import run_crew
@@ -250,7 +250,7 @@ def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
     path = tmp_path / "memstone.db"
     with Memory(settings(str(path))) as memory, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.05)
+        monkeypatch.setattr("memstone.adapters.sqlite.write_queue.BUSY_SECONDS", 0.05)
         results = in_threads(4, lambda number: memory.add(f"note n{number}", user_id="u", infer=False))
         assert [getattr(result, "code", None) for result in results] == ["storage_busy"] * 4
         other.execute("ROLLBACK")

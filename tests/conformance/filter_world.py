@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from memstone.adapters.ledger.where import compile_where
+from memstone.adapters.sql.where import compile_where
 from memstone.core.checks.evaluate import found_fields, matches
 from memstone.model.memory import Found
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memstone.adapters.ledger.where import compile_where
+from memstone.adapters.sql.where import compile_where
 from memstone.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
 from memstone.errors import InvalidFilter
 from memstone.model.memory import Found, Link, Record

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from memstone.adapters.io import turns
+from memstone.adapters.io import fair_lock
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.io.turns import Turn
+from memstone.adapters.io.fair_lock import Turn
 from memstone.drive import drive
 from tests.patience import LONG, until
 
@@ -82,7 +82,7 @@ def test_one_pause_is_soon_forgotten_and_a_habit_of_staying_away_is_not() -> Non
     for now in (10.0, 10.1, 10.2, 30.0):
         turn._stayed_away(now)
         doubts.append(round(turn._doubt_until - now, 6))
-    first, longest = turns._DOUBT
+    first, longest = fair_lock._DOUBT
     assert doubts == [first, 2 * first, 4 * first, first]
     for _ in range(20):
         turn._stayed_away(turn._doubt_until)
@@ -96,7 +96,7 @@ def _is_long(line: Sized, count: int) -> bool:
 def _first_in(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Who gets the turn first, while one holds it and another who is always there waits longer than a guest."""
     done = list[str]()
-    monkeypatch.setattr(turns._Mine, "comes_back", lambda *_: threading.current_thread().name != "guest")
+    monkeypatch.setattr(fair_lock._Mine, "comes_back", lambda *_: threading.current_thread().name != "guest")
 
     def always_there() -> None:
         turn._mine.habit = 1_000
@@ -118,12 +118,12 @@ def _first_in(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_guest_is_let_in_before_those_who_are_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_OVERTAKEN", LONG)
+    monkeypatch.setattr(fair_lock, "_OVERTAKEN", LONG)
     assert _first_in(Turn(), monkeypatch) == ["guest", "always there"]
 
 
 def test_guests_overtake_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_OVERTAKEN", -1.0)  # whoever waits has waited for long
+    monkeypatch.setattr(fair_lock, "_OVERTAKEN", -1.0)  # whoever waits has waited for long
     assert _first_in(Turn(), monkeypatch) == ["always there", "guest"]
 
 

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.seam import Params, Row
-from memstone.adapters.ledger.tables.memories import MemoriesTable
-from memstone.adapters.ledger.where import compile_where
+from memstone.adapters.sql.memories import MemoriesTable
+from memstone.adapters.sql.rows import Params, Row
+from memstone.adapters.sql.where import compile_where
 from memstone.core.checks.visible import current, visible, within
 from memstone.drive import drive
 from memstone.model.query import And, Condition, Op, Where

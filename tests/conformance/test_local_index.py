@@ -15,7 +15,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
 from memstone.drive import drive
 from memstone.model.query import VectorQuery

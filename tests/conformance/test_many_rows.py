@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.sqlite_connection import Connection, SqliteSql, connect
+from memstone.adapters.sqlite.connection import Connection, SqliteSql, connect
 from memstone.drive import drive
 from memstone.errors import Conflict
 from memstone.model.memory import Record

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.engine.moving import mirror
 from memstone.engine.moving.mirror import MirroredIndex
 from memstone.engine.storing.store import Space, ensure_space

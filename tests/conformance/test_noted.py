@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memstone import Memory
-from memstone.adapters.ledger.sqlite_connection import connect
-from memstone.adapters.ledger.write_queue import WriteQueue
+from memstone.adapters.sqlite.connection import connect
+from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.drive import drive
 from memstone.ports.ledger import Tx, Work
 
@@ -70,7 +70,7 @@ def test_one_that_waits_makes_those_beside_it_wait(tmp_path: Path) -> None:
 
 
 def _job(work: Work[None], *, synced: bool) -> Any:
-    from memstone.adapters.ledger.write_queue import _Job
+    from memstone.adapters.sqlite.write_queue import _Job
 
     return _Job(work, synced=synced)
 

@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from memstone.adapters.vectors.blocks import ByteBlock
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
-from memstone.adapters.vectors.partition import Partition
+from memstone.adapters.vectors.partition import ByteBlock, Partition
 from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all, leave
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.text.local import LocalText, LocalTextConfig
 from memstone.core.text.analyze import query_terms
 from memstone.engine.storing.status import next_status

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from memstone.adapters.ledger.tables.fulltext import BEHIND, BEHIND_CHARS
+from memstone.adapters.sql.indexes import BEHIND, BEHIND_CHARS
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.engine.storing.store import enter, leave
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record, Status

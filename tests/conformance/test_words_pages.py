@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
-from memstone.adapters.ledger.tables import fulltext
+from memstone.adapters.sql import indexes
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.engine.storing.store import enter
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record
@@ -29,7 +29,7 @@ async def _stored(tx: Tx, *, number: int, runs: int) -> None:
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 7, 16, 1000])
 def test_every_link_comes_once_wherever_a_page_ends(page: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fulltext, "_PAGE", page)
+    monkeypatch.setattr(indexes, "_PAGE", page)
 
     async def scenario(io: Io) -> list[TextRow]:
         ledger = SqliteLedger(SqliteConfig(path=None, durable=False), io)

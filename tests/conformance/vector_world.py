@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memstone.adapters.ledger.sqlite import SqliteConfig, SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.engine.moving.mirror import MirroredIndex
 from memstone.engine.storing.store import Space, ensure_space, enter, leave

@@ -34,8 +34,8 @@ for line in sys.stdin:
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from memstone.adapters.ledger import sqlite_log_mark as marks
-from memstone.adapters.ledger.sqlite_connection import connect
+from memstone.adapters.sqlite import integrity as marks
+from memstone.adapters.sqlite.connection import connect
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memstone.adapters.ledger import migrate as runner
+from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import Corrupted, Forbidden, InvalidInput, SchemaTooNew, StorageError, Unsupported
 from memstone.ports.storage import copying
 from tests.faces.harness import Face, Opens

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import migrate as runner
-from memstone.adapters.ledger import sqlite_copies
+from memstone.adapters.sqlite import copies
+from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import StorageError
 from memstone.ports.ledger import Tx
 from tests.faces.harness import ON_DISK, Face, Opens, passed
@@ -137,7 +137,7 @@ async def _orphan(tx: Tx) -> None:
 async def test_who_is_erased_while_a_backup_is_written_is_not_in_it(
     opens: Opens, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_copies, "_PATIENCE", 0.1)
+    monkeypatch.setattr(copies, "_PATIENCE", 0.1)
     face = opens()
     await face.remember("alice keeps kerosene in the basement")
     await face.remember("bob keeps nothing", user_id="bob")

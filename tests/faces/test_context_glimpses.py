@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.tables.memories import MemoriesTable
+from memstone.adapters.sql.memories import MemoriesTable
 from memstone.engine.parts import Parts
 from memstone.engine.recall import context_hits as module
 from memstone.engine.recall.context_hits import READ

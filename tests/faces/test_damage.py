@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import sqlite_damage
+from memstone.adapters.sqlite import integrity
 from memstone.engine.upkeep.schedule import CHECK_HOURS, FIRST_SECONDS, Timetable, check_store
 from memstone.errors import Corrupted, MemstoneError
 from tests.faces import consolidate_steps as steps
@@ -228,10 +228,10 @@ async def test_a_large_file_is_opened_without_a_check(
 ) -> None:
     await face.remember("I live in Oslo")
     await face.close()
-    monkeypatch.setattr(sqlite_damage, "_problems", lambda *_: ["always"])
+    monkeypatch.setattr(integrity, "_problems", lambda *_: ["always"])
     with pytest.raises(Corrupted):
         await opens().stats()
-    monkeypatch.setattr(sqlite_damage, "CHECKED_BYTES", PAGE)
+    monkeypatch.setattr(integrity, "CHECKED_BYTES", PAGE)
     assert await opens().listed() == ["I live in Oslo"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import sqlite_traces
+from memstone.adapters.sqlite import copies
 from memstone.errors import InvalidInput, MemstoneError
 
 LOOK = """
@@ -68,9 +68,9 @@ def test_the_files_of_stores_that_were_removed_are_not_kept_open(tmp_path: Path)
             memory.add("I live in Oslo", user_id="alice", infer=False)
             memory.erase(user_id="alice")
         inode = path.stat().st_ino
-        assert inode in {one for _, one in sqlite_traces._held}
+        assert inode in {one for _, one in copies._held}
         path.unlink()
 
     with Memory({"store": {"url": f"sqlite:///{tmp_path}/last.db"}, "embedder": {"provider": "hash"}}) as memory:
         memory.erase(user_id="bob")
-    assert all(os.fstat(file).st_nlink for file in sqlite_traces._held.values())
+    assert all(os.fstat(file).st_nlink for file in copies._held.values())

@@ -54,8 +54,8 @@ def test_each_block_has_its_own_id_and_the_same_block_the_same_bytes(tmp_path: P
 def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)
-    monkeypatch.setattr("memstone.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.sqlite.write_queue.BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.sqlite.write_queue._NOTED_SECONDS", 0.0)
     with Memory(config(tmp_path / "a.db")) as memory:
         memory.add("I live in Oslo", user_id="alice")
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:

@@ -178,8 +178,8 @@ async def test_a_path_that_cannot_be_is_refused(opens: Opens, tmp_path: Path) ->
 async def test_whoever_only_asks_waits_for_nobody_who_writes(
     face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memstone.adapters.ledger.write_queue._NOTED_SECONDS", 0.0)
-    monkeypatch.setattr("memstone.adapters.ledger.write_queue.BUSY_SECONDS", 0.0)  # whoever waits is told so
+    monkeypatch.setattr("memstone.adapters.sqlite.write_queue._NOTED_SECONDS", 0.0)
+    monkeypatch.setattr("memstone.adapters.sqlite.write_queue.BUSY_SECONDS", 0.0)  # whoever waits is told so
     await face.remember("I live in Oslo")
     before = await face.context("Where do I live?", user_id="alice", gate="always")
     again = opens()

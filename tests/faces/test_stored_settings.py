@@ -188,7 +188,7 @@ async def test_when_settings_cannot_be_loaded_the_configured_ones_hold(
     async def broken(*_: object) -> str:
         raise StorageError("the disk is on fire")
 
-    monkeypatch.setattr("memstone.adapters.ledger.tables.preferences.PreferencesTable.version", broken)
+    monkeypatch.setattr("memstone.adapters.sql.access.PreferencesTable.version", broken)
     with caplog.at_level(logging.WARNING, "memstone"):
         assert await face.found("tea") == ["tea"]
     assert "the stored settings cannot be read, what is configured holds: storage" in caplog.text

@@ -111,7 +111,7 @@ async def test_what_fails_again_is_left_alone_for_a_while(
 
 @pytest.mark.req("C-55")
 async def test_nothing_is_asked_of_the_inbox_while_nothing_waits(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memstone.adapters.ledger.tables.inbox import SignalsTable
+    from memstone.adapters.sql.work import SignalsTable
 
     asked: list[str] = []
     pending_, session = SignalsTable.pending, SignalsTable.session

@@ -20,7 +20,7 @@ import numpy as np
 from click import ClickException
 from starlette.datastructures import Headers
 
-from memstone.adapters.embed.wordpiece import WordPiece
+from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.io.http import Lines
 from memstone.cli.parse import filters, metadata, scalar
 from memstone.core.access.jwt import Claims

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory, Settings
-from memstone.adapters.ledger import migrate
+from memstone.adapters.sqlite import migrations
 from memstone.cli.run import run
 from memstone.core.showing.fence import Fence
 from memstone.errors import ConfigError, Forbidden
@@ -70,7 +70,7 @@ def test_a_store_of_the_former_name_is_opened(tmp_path: Path) -> None:
         assert memory.add("I keep bees.", user_id="alice", infer=False)["status"] == "ok"
         assert memory.verify_erasure(json.loads((DATA / "erasure.json").read_text()))["ok"]
     with closing(sqlite3.connect(path)) as database:
-        assert database.execute("PRAGMA application_id").fetchone() == (migrate.APPLICATION_ID,)
+        assert database.execute("PRAGMA application_id").fetchone() == (migrations.APPLICATION_ID,)
 
 
 def test_an_export_of_the_former_name_is_loaded(tmp_path: Path) -> None:

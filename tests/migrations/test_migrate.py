@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import migrate as runner
+from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
 
 REAL = runner.migrations()

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import psycopg
 
-from memstone.adapters.ledger import postgres_migrate
+from memstone.adapters.postgres import migrations
 from tests.patience import LONG
 
 APP: Final = "app"
@@ -70,8 +70,8 @@ class Server:
             connection.execute(f"CREATE ROLE {APP} LOGIN")
         self.pattern = self.database()
         with self.superuser(self.pattern) as connection:
-            postgres_migrate.migrate(connection)
-            postgres_migrate.grant(connection, APP)
+            migrations.migrate(connection)
+            migrations.grant(connection, APP)
             connection.execute(_WIPE)
         self.name = self.database(self.pattern)
 

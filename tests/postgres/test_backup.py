@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import postgres_migrate
+from memstone.adapters.postgres import migrations
 from memstone.errors import Corrupted, Forbidden, InvalidInput, MemstoneError
 from tests.postgres.server import APP, Server
 
@@ -95,7 +95,7 @@ def test_the_manifest_says_what_is_in_it(memory: Memory, target: Path) -> None:
     manifest = memory.backup(target)
 
     assert (manifest["format"], manifest["store"], manifest["tenant"]) == ("memstone-backup", "postgresql", "default")
-    assert manifest["schema"] == postgres_migrate.latest()
+    assert manifest["schema"] == migrations.latest()
     assert manifest["tables"]["memories"] == sum('"type": "memory"' in line for line in _told(memory))
     del manifest["key_place"]
     assert memory.verify_backup(target) == {**manifest, "ok": True, "origin": "ours"}

@@ -12,9 +12,8 @@ import psycopg
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import postgres_calling
-from memstone.adapters.ledger.postgres_calling import Caller, _together
-from memstone.adapters.ledger.postgres_notify import CHANNEL
+from memstone.adapters.postgres import notify
+from memstone.adapters.postgres.notify import CHANNEL, Caller, _together
 from tests.patience import LONG, until
 from tests.postgres.server import Server
 
@@ -24,7 +23,7 @@ _MINE = "FROM pg_stat_activity WHERE application_name = 'memstone-caller'"
 @pytest.fixture(autouse=True)
 def _patient(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it takes a while to connect, and those of other tests to go."""
-    monkeypatch.setattr(postgres_calling, "_PATIENCE", LONG)
+    monkeypatch.setattr(notify, "_PATIENCE", LONG)
     _nobody_calls(postgres)
 
 
@@ -141,7 +140,7 @@ def test_a_connection_that_was_cut_is_replaced_and_the_call_made_again(postgres:
 def test_where_nobody_answers_calls_are_dropped_and_nobody_waits(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_calling, "_PAUSE", 0.001)
+    monkeypatch.setattr(notify, "_PAUSE", 0.001)
     url = postgres.fresh()
     caller = Caller(url.replace(f"/{postgres.name}", "/nowhere"))
     caller.call(["1 "])
@@ -154,7 +153,7 @@ def test_where_nobody_answers_calls_are_dropped_and_nobody_waits(
 def test_the_thread_and_its_connection_end_when_it_is_quiet_and_begin_again(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_calling, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(notify, "_IDLE_SECONDS", 0.01)
     url = postgres.fresh()
     with _hearing(url) as ear, _calling(url) as caller:
         caller.call(["1 "])

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memstone.adapters.ledger.postgres_sql import translated
-from memstone.adapters.ledger.postgres_where import compiled
+from memstone.adapters.postgres.statements import compiled, translated
 from memstone.core.checks.evaluate import found_fields
 from memstone.model.memory import Found
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where

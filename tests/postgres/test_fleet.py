@@ -16,11 +16,11 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from memstone import AsyncMemory, Memory
-from memstone.adapters.ledger import postgres as ledger_of_postgres
-from memstone.adapters.ledger import postgres_backup, postgres_migrate, postgres_pools
-from memstone.adapters.ledger.postgres_connect import connected, setting_up
-from memstone.adapters.ledger.postgres_pools import BlockingPool
-from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.adapters.postgres import backup, migrations
+from memstone.adapters.postgres import connection as postgres_pools
+from memstone.adapters.postgres import ledger as ledger_of_postgres
+from memstone.adapters.postgres.connection import BlockingPool, connected, setting_up
+from memstone.adapters.postgres.statements import BlockingWire
 from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
 from memstone.drive import drive
 from memstone.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
@@ -52,9 +52,9 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
 ) -> None:
     """The second one is done with opening while the first one has a connection."""
     one, both, lent = threading.Event(), threading.Event(), threading.Event()
-    ready = postgres_migrate.ready
+    ready = migrations.ready
 
-    def in_step(connection: psycopg.Connection[Any]) -> postgres_migrate.State:
+    def in_step(connection: psycopg.Connection[Any]) -> migrations.State:
         if not one.is_set():
             one.set()
             assert both.wait(LONG)
@@ -80,7 +80,7 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
         finally:
             await memory.close()
 
-    monkeypatch.setattr(postgres_migrate, "ready", in_step)
+    monkeypatch.setattr(migrations, "ready", in_step)
     assert asyncio.run(story())["memories"] == 0
 
 
@@ -279,13 +279,13 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server) -> 
 def test_a_copy_may_take_as_long_as_it_takes(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a role may take for a single statement: a table has any size."""
     seen: list[Any] = []
-    copied = postgres_backup._reading
+    copied = backup._reading
 
-    def looked(given: postgres_backup.Session, *args: Any, **options: Any) -> Any:
+    def looked(given: backup.Session, *args: Any, **options: Any) -> Any:
         seen.extend(psycopg.ClientCursor(given.connection).execute("SHOW statement_timeout").fetchall())
         return copied(given, *args, **options)
 
-    monkeypatch.setattr(postgres_backup, "_reading", looked)
+    monkeypatch.setattr(backup, "_reading", looked)
     with _role_has(postgres, "statement_timeout", "1h"), Memory(_config(postgres.fresh())) as memory:
         memory.backup(tmp_path / "one.backup")
 
@@ -320,8 +320,8 @@ def test_a_migration_behind_a_pooler_leaves_no_lock_behind(postgres: Server) -> 
     with postgres.superuser(name) as one, postgres.superuser(name) as other:
         pooled: Any = _Pooled(one, other)
 
-        assert postgres_migrate.migrate(pooled) == 0
-        assert postgres_migrate.migrate(pooled) == postgres_migrate.latest()
+        assert migrations.migrate(pooled) == 0
+        assert migrations.migrate(pooled) == migrations.latest()
         assert one.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from memstone import AsyncMemory, Memory
-from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.adapters.postgres.statements import BlockingWire
 from memstone.drive import drive
 from memstone.errors import StorageBusy
 from memstone.ports.ledger import Tx

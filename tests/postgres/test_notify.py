@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import postgres_notify
-from memstone.adapters.ledger.postgres_notify import Listener, calls, tenant_key
+from memstone.adapters.postgres import notify
+from memstone.adapters.postgres.notify import Listener, calls, tenant_key
 from memstone.drive import drive
 from memstone.engine.work import worker
 from memstone.model.event import Signal
@@ -118,7 +118,7 @@ def test_a_lost_connection_rings_and_the_next_one_hears_again(postgres: Server) 
 
 def test_what_does_not_get_through_is_noticed(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pooler in transaction mode takes LISTEN and passes no call on."""
-    monkeypatch.setattr(postgres_notify, "_TEST_SECONDS", 0.2)
+    monkeypatch.setattr(notify, "_TEST_SECONDS", 0.2)
     monkeypatch.setattr(Listener, "_test", lambda _: None)
     bell = Bell()
     listener = Listener(postgres.fresh(), bell.ring, None)

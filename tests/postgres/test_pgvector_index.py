@@ -14,11 +14,11 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.ledger.postgres_sql import PostgresSql
-from memstone.adapters.ledger.postgres_vectors import Graph, PostgresVectors, Reach
-from memstone.adapters.vectors import pg_hnsw
+from memstone.adapters.postgres.statements import PostgresSql
+from memstone.adapters.postgres.vectors import Graph, PostgresVectors, Reach
+from memstone.adapters.vectors import postgres as pg_hnsw
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
-from memstone.adapters.vectors.pg import PgConfig, PgVectors
+from memstone.adapters.vectors.postgres import PgConfig, PgVectors
 from memstone.core.text.analyze import query_terms
 from memstone.drive import drive
 from memstone.engine.storing.draft import scope_tokens

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.postgres_fate import Sent
-from memstone.adapters.ledger.postgres_tx import Witness
+from memstone.adapters.postgres.ledger import Sent
+from memstone.adapters.postgres.tx import Witness
 from memstone.drive import drive
 from memstone.errors import StorageBusy
 from memstone.model.event import Event, EventType, Signal

@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from memstone.adapters.ledger import migrate, postgres_migrate
+from memstone.adapters.postgres import migrations as postgres_migrations
+from memstone.adapters.sqlite import migrations as sqlite_migrations
 from tests.postgres.server import Server
 
 _ONLY_SQLITE = {"fulltext", "log_mark"}
@@ -19,8 +20,8 @@ _VIEWS = {"vectors": "shared_vectors"}
 
 def _sqlite() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     with closing(sqlite3.connect(":memory:")) as database:
-        for step in migrate.migrations():
-            for statement in migrate.statements(step.script):
+        for step in sqlite_migrations.migrations():
+            for statement in sqlite_migrations.statements(step.script):
                 database.execute(statement)
         columns = database.execute(
             "SELECT t.type, t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c "
@@ -61,9 +62,9 @@ def test_views_show_the_same_columns(postgres: Server) -> None:
 
 
 def test_migrations_are_numbered_alike() -> None:
-    numbers = [step.number for step in migrate.migrations()]
+    numbers = [step.number for step in sqlite_migrations.migrations()]
 
-    assert [step.number for step in postgres_migrate.migrations()] == numbers
+    assert [step.number for step in postgres_migrations.migrations()] == numbers
 
 
 def test_the_tenant_leads_every_key(postgres: Server) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.postgres_sql import BlockingWire
+from memstone.adapters.postgres.statements import BlockingWire
 from memstone.ports.read_cache import one_look, seen
 from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import postgres_migrate as schema
+from memstone.adapters.postgres import migrations as schema
 from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server
 

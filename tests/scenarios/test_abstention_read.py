@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.tables.vectors import VectorsTable
+from memstone.adapters.sql.indexes import VectorsTable
 from memstone.drive import drive
 from memstone.engine.asking import SearchRequest, check
 from memstone.engine.recall import judge

@@ -146,7 +146,7 @@ def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
 
 
 def test_a_trace_that_is_left_is_found_and_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memstone.adapters.ledger.sqlite_copies import SqliteCopies
+    from memstone.adapters.sqlite.copies import SqliteCopies
 
     path = tmp_path / "memstone.db"
 
@@ -180,12 +180,12 @@ def test_pieces_are_found_wherever_they_stand() -> None:
 
 
 def test_a_piece_across_two_parts_of_a_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memstone.adapters.ledger import sqlite_traces
+    from memstone.adapters.sqlite import copies
 
-    monkeypatch.setattr(sqlite_traces, "_READ", 64)
+    monkeypatch.setattr(copies, "_READ", 64)
     look = Pieces(pieces_of(["the kerosene is in the basement"]))
     for before in range(70):
         path = tmp_path / str(before)
         path.write_bytes(b"x" * before + b"the kerosene is in the basement" + b"y" * 20)
-        found = {piece for part in sqlite_traces.blocks(path, look.overlap) for piece in look(part)}
+        found = {piece for part in copies.blocks(path, look.overlap) for piece in look(part)}
         assert len(found) == look.count

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger import sqlite_backup
+from memstone.adapters.sqlite import backup
 from tests.concurrency.intact import assert_sound
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
@@ -69,7 +69,7 @@ def _live(verb: str, path: Path, copy: Path, step: int) -> None:
             print("here", flush=True)  # noqa: T201 - the test listens
             time.sleep(60)
 
-    sqlite_backup._PAGES = 16  # type: ignore[misc]
+    backup._PAGES = 16  # type: ignore[misc]
     with opened(path) as memory:
         verbs: dict[str, Any] = {
             "erase": lambda: memory.erase(user_id="alice", progress=progress),

@@ -14,7 +14,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.ledger.sqlite_copies import SqliteCopies
+from memstone.adapters.sqlite.copies import SqliteCopies
 from memstone.drive import drive
 from memstone.engine.erasing import compaction
 from memstone.engine.erasing.erase_rows import BATCH

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from memstone import Memory
-from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.engine import late_receipts
 from memstone.engine.erasing import erase
 from memstone.errors import StorageReadOnly

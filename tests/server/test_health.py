@@ -19,8 +19,8 @@ import pytest
 import uvicorn
 
 from memstone import Memory
-from memstone.adapters.ledger import disk
-from memstone.adapters.ledger.sqlite import SqliteLedger
+from memstone.adapters.sqlite import ledger
+from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.errors import Corrupted, StorageBusy
 from memstone.server.app import create_app
 from memstone.server.gateway.tasks import Tasks
@@ -145,7 +145,7 @@ def test_a_folder_that_cannot_be_written_is_told(
 
     with World.of(alone(tmp_path)) as world:
         with monkeypatch.context() as patched:
-            patched.setattr(disk, "TemporaryFile", broken)
+            patched.setattr(ledger, "TemporaryFile", broken)
             assert (recheck(world).status_code, recheck(world).json()["reason"]) == (503, reason)
             assert world.run(world.app.state.memstone.memory.health)["level"] == "unavailable"
         assert recheck(world).status_code == 200

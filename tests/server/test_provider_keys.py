@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.adapters.sealing import AesGcm
+from memstone.adapters.store_key import AesGcm
 from memstone.config import Settings
 from memstone.errors import Corrupted, InvalidInput, MissingExtra
 from memstone.server.stored import with_stored

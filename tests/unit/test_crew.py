@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memstone.adapters.embed.crew import Crew
+from memstone.adapters.embed.onnx_model import Crew
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

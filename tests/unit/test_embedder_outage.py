@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memstone.adapters.embed.openai import OpenAiEmbedder
-from memstone.adapters.embed.outage import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
+from memstone.adapters.embed.remote import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
 from memstone.ports.io import Io, hurried
 from memstone.testing.modes import MODES, run

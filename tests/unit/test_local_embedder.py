@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from memstone import Memory
 from memstone.adapters.embed import local
 from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
-from memstone.adapters.embed.wordpiece import DATA
+from memstone.adapters.embed.onnx_model import DATA
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.errors import ConfigError, EmbeddingError, MissingExtra

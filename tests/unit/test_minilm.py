@@ -10,10 +10,8 @@ import pytest
 
 from memstone.adapters.embed import local, minilm
 from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
-from memstone.adapters.embed.minilm import Linear, Norm
-from memstone.adapters.embed.onnx_model import OnnxSentenceModel
-from memstone.adapters.embed.onnx_wire import Graph, weights
-from memstone.adapters.embed.wordpiece import DATA, WordPiece
+from memstone.adapters.embed.minilm import Graph, Linear, Norm, weights
+from memstone.adapters.embed.onnx_model import DATA, OnnxSentenceModel, WordPiece
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 

@@ -12,9 +12,8 @@ import pytest
 from memstone.adapters.embed import local, pairs
 from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
 from memstone.adapters.embed.minilm import PARTS, Network, of_rows
-from memstone.adapters.embed.onnx_model import run, session
+from memstone.adapters.embed.onnx_model import DATA, WordPiece, run, session
 from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
-from memstone.adapters.embed.wordpiece import DATA, WordPiece
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.ports.models import PairReader

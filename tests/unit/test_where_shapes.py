@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.adapters.ledger.where import compile_where
-from memstone.adapters.ledger.where_shapes import Shapes
+from memstone.adapters.sql.where import Shapes, compile_where
 from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 
 texts = st.sampled_from(["", "a", "2026-01-01", "value 1", "x" * 9])

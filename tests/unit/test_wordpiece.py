@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from memstone.adapters.embed.local import VOCAB_SHA256
-from memstone.adapters.embed.wordpiece import DATA, MAX_TOKENS, WordPiece
+from memstone.adapters.embed.onnx_model import DATA, MAX_TOKENS, WordPiece
 from memstone.errors import ConfigError
 
 VOCABULARY = (DATA / "vocab.txt").read_text("utf-8").removesuffix("\n").split("\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+import hmac
 import os
 import secrets
 import shlex
@@ -12,8 +15,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from memstone.errors import ConfigError, Conflict, MissingExtra
+from memstone.errors import ConfigError, Conflict, Corrupted, MissingExtra
 from memstone.ports.io import Io
+
+# --- where the key of a store is kept ---------------------------------------------------------------------------------
+
 
 _KEY_BYTES: Final = 32
 _FORM: Final = "memstone-key-1 "
@@ -246,3 +252,49 @@ def _read(text: str, place: str) -> bytes:
     if len(given) < _LEAST_CHARS:
         raise ConfigError(f"{place} holds no key: it takes {_LEAST_CHARS} characters at least", hint=_NEW)
     return hashlib.sha256(b"memstone key 1\n" + given.encode()).digest()
+
+
+# --- sealing short texts with AES-256-GCM, by the package ``cryptography`` --------------------------------------------
+
+
+_SEALING_FORM: Final = "sealed:1:"
+_PURPOSE: Final = b"memstone sealing 1\n"
+_NONCE_BYTES: Final = 12
+_LOST: Final = "put the key back that it was sealed with (see store.key), or set it anew"
+
+
+class AesGcm:
+    """See ``memstone.ports.storage.Sealing``."""
+
+    def is_sealed(self, text: str) -> bool:
+        """Return whether a text is an encrypted one."""
+        return text.startswith(_SEALING_FORM)
+
+    def seal(self, key: bytes, text: str, about: str) -> str:
+        """Return the encrypted text; ``about`` is no part of it and has to be the same again."""
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = _cipher(key).encrypt(nonce, text.encode(), about.encode())
+        return _SEALING_FORM + base64.urlsafe_b64encode(nonce + sealed).decode()
+
+    def unseal(self, key: bytes, sealed: str, about: str) -> str:
+        """Return the text."""
+        from cryptography.exceptions import InvalidTag
+
+        cipher = _cipher(key)
+        try:
+            raw = base64.b64decode(sealed.removeprefix(_SEALING_FORM), altchars=b"-_", validate=True)
+            opened: bytes = cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], about.encode())
+        except (InvalidTag, ValueError, binascii.Error) as error:
+            raise Corrupted("a sealed value cannot be read with this key", hint=_LOST) from error
+        return opened.decode()
+
+
+def _cipher(key: bytes) -> Any:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError as error:
+        raise MissingExtra(
+            "keys of providers are stored encrypted, and the package cryptography is not installed",
+            hint="pip install 'memstone[server]', or name the key in the configuration file",
+        ) from error
+    return AESGCM(hmac.new(key, _PURPOSE, hashlib.sha256).digest())

@@ -97,7 +97,7 @@ class ApiKeys(Protocol):
         ...
 
 
-# --- agents: what a host calls them, which model and instructions they run with ---------------------------------------
+# --- agents -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

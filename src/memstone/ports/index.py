@@ -167,7 +167,7 @@ class TextIndex(Protocol):
         ...
 
 
-# --- a vector store outside the ledger: collections of points with payloads -------------------------------------------
+# --- a vector store outside the ledger --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class VectorStore(Protocol):
         ...
 
 
-# --- what is kept beside the memories so that they are found: their words and their vectors ---------------------------
+# --- what is kept beside the memories so that they are found ----------------------------------------------------------
 
 
 class FullText(Protocol):

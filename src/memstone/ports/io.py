@@ -167,7 +167,7 @@ class Clock(Protocol):
         ...
 
 
-# --- somebody waits for an answer that can be given without a model: it is asked once, and may take only so long ------
+# --- somebody waits for an answer that can be given without a model ---------------------------------------------------
 
 
 _deadline: Final[ContextVar[float | None]] = ContextVar("memstone_deadline", default=None)

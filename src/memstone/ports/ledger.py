@@ -26,7 +26,7 @@ from memstone.ports.work_tables import (
     Suppressed,
 )
 
-# --- the truth: memories, links, events and their mirrors, in transactions --------------------------------------------
+# --- the truth --------------------------------------------------------------------------------------------------------
 
 
 __all__ = [

@@ -180,7 +180,7 @@ def copying(ledger: Ledger) -> Copying:
     )
 
 
-# --- the key of a store, which lies outside it: it signs backups, and seals what must not be read in the database -----
+# --- the key of a store, which lies outside it ------------------------------------------------------------------------
 
 
 class StoreKey(Protocol):

@@ -200,7 +200,7 @@ class Events(Protocol):
         ...
 
 
-# --- hits in columns: most are never looked at, so one is made only where it is asked for -----------------------------
+# --- hits in columns --------------------------------------------------------------------------------------------------
 
 
 Hit = TypeVar("Hit")
@@ -234,7 +234,7 @@ class Columns(Sequence[Hit]):
         return list(self)[at]
 
 
-# --- entities, where they are mentioned, and how they are related: part of the ledger's transaction -------------------
+# --- entities, where they are mentioned, and how they are related -----------------------------------------------------
 
 
 class Entities(Protocol):
@@ -339,7 +339,7 @@ class Provenance(Protocol):
         ...
 
 
-# --- whole tables, row by row: for copying a store into another one ---------------------------------------------------
+# --- whole tables, row by row -----------------------------------------------------------------------------------------
 
 
 BulkRow: TypeAlias = tuple[Any, ...]
@@ -388,7 +388,7 @@ class Bulk(Protocol):
         ...
 
 
-# --- figures about how a memory is used: what is counted, and what the history tells ----------------------------------
+# --- figures about how a memory is used -------------------------------------------------------------------------------
 
 
 class Metrics(Protocol):
@@ -476,7 +476,7 @@ class Upkeep(Protocol):
         ...
 
 
-# --- every text that lies in the store, table by table: for the one act that rewrites what was written ----------------
+# --- every text that lies in the store, table by table ----------------------------------------------------------------
 
 
 Key: TypeAlias = "int | str"

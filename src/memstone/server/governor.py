@@ -68,7 +68,7 @@ async def _counted(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
 
 
 class GovernedLlm:
-    """See ``memstone.ports.models.SharedLlm``: counts what every question costs, and refuses those beyond the budget."""
+    """A ``memstone.ports.models.SharedLlm`` that counts what questions cost, and refuses those beyond the budget."""
 
     def __init__(self, inner: Llm, governor: Governor, tenant_id: str) -> None:
         self.inner, self._governor, self._tenant = inner, governor, tenant_id

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.adapters.callables import checked_callable, name_of
-from memstone.adapters.embed.rows import unit_rows
+from memstone.adapters.embed.remote import unit_rows
 from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, MemstoneError
 from memstone.model.functions import is_async
@@ -16,7 +16,7 @@ from memstone.ports.io import Io
 from memstone.ports.tables import NUMBER, Sample
 
 if TYPE_CHECKING:
-    from memstone.adapters.embed.rows import Rows
+    from memstone.adapters.embed.remote import Rows
 
 T = TypeVar("T")
 SAME: Final = 0.99

@@ -24,8 +24,8 @@ from memstone.adapters.embed.onnx_model import run, session
 from memstone.adapters.embed.pairs import Changed, deltas_in
 
 if TYPE_CHECKING:
+    from memstone.adapters.embed.onnx_model import WordPiece
     from memstone.adapters.embed.pairs import Deltas, Floats
-    from memstone.adapters.embed.wordpiece import WordPiece
 
 FILE: Final = Path(__file__).with_name("data") / "curator.npz"
 LONGEST, LONGEST_BEFORE, LONGEST_WORD = 400, 40, 12

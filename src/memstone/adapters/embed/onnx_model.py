@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache, lru_cache
+from itertools import chain, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memstone.adapters.embed.crew import Crew
-from memstone.adapters.embed.wordpiece import WordPiece
 from memstone.errors import ConfigError, EmbeddingError, MissingExtra
+from memstone.model.unicode_forms import normalize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +24,190 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
     Numbers = npt.NDArray[np.int64]
+
+
+# --- bERT's uncased WordPiece -----------------------------------------------------------------------------------------
+
+
+DATA = Path(__file__).parent / "data"
+MAX_TOKENS = 256  # what sentence-transformers allows this model
+_CAPITAL_SIGMA, _SMALL_SIGMA = "\u03a3", "\u03c3"
+_LONGEST_WORD = 100  # the reference gives up on longer ones
+_LONGEST_CACHED = 40
+_CACHED_WORDS = 16_384  # about 4 MB when full
+
+
+class WordPiece:
+    """Encodes text with a vocabulary, in which a token's place is its id; safe to use from many threads."""
+
+    def __init__(self, vocabulary: Sequence[str], *, max_tokens: int = MAX_TOKENS) -> None:
+        self.max_tokens = max_tokens
+        self._room = max_tokens - 2
+        self._first = {token: number for number, token in enumerate(vocabulary)}
+        self._rest = {token[2:]: number for token, number in self._first.items() if token.startswith("##")}
+        self._longest_token = max(map(len, vocabulary), default=0)
+        self._begin, self._end, self._unknown = (self._special(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._patterns = _patterns()
+        self._cached = lru_cache(_CACHED_WORDS)(lambda word: tuple(self._ids_of(word)))
+
+    @classmethod
+    def from_text(cls, text: str) -> WordPiece:
+        """From the content of a ``vocab.txt``: one token a line."""
+        return cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text between ``[CLS]`` and ``[SEP]``; what goes beyond ``max_tokens`` is left out."""
+        words = (match.group() for match in self._patterns.word.finditer(text))
+        ids = chain.from_iterable(map(self._ids, words))
+        return [self._begin, *islice(ids, self._room), self._end]
+
+    def words(self, text: str) -> list[str]:
+        """For each id of a text, the word or sign it is a piece of, in lower case."""
+        plain = (self._plain(match.group()) for match in self._patterns.word.finditer(text))
+        parts = (match.group() for word in plain for match in self._patterns.part.finditer(word))
+        return list(islice((part for part in parts for _ in self._pieces(part)), self._room))
+
+    def _ids(self, word: str) -> Iterator[int] | tuple[int, ...]:
+        return self._cached(word) if len(word) <= _LONGEST_CACHED else self._ids_of(word)
+
+    def _ids_of(self, word: str) -> Iterator[int]:
+        for match in self._patterns.part.finditer(self._plain(word)):
+            yield from self._pieces(match.group())
+
+    def _plain(self, word: str) -> str:
+        """Lower case, without accents and control characters."""
+        if not word.isascii():
+            # The reference lowers letter by letter and so knows no final sigma, unlike str.lower().
+            word = normalize("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
+        return self._patterns.drop.sub("", word.lower())
+
+    def _pieces(self, part: str) -> list[int]:
+        """Greedy from the left, each time the longest piece the vocabulary has; all or ``[UNK]``."""
+        if len(part) > _LONGEST_WORD:
+            return [self._unknown]
+        ids: list[int] = []
+        known, start = self._first, 0
+        while start < len(part):
+            for end in range(min(len(part), start + self._longest_token), start, -1):
+                found = known.get(part[start:end])
+                if found is not None:
+                    break
+            else:
+                return [self._unknown]
+            ids.append(found)
+            known, start = self._rest, end
+        return ids
+
+    def _special(self, name: str) -> int:
+        try:
+            return self._first[name]
+        except KeyError:
+            raise ConfigError(
+                f"the vocabulary has no {name}", hint="vocab.txt must be the one of an uncased BERT model"
+            ) from None
+
+
+class _Patterns(NamedTuple):
+    word: re.Pattern[str]
+    drop: re.Pattern[str]
+    part: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    classes = _character_classes()
+    space, single = classes["space"], classes["punctuation"] + classes["ideograph"]
+    return _Patterns(
+        word=re.compile(f"[^{space}]+"),
+        drop=re.compile(f"[{classes['drop']}]+"),
+        part=re.compile(f"[{single}]|[^{single}]+"),
+    )
+
+
+def _character_classes() -> dict[str, str]:
+    """Each class of ``characters.txt`` as the inside of a regular expression's brackets."""
+    classes: dict[str, str] = {}
+    for line in (DATA / "characters.txt").read_text("ascii").splitlines():
+        if not line.startswith("#"):
+            name, *ranges = line.split()
+            classes[name] = classes.get(name, "") + "".join(map(_bracket_range, ranges))
+    return classes
+
+
+def _bracket_range(ends: str) -> str:
+    first, _, last = ends.partition("-")
+    return f"\\U{first:0>8}-\\U{last or first:0>8}"
+
+
+# --- pieces of one job done at the same time, by the caller and a few threads that are kept for it --------------------
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Crew:
+    """At most ``size`` at work for one job, the caller among them; the threads start with the first that needs them.
+
+    The caller never waits for a thread that is busy elsewhere: what nobody takes, it does itself.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+
+    def map(self, work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
+        """What ``work`` makes of each piece, in their order. Where one fails, those not begun are left undone."""
+        if self._size == 1 or len(pieces) == 1:
+            return [work(piece) for piece in pieces]
+        done: dict[int, R] = {}
+        # The last first: where pieces grow, the large ones then do not come when the others have nothing left to do.
+        todo = deque(enumerate(pieces))
+
+        def take() -> None:
+            try:
+                while (taken := _last(todo)) is not None:
+                    place, piece = taken
+                    done[place] = work(piece)
+            except BaseException:
+                todo.clear()
+                raise
+
+        helpers = self._helpers(take, min(self._size, len(pieces)) - 1)
+        try:
+            take()
+        finally:
+            begun = [helper for helper in helpers if not helper.cancel()]
+        for helper in begun:
+            helper.result()
+        return [done[place] for place in range(len(pieces))]
+
+    def _helpers(self, work: Callable[[], None], count: int) -> list[Future[None]]:
+        """Fewer than asked for, or none, while the interpreter shuts down: it starts no threads any more."""
+        helpers: list[Future[None]] = []
+        with suppress(RuntimeError):
+            for _ in range(count):
+                helpers.append(self._pool().submit(work))  # noqa: PERF401 - those begun count if a later one fails
+        return helpers
+
+    def _pool(self) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self._size - 1, thread_name_prefix="memstone-embed")
+            return self._threads
+
+
+def _last(todo: deque[T]) -> T | None:
+    """Asking first whether one is left would be too early: others take from there too."""
+    try:
+        return todo.pop()
+    except IndexError:
+        return None
+
+
+# --- a sentence model in ONNX form ------------------------------------------------------------------------------------
+
 
 OWN_MODEL_HINT = "model_dir must hold the model.onnx and vocab.txt of an uncased BERT sentence model"
 # Beyond this a run is not faster, only larger: 32 texts of 256 tokens at once grew the process by 1.3 GB.

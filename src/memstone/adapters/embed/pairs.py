@@ -12,16 +12,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from memstone.adapters.embed.crew import Crew
 from memstone.adapters.embed.minilm import Linear, Network, of_rows
-from memstone.adapters.embed.onnx_model import run, runs_of, session, usable_cpus
+from memstone.adapters.embed.onnx_model import Crew, run, runs_of, session, usable_cpus
 from memstone.products import multiply
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from memstone.adapters.embed.wordpiece import WordPiece
+    from memstone.adapters.embed.onnx_model import WordPiece
 
     Floats = npt.NDArray[np.float32]
     Numbers = npt.NDArray[np.int64]

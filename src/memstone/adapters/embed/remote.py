@@ -2,19 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.adapters.embed.outage import Outage
-from memstone.adapters.embed.rows import unit_rows
 from memstone.adapters.io.http import host_of, is_success, refusal
 from memstone.adapters.retry import with_retry
-from memstone.errors import EmbeddingError, MemstoneError
+from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError
 from memstone.ports.io import HttpRequest, Io, is_hurried, seconds_left
 
 if TYPE_CHECKING:
-    from memstone.adapters.embed.rows import Rows
+    import numpy as np
+    import numpy.typing as npt
+
+    Rows = npt.NDArray[np.float32]
+
+
+# --- what to do while an embedding service is down --------------------------------------------------------------------
+
+
+OPEN_AFTER: Final = 4
+COOL_DOWN_SECONDS: Final = 30.0
+
+
+class Outage:
+    """After ``OPEN_AFTER`` attempts in vain with no answer between them, nobody is asked for ``COOL_DOWN_SECONDS``.
+
+    Only calls that were given up count, each with all its attempts: one with the usual retries is enough, and so is one
+    that waited until its time was over. Then one call is let through, with a single attempt; if it is answered all is
+    well again, if not the pause starts anew. Safe to share between threads: two that go through at once do no harm.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._last_failure = ""
+        self._closed_until: float | None = None
+
+    def admit(self, source: str) -> bool:
+        """Whether this call tries a service that was down; ``BackendUnavailable`` while it may not be asked."""
+        if self._closed_until is None:
+            return False
+        if self._clock() < self._closed_until:
+            hint = f"it is asked again in {COOL_DOWN_SECONDS:.0f} s at most; the last failure was {self._last_failure}"
+            raise BackendUnavailable(f"{source} is down and not asked now", kind="embedder", name=source, hint=hint)
+        self._closed_until = self._clock() + COOL_DOWN_SECONDS  # for all others
+        return True
+
+    def given_up(self, error: MemstoneError, attempts: int) -> None:
+        """A call ended with this error; one that trying again would not help is an answer like any other."""
+        if not error.retryable:
+            self.answered()
+            return
+        self._failures += max(attempts, OPEN_AFTER) if isinstance(error, BackendTimeout) else attempts
+        self._last_failure = error.code
+        if self._failures >= OPEN_AFTER:
+            self._closed_until = self._clock() + COOL_DOWN_SECONDS
+
+    def answered(self) -> None:
+        """The service is there."""
+        self._failures, self._closed_until = 0, None
+
+
+# --- from what a model answered to the rows the engine is promised ----------------------------------------------------
+
+
+_UNIT: Final = 1e-6
+"""As near to one as the squares of a vector of length one add up to in float32."""
+
+
+def unit_rows(
+    answer: Any, count: int, dimension: int | None, *, source: str, wrong_length: type[MemstoneError] = EmbeddingError
+) -> Rows:
+    """``count`` float32 rows of length one; a row of zeros stays one.
+
+    Anything else that a model may answer (ragged, too few, not finite, of another length than
+    ``dimension``) is an error that names its ``source``.
+    """
+    import numpy as np
+
+    if (ready := _ready(answer, count, dimension)) is not None:
+        return ready
+    rows = _as_matrix(answer, count, source)
+    if dimension is not None and rows.shape[1] != dimension:
+        raise wrong_length(
+            f"{source} gave vectors of length {rows.shape[1]}, expected {dimension}",
+            hint="a model has one length: correct the configured dimensions, or reindex for the new model",
+        )
+    if not np.isfinite(rows).all():
+        raise EmbeddingError(f"{source} gave a vector that is not finite (NaN or infinity)")
+    # Scaled by its largest value first: the square of a large float would be infinite.
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    unit: Rows = np.divide(scaled, norms, out=scaled, where=norms > 0).astype(np.float32)
+    return unit
+
+
+def _ready(answer: Any, count: int, dimension: int | None) -> Rows | None:
+    """An answer that is as it should be already; whatever else it may be is looked at closely."""
+    import numpy as np
+
+    if not isinstance(answer, np.ndarray) or answer.dtype != np.float32 or answer.ndim != 2:  # noqa: PLR2004
+        return None
+    fits = answer.shape[0] == count and answer.shape[1] == dimension
+    is_unit = fits and all(-_UNIT < one - 1.0 < _UNIT for one in np.vecdot(answer, answer).tolist())
+    return answer if is_unit else None
+
+
+def _as_matrix(answer: Any, count: int, source: str) -> npt.NDArray[np.float64]:
+    import numpy as np
+
+    try:
+        rows = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EmbeddingError(f"{source} gave something that is not a table of numbers: {error}") from error
+    if rows.ndim != 2 or rows.shape[0] != count or rows.shape[1] == 0:  # noqa: PLR2004 - a table has two dimensions
+        raise EmbeddingError(
+            f"{source} gave an answer of shape {rows.shape} for {count} texts",
+            hint="an embedding model answers with one row of numbers per text, all of one length",
+        )
+    return rows
+
+
+# --- what embedders on the other side of a network share --------------------------------------------------------------
+
 
 CONCURRENT_REQUESTS: Final = 4
 MAX_TIMEOUT_SECONDS: Final = 600

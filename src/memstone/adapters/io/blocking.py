@@ -15,6 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from memstone.adapters.io.fair_lock import Turn
 from memstone.adapters.io.http import (
     Body,
     Lines,
@@ -25,7 +26,6 @@ from memstone.adapters.io.http import (
     stream_options,
     translated,
 )
-from memstone.adapters.io.turns import Turn
 from memstone.drive import drive
 from memstone.ports.io import HttpRequest, HttpResponse
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.held import Held, Name
+from memstone.adapters.partition_cache import Held, Name
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, TextHit
@@ -37,21 +37,21 @@ class LocalText:
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
         """The best of a user; without a user, of every user whose links name the agent or run."""
-        from memstone.adapters.text import rank
+        from memstone.adapters.text import ranking
 
         partitions = await self._partitions(query.scope)
-        parts = [await self._io.run(lambda one=one: rank.found(one, query)) for one in partitions]  # type: ignore[misc]
+        parts = [await self._io.run(lambda one=one: ranking.found(one, query)) for one in partitions]  # type: ignore[misc]
         return parts[0] if len(parts) == 1 else _best([hit for part in parts for hit in part], query.limit)
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
         """What was said around these, and how much each of ``words`` tells in this scope."""
-        from memstone.adapters.text import rank
+        from memstone.adapters.text import ranking
 
         found = Around()
         for partition in await self._partitions(scope):
-            found.near |= rank.around(partition, seqs)
+            found.near |= ranking.around(partition, seqs)
             for word in words:
-                told = rank.rarity(partition, word)
+                told = ranking.rarity(partition, word)
                 found.rarity[word] = min(found.rarity.get(word, told), told)
         return found
 

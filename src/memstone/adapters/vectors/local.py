@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.held import Held, Name
+from memstone.adapters.partition_cache import Held, Name
 from memstone.model.query import VectorQuery
 from memstone.ports.index import DenseHit
 from memstone.ports.io import Io

@@ -8,20 +8,104 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.adapters.vectors.blocks import Block, ByteBlock, FloatBlock
 from memstone.errors import Corrupted
 from memstone.model.query import VectorQuery
 from memstone.ports.index import DenseHit, DenseHits
 from memstone.ports.ledger import VectorRow
 
+# --- how the vectors of a partition lie in memory ---------------------------------------------------------------------
+
+
+_AT_ONCE: Final = 1 << 19
+"""So many numbers of a block of bytes are turned into floats at a time: they stay in the processor's cache."""
+
+_LARGEST: Final = 127
+
+
+class Block(Protocol):
+    """Rows of vectors that are written once, from the front, and compared with a question."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        ...
+
+    def put(self, start: int, vectors: Any) -> None:
+        """Write vectors (rows of float32) from a row on."""
+        ...
+
+    def products(self, rows: int, vector: Any) -> Any:
+        """The product of each of the first rows with a vector."""
+        ...
+
+
+class FloatBlock:
+    """The vectors as they are; products are exact."""
+
+    def __init__(self, room: int, dim: int) -> None:
+        self._rows = np.empty((room, dim), dtype=np.float32)
+        self.nbytes: int = self._rows.nbytes
+
+    def put(self, start: int, vectors: Any) -> None:
+        """See ``Block``."""
+        self._rows[start : start + len(vectors)] = vectors
+
+    def products(self, rows: int, vector: Any) -> Any:
+        """Row by row on one core.
+
+        The threads of a matrix product wait for each other as soon as several searches or anything else run: 0.3 ms
+        against 8 ms for 10,000 rows on a busy machine of two cores.
+        """
+        return np.vecdot(self._rows[:rows], vector)
+
+
+class ByteBlock:
+    """The vectors as signed bytes, each row with a scale of its own: its largest number becomes 127.
+
+    The question stays as it is, and bytes become floats again a few rows at a time: bytes multiplied with bytes would
+    run over, and NumPy has no quick way to add them up in wider numbers.
+    """
+
+    def __init__(self, room: int, dim: int) -> None:
+        self._rows = np.empty((room, dim), dtype=np.int8)
+        self._scales = np.empty(room, dtype=np.float32)
+        self._step = max(1, _AT_ONCE // dim)
+        self.nbytes: int = self._rows.nbytes + self._scales.nbytes
+
+    def put(self, start: int, vectors: Any) -> None:
+        """See ``Block``."""
+        for first in range(0, len(vectors), self._step):
+            part = vectors[first : first + self._step]
+            place = slice(start + first, start + first + len(part))
+            largest = np.abs(part).max(axis=1, initial=0.0)
+            largest[largest == 0] = 1.0  # a zero vector stays one
+            self._rows[place] = np.rint(part * (_LARGEST / largest)[:, None])
+            self._scales[place] = largest / _LARGEST
+
+    def products(self, rows: int, vector: Any) -> Any:
+        """See ``Block``; off by what rounding took from each row."""
+        found = np.empty(rows, dtype=np.float32)
+        floats = np.empty((min(rows, self._step), self._rows.shape[1]), dtype=np.float32)
+        for first in range(0, rows, self._step):
+            end = min(rows, first + self._step)
+            part = floats[: end - first]
+            np.copyto(part, self._rows[first:end])
+            np.vecdot(part, vector, out=found[first:end])
+        found *= self._scales[:rows]
+        return found
+
+
+# --- one user's vectors as one block of memory ------------------------------------------------------------------------
+
+
 _SPARE: Final = 64
 _DEAD_SHARE: Final = 0.25
 _OWN: Final = 3
-_AT_ONCE: Final = 1024
+_PARTITION_AT_ONCE: Final = 1024
 """So many vectors are written at a time: all of them at once would take twice the memory for a moment."""
 
 
@@ -102,8 +186,8 @@ class Partition:
             return
         start, end = self.rows, self.rows + len(rows)
         seqs, agents, runs, layers, vectors, own = zip(*rows, strict=True)
-        for at in range(0, len(rows), _AT_ONCE):
-            self.block.put(start + at, matrix(vectors[at : at + _AT_ONCE]))
+        for at in range(0, len(rows), _PARTITION_AT_ONCE):
+            self.block.put(start + at, matrix(vectors[at : at + _PARTITION_AT_ONCE]))
         self.seqs[start:end] = seqs
         for column, values in enumerate((agents, runs, layers)):
             self.labels[column, start:end] = self.codes.many(values)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -19,15 +21,135 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
-from memstone.adapters.ledger.postgres_connect import connected, setting_up
-from memstone.adapters.ledger.postgres_pools import AsyncPool, BlockingPool, Lent, Options, Pool
-from memstone.adapters.ledger.postgres_sql import Statement, Wire, translated
-from memstone.adapters.ledger.postgres_types import PgVector
-from memstone.adapters.vectors.pg_payload import Test, compiled
-from memstone.errors import DimensionMismatch, InvalidInput, VectorStoreError
-from memstone.model.query import Where
+from memstone.adapters.postgres.connection import (
+    AsyncPool,
+    BlockingPool,
+    Lent,
+    Options,
+    PgVector,
+    Pool,
+    connected,
+    setting_up,
+)
+from memstone.adapters.postgres.statements import Statement, Wire, translated
+from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
+from memstone.model.match import INT64, UNSET_WHEN_EMPTY
+from memstone.model.query import DATA, FIELDS, METADATA, And, Condition, Not, Op, Or, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
+
+# --- filters in SQL over a payload of JSON ----------------------------------------------------------------------------
+
+
+_SIGNS: Final = {Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+_NEGATIONS: Final = {Op.NE: Op.EQ, Op.NIN: Op.IN}
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A piece of a statement with ``?`` for its bound values."""
+
+    text: str
+    params: tuple[Any, ...] = ()
+
+
+def compiled(where: Where | None) -> Test:
+    """A test of a row's ``payload`` that is true or false, never NULL."""
+    if where is None:
+        return Test("TRUE")
+    if isinstance(where, Not):
+        test = compiled(where.part)
+        return Test(f"NOT ({test.text})", test.params)
+    if isinstance(where, Condition):
+        return _leaf(where)
+    return _joined("AND" if isinstance(where, And) else "OR", map(compiled, where.parts), empty=isinstance(where, And))
+
+
+def _joined(word: str, tests: Iterable[Test], *, empty: bool) -> Test:
+    parts = list(tests)
+    if not parts:
+        return Test(str(empty))
+    text = f" {word} ".join(f"({part.text})" for part in parts)
+    return Test(text, tuple(param for part in parts for param in part.params))
+
+
+def _leaf(condition: Condition) -> Test:
+    field, op, value = condition.field, condition.op, condition.value
+    if field not in FIELDS and not field.startswith((METADATA, DATA)):
+        raise InvalidFilter(f"{field!r} names no field")
+    if op in _NEGATIONS:
+        return compiled(Not(Condition(field, _NEGATIONS[op], value)))
+    if op is Op.IN:
+        return (
+            compiled(Or(tuple(Condition(field, Op.EQ, each) for each in value if each is None)))
+            if not value
+            else (_among(field, tuple(value)))
+        )
+    if op is Op.EXISTS:
+        return _present(field) if value else compiled(Not(Condition(field, Op.EXISTS, value=True)))
+    if op is Op.EQ:
+        return _among(field, (value,))
+    return _part(field, op, value)
+
+
+def _present(field: str) -> Test:
+    empty = " AND payload -> ? <> '\"\"'" if field in UNSET_WHEN_EMPTY else ""
+    text = f"coalesce(jsonb_typeof(payload -> ?) <> 'null'{empty}, FALSE)"
+    return Test(text, (field, field) if empty else (field,))
+
+
+def _among(field: str, values: tuple[Any, ...]) -> Test:
+    """It equals one of the values: ``jsonb`` compares types and numbers as the reference evaluator does."""
+    absent = [each for each in values if each is None]
+    wanted = [_json(each) for each in values if each is not None and _comparable(field, each)]
+    tests = [Test("coalesce(payload -> ? = ANY (?::jsonb[]), FALSE)", (field, wanted))] if wanted else []
+    if absent:
+        tests.append(compiled(Condition(field, Op.EXISTS, value=False)))
+    return _joined("OR", tests, empty=False)
+
+
+def _comparable(field: str, value: object) -> bool:
+    return isinstance(value, (bool, int, float, str)) and not (field in UNSET_WHEN_EMPTY and value == "")
+
+
+def _part(field: str, op: Op, value: Any) -> Test:
+    if op in _SIGNS:
+        return _ordered(field, _SIGNS[op], value)
+    if op is not Op.CONTAINS:
+        raise Unsupported(f"a pgvector store cannot do {op}", hint="use contains, or filter by the memory itself")
+    members = (
+        "CASE jsonb_typeof(payload -> ?) WHEN 'array' THEN payload -> ? @> ?::jsonb",
+        (field, field, _json(value)),
+    )
+    if not isinstance(value, str):
+        return Test(f"coalesce({members[0]} END, FALSE)", members[1])
+    text = f"coalesce({members[0]} WHEN 'string' THEN strpos(payload ->> ?, ?) > 0 END, FALSE)"
+    return Test(text, (*members[1], field, value))
+
+
+def _ordered(field: str, sign: str, value: Any) -> Test:
+    """CASE keeps the conversion from being tried on anything but a number."""
+    if isinstance(value, str):
+        unset = "nullif(payload ->> ?, '')" if field in UNSET_WHEN_EMPTY else "payload ->> ?"
+        text = f"CASE jsonb_typeof(payload -> ?) WHEN 'string' THEN ({unset}) COLLATE \"C\" {sign} ? END"
+        return Test(f"coalesce({text}, FALSE)", (field, field, value))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return Test("FALSE")
+    text = f"CASE jsonb_typeof(payload -> ?) WHEN 'number' THEN (payload ->> ?)::numeric {sign} ? END"
+    return Test(f"coalesce({text}, FALSE)", (field, field, Decimal(repr(_number(value)))))
+
+
+def _number(value: float) -> int | float:
+    """Beyond 64 bits a whole number is compared as a float."""
+    return float(value) if isinstance(value, int) and value not in INT64 else value
+
+
+def _json(value: object) -> str:
+    return json.dumps(_number(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+
+
+# --- a vector store in PostgreSQL -------------------------------------------------------------------------------------
+
 
 _LONGEST_NAME: Final = 63
 _MOST_INDEXED: Final = 2000

@@ -160,7 +160,7 @@ def _inside(scope: Scope, wanted: Scope) -> bool:
     return all(not most or have == most for have, most in pairs)
 
 
-# --- what others keep, and what it quotes ----------------------------------------------------------------------------
+# --- what others keep, and what it quotes -----------------------------------------------------------------------------
 
 
 async def _unquote(tx: Tx, subject: Subject, reach: Reach, said: Sequence[str]) -> int:

@@ -1,0 +1,276 @@
+"""Calls between processes, through the database: whoever queues work says when it is due, and workers hear it.
+
+A call follows the transaction that queues, so it is heard when the work can be seen and not before. It tells the times
+at which something is due and numbers that stand for tenants: anybody who may connect can listen, and nobody is to learn
+names from it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import heapq
+import logging
+import os
+import selectors
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import blake2b
+from time import monotonic
+from typing import Any, Final
+from weakref import WeakSet
+
+import psycopg
+
+from memstone.adapters.forks import ForkSafeLock
+from memstone.adapters.postgres.connection import connected
+from memstone.model.instant import Instant, moment
+from memstone.ports.ledger import Tenants
+
+# --- calls between processes, through the database --------------------------------------------------------------------
+
+
+CHANNEL: Final = "memstone_due"
+APART: Final = ";"
+"""Stands between what is said in one call."""
+
+_TEST: Final = "test"
+_TEST_SECONDS: Final = 10.0
+"""A call to oneself that is not heard within this time never will be: a pooler stands in between."""
+
+_IDLE_SECONDS: Final = 60.0
+_MARGIN: Final = 0.02
+_AGAIN: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
+_log: Final = logging.getLogger("memstone.ledger")
+
+
+def tenant_key(tenant_id: str) -> int:
+    """A number for a tenant. Two with the same one would only wait for, or wake, each other."""
+    return int.from_bytes(blake2b(tenant_id.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def calls(tenant_id: str, due: Iterable[Instant | None]) -> list[str]:
+    """What to say about work that is due at these times: '' is at once, None only when somebody asks for it."""
+    times = sorted({each for each in due if each is not None})
+    return [f"{tenant_key(tenant_id)} {each}" for each in dict.fromkeys((*times[:1], *times[-1:]))]
+
+
+class Listener:
+    """Listens on a connection and a thread of its own, and connects again when it is lost."""
+
+    def __init__(self, url: str, ring: Callable[[], None], tenants: Tenants | None) -> None:
+        self._url, self._ring, self._tenants = url, ring, tenants
+        self._stopped, self._hears = threading.Event(), False
+        self._timers: list[float] = []
+        self._wake, self._woken = socket.socketpair()
+        self._process = os.getpid()
+        threading.Thread(target=self._listen, name="memstone-listener", daemon=True).start()
+
+    @property
+    def hears(self) -> bool:
+        """Whether calls get through; the thread does not follow into a forked child."""
+        return self._hears and self._process == os.getpid()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopped.set()
+        with suppress(OSError):
+            self._wake.send(b".")
+
+    def _listen(self) -> None:
+        tries = 0
+        while not self._stopped.is_set():
+            try:
+                tries = self._connected() or tries + 1
+            except (psycopg.Error, OSError) as error:
+                tries += 1
+                _log.debug("listening failed: %s", type(error).__name__)
+            if self._hears:
+                self._hears = False
+                self._ring()
+            self._stopped.wait(_AGAIN[min(tries, len(_AGAIN)) - 1] if tries else 0.0)
+        self._wake.close()
+        self._woken.close()
+
+    def _connected(self) -> int:
+        """Listen until the connection is lost; 0 means that it was good for something."""
+        with connected(self._url, "memstone-listener") as connection, selectors.DefaultSelector() as ready:
+            connection.execute(f"LISTEN {CHANNEL}")
+            ready.register(connection.fileno(), selectors.EVENT_READ)
+            ready.register(self._woken, selectors.EVENT_READ)
+            self._test()
+            until = monotonic() + _TEST_SECONDS
+            while not self._stopped.is_set():
+                ready.select(self._seconds(until))
+                self._take(connection)
+                if not self._hears and monotonic() > until:
+                    return 1  # nothing comes through; whoever works has to look
+        return 0
+
+    def _test(self) -> None:
+        """Call from another connection: what a pooler does not pass on would be missed in silence."""
+        with connected(self._url, "memstone-listener") as other:
+            other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _TEST))
+
+    def _seconds(self, until: float) -> float:
+        """How long to wait for the next call, or for something to become due."""
+        ends = [monotonic() + _IDLE_SECONDS, *self._timers[:1], *([] if self._hears else [until + _MARGIN])]
+        return max(0.0, min(ends) - monotonic())
+
+    def _take(self, connection: psycopg.Connection[Any]) -> None:
+        connection.pgconn.consume_input()
+        if connection.pgconn.status != psycopg.pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the connection is lost")
+        while (notice := connection.pgconn.notifies()) is not None:
+            for said in notice.extra.decode().split(APART):
+                self._heard(said)
+        now = monotonic()
+        due = 0
+        while self._timers and self._timers[0] <= now:
+            heapq.heappop(self._timers)
+            due += 1
+        if due:
+            self._ring()
+
+    def _heard(self, said: str) -> None:
+        if said == _TEST:
+            if not self._hears:
+                self._hears = True
+                self._ring()
+            return
+        key, _, due = said.partition(" ")
+        if self._tenants is not None and key not in {str(tenant_key(one)) for one in self._tenants()}:
+            return
+        heapq.heappush(self._timers, monotonic() + _delay(due))
+
+
+def _delay(due: Instant) -> float:
+    """Seconds until a time; '' is now, and so is what cannot be read: a look too many does no harm."""
+    try:
+        left = (moment(due) - datetime.now(UTC)).total_seconds()
+    except ValueError:
+        return 0.0
+    return max(0.0, left + _MARGIN) if left > 0 else 0.0
+
+
+# --- how workers are told that there is something to do ---------------------------------------------------------------
+
+
+# Nothing is stored that would have to be on disk, and the lock is free the sooner.
+_SAY: Final = f"""
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', said) FROM unnest(%s::text[]) AS said"""
+_PAUSE: Final = 0.05
+"""Seconds between two times that calls are passed on."""
+
+_POSTGRES_CALLING_IDLE_SECONDS: Final = 20.0
+_PATIENCE: Final = 2.0
+_TRIES: Final = 3
+_MOST: Final = 7_500
+"""Bytes of one call; PostgreSQL takes fewer than 8,000."""
+
+
+class Caller:
+    """Passes calls on. The thread and its connection end when there was nothing to say for a while."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self._guard = url, ForkSafeLock()
+        self._begin_anew()
+        _CALLERS.add(self)
+
+    def _begin_anew(self) -> None:
+        self._process = os.getpid()  # a thread does not follow into a forked child
+        self._waiting: dict[str, None] = {}
+        self._thread: threading.Thread | None = None
+        self._failures = 0
+        self._some, self._closed = threading.Event(), threading.Event()
+
+    def call(self, said: Iterable[str]) -> None:
+        """Pass these on soon; waits for nothing."""
+        with self._guard:
+            if self._process != os.getpid():
+                self._begin_anew()
+            self._waiting.update(dict.fromkeys(said))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="memstone-caller", daemon=True)
+                self._thread.start()
+            self._some.set()
+
+    def close(self) -> None:
+        """Pass on what waits, and end."""
+        thread = self._thread if self._process == os.getpid() else None
+        if thread is not None:
+            self._closed.set()
+            self._some.set()
+            thread.join(_PATIENCE)
+
+    def _work(self) -> None:
+        while self._goes_on():
+            try:
+                with connected(self._url, "memstone-caller") as called:
+                    self._pass_on(called)
+            except psycopg.Error as error:
+                _log.debug("workers could not be called: %s", type(error).__name__)
+                self._failed()
+
+    def _pass_on(self, connection: psycopg.Connection[Any]) -> None:
+        while self._some.wait(_POSTGRES_CALLING_IDLE_SECONDS):
+            said = self._taken()
+            try:
+                if said:
+                    connection.execute(_SAY, (list(_together(said)),), prepare=False)
+            except psycopg.Error:
+                self._put_back(said)
+                raise
+            self._failures = 0
+            if self._closed.wait(_PAUSE) and not self._waiting:
+                return
+
+    def _failed(self) -> None:
+        """Try again, but not for ever: when the server is back, whoever listens looks anyway."""
+        self._failures += 1
+        if self._failures >= _TRIES:
+            self._taken()
+        self._closed.wait(_PAUSE * self._failures)
+
+    def _taken(self) -> list[str]:
+        with self._guard:
+            said, self._waiting = list(self._waiting), {}
+            self._some.clear()
+            return said
+
+    def _put_back(self, said: Iterable[str]) -> None:
+        with self._guard:
+            self._waiting.update(dict.fromkeys(said))
+            self._some.set()
+
+    def _goes_on(self) -> bool:
+        """Whether something waits; if not, the next one who calls begins a new thread."""
+        with self._guard:
+            if self._waiting:
+                return True
+            self._thread = None
+            return False
+
+
+def _together(said: Iterable[str]) -> Iterator[str]:
+    """As few calls as possible that say all of it."""
+    part = ""
+    for one in said:
+        if part and len(part) + len(one) + len(APART) > _MOST:
+            yield part
+            part = ""
+        part = f"{part}{APART}{one}" if part else one
+    yield part
+
+
+_CALLERS: Final[WeakSet[Caller]] = WeakSet()
+
+
+@atexit.register
+def _say_the_rest() -> None:
+    """A program that ends right after it queued something has still called."""
+    for caller in list(_CALLERS):
+        with suppress(RuntimeError):
+            caller.close()

@@ -1,0 +1,375 @@
+"""How the seam speaks to PostgreSQL.
+
+The tables write their statements once. What is SQLite's own way of saying things is translated here: placeholders, and
+the hints that SQLite's planner needs where PostgreSQL has statistics.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, ExitStack, suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from itertools import count
+from typing import Any, Final, Protocol, TypeAlias
+
+import psycopg
+
+from memstone.adapters.sql.rows import Params, Row
+from memstone.adapters.sql.where import (
+    FALSE,
+    JSON_WORDS,
+    Dialect,
+    Field,
+    Shapes,
+    Sql,
+    among,
+    bound,
+    chain,
+    compile_where,
+    has_part,
+    is_number,
+    joined,
+    untrue,
+)
+from memstone.model.query import Where
+
+# --- how the seam speaks to PostgreSQL --------------------------------------------------------------------------------
+
+
+_IDLE: Final = psycopg.pq.TransactionStatus.IDLE
+_PIECE: Final = re.compile(r""" \|\| ''|'(?:[^']|'')*'|"[^"]*"| INDEXED BY \w+|\?""")
+_HINT: Final = re.compile(r" \|\| ''| INDEXED BY \w+")
+
+
+@lru_cache(maxsize=4096)
+def translated(statement: str) -> str:
+    """A statement with numbered placeholders and without hints; what stands in quotes is left alone."""
+    numbers = count(1)
+
+    def piece(match: re.Match[str]) -> str:
+        found = match[0]
+        if found == "?":
+            return f"${next(numbers)}"
+        return "" if _HINT.fullmatch(found) else found
+
+    return _PIECE.sub(piece, statement)
+
+
+Statement: TypeAlias = tuple[str, Params]
+
+
+class Wire(Protocol):
+    """One connection inside a transaction, whether one waits for it or awaits it.
+
+    Statements whose answer nobody needs are sent with the next one that somebody waits for: a way to the database and
+    back takes longer than most of them.
+    """
+
+    @property
+    def lost(self) -> bool:
+        """Whether it can no longer be used."""
+        ...
+
+    async def begin(self, statements: Sequence[Statement]) -> None:
+        """Begin a transaction with these."""
+        ...
+
+    async def told(self) -> Row | None:
+        """What the last of them gave."""
+        ...
+
+    async def commit(self) -> None:
+        """End the transaction; when this returns, everything that was sent has been answered."""
+        ...
+
+    async def abandon(self) -> None:
+        """Roll back what is open, if anything is."""
+        ...
+
+    async def alone(self, statements: Sequence[Statement], query: str, params: Params) -> list[Row]:
+        """All rows of a query that is a transaction by itself, in one way to the database and back.
+
+        What is sent together is one transaction, which ends with the last statement: it is neither begun nor committed.
+        """
+        ...
+
+    async def fetch(self, query: str, params: Params) -> list[Row]:
+        """All rows."""
+        ...
+
+    async def change(self, query: str, params: Params) -> int:
+        """How many rows it changed."""
+        ...
+
+    async def send(self, query: str, rows: Sequence[Params]) -> None:
+        """The same statement for each of the parameter rows."""
+        ...
+
+
+class BlockingWire:
+    """A connection that answers at once, so that a unit of work never suspends."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+        self._open = ExitStack()
+        self._pipeline: psycopg.Pipeline | None = None
+        self._said: psycopg.Cursor[Row] | None = None
+
+    @property
+    def lost(self) -> bool:
+        return self._connection.closed
+
+    async def begin(self, statements: Sequence[Statement]) -> None:
+        self._pipeline = self._open.enter_context(self._connection.pipeline())
+        for query, params in statements:
+            self._said = self._connection.execute(query, params)
+
+    async def told(self) -> Row | None:
+        return self._said.fetchone() if self._said is not None else None
+
+    async def commit(self) -> None:
+        self._connection.execute("COMMIT")
+        self._open.close()
+
+    async def abandon(self) -> None:
+        with suppress(psycopg.Error):
+            self._open.close()
+        if not self.lost and self._connection.info.transaction_status != _IDLE:
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK")
+
+    async def alone(self, statements: Sequence[Statement], query: str, params: Params) -> list[Row]:
+        with self._connection.pipeline():
+            for statement, values in statements:
+                self._connection.execute(statement, values)
+            cursor = self._connection.execute(query, params, binary=True)
+        return cursor.fetchall()
+
+    async def fetch(self, query: str, params: Params) -> list[Row]:
+        return self._connection.execute(query, params, binary=True).fetchall()
+
+    async def change(self, query: str, params: Params) -> int:
+        cursor = self._connection.execute(query, params)
+        if self._pipeline is not None:
+            self._pipeline.sync()
+        return cursor.rowcount
+
+    async def send(self, query: str, rows: Sequence[Params]) -> None:
+        if len(rows) == 1:
+            self._connection.execute(query, rows[0])
+        else:
+            self._connection.cursor().executemany(query, rows)
+
+
+class AsyncWire:
+    """A connection that is awaited on the event loop."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Row]) -> None:
+        self._connection = connection
+        self._open = AsyncExitStack()
+        self._pipeline: psycopg.AsyncPipeline | None = None
+        self._said: psycopg.AsyncCursor[Row] | None = None
+
+    @property
+    def lost(self) -> bool:
+        return self._connection.closed
+
+    async def begin(self, statements: Sequence[Statement]) -> None:
+        self._pipeline = await self._open.enter_async_context(self._connection.pipeline())
+        for query, params in statements:
+            self._said = await self._connection.execute(query, params)
+
+    async def told(self) -> Row | None:
+        return await self._said.fetchone() if self._said is not None else None
+
+    async def commit(self) -> None:
+        await self._connection.execute("COMMIT")
+        await self._open.aclose()
+
+    async def abandon(self) -> None:
+        with suppress(psycopg.Error):
+            await self._open.aclose()
+        if not self.lost and self._connection.info.transaction_status != _IDLE:
+            with suppress(psycopg.Error):
+                await self._connection.execute("ROLLBACK")
+
+    async def alone(self, statements: Sequence[Statement], query: str, params: Params) -> list[Row]:
+        async with self._connection.pipeline():
+            for statement, values in statements:
+                await self._connection.execute(statement, values)
+            cursor = await self._connection.execute(query, params, binary=True)
+        return await cursor.fetchall()
+
+    async def fetch(self, query: str, params: Params) -> list[Row]:
+        cursor = await self._connection.execute(query, params, binary=True)
+        return await cursor.fetchall()
+
+    async def change(self, query: str, params: Params) -> int:
+        cursor = await self._connection.execute(query, params)
+        if self._pipeline is not None:
+            await self._pipeline.sync()
+        return cursor.rowcount
+
+    async def send(self, query: str, rows: Sequence[Params]) -> None:
+        if len(rows) == 1:
+            await self._connection.execute(query, rows[0])
+        else:
+            await self._connection.cursor().executemany(query, rows)
+
+
+class PostgresSql:
+    """The seam over one connection inside a transaction."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def rows(self, query: str, params: Params = ()) -> list[Row]:
+        return await self._wire.fetch(translated(query), params)
+
+    async def one(self, query: str, params: Params = ()) -> Row | None:
+        found = await self.rows(query, params)
+        return found[0] if found else None
+
+    async def run(self, query: str, params: Params = ()) -> int:
+        return await self._wire.change(translated(query), params)
+
+    async def insert(self, query: str, params: Params) -> int:
+        found = await self._wire.fetch(f"{translated(query)} RETURNING seq", params)
+        return int(found[0][0])
+
+    async def many(self, query: str, params: Iterable[Params]) -> None:
+        rows: list[Params] = list(params)
+        if rows:
+            await self._wire.send(translated(query), rows)
+
+    async def say(self, name: str, value: str) -> None:
+        """Set a variable that the policies of the tables look at, for this transaction."""
+        await self._wire.send(*_said(name, value))
+
+
+def _said(name: str, value: str) -> tuple[str, list[Params]]:
+    return "SELECT set_config($1, $2, true)", [(name, value)]
+
+
+class PeekingSql(PostgresSql):
+    """The seam for a unit that asks one thing: its statement is a transaction by itself."""
+
+    statements: Sequence[Statement] = ()
+    """What the transaction begins with."""
+
+    async def rows(self, query: str, params: Params = ()) -> list[Row]:
+        return await self._wire.alone(self.statements, translated(query), params)
+
+    async def say(self, name: str, value: str) -> None:
+        query, (params,) = _said(name, value)
+        self.statements = [*self.statements, (query, params)]
+
+
+# --- filters in PostgreSQL's words. Metadata is JSON text, and numbers are compared as the reference ------------------
+
+
+_WHOLE: Final = 2.0**53
+_LARGE: Final = 2.0**63
+
+
+class PostgresDialect:
+    """PostgreSQL, with the functions ``readable``, ``number_of`` and ``folded`` of the schema."""
+
+    def contains(self, text: str) -> str:
+        """``strpos``, because LIKE reads % and _ as wildcards."""
+        return f"strpos({text}, ?) > 0"
+
+    def folded(self, text: str) -> str:
+        """By our own function: not every server knows full case folding."""
+        return f"memstone.folded({text})"
+
+    def metadata(self, key: str, column: str = "metadata") -> Field:
+        """JSON as it was written: ``jsonb`` would turn 1e16 into a whole number."""
+        return _JsonKey(key, self, column)
+
+
+def _compiled(where: Where) -> tuple[str, list[Any]]:
+    return compile_where(where, PostgresDialect())
+
+
+compiled: Final = Shapes(_compiled)
+"""A boolean expression in brackets, and its parameters in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonKey:
+    key: str
+    dialect: Dialect
+    column: str
+
+    def present(self) -> Sql:
+        return self._some(Sql("json_typeof(e.v) <> 'null'"))
+
+    def absent(self) -> Sql:
+        return untrue(self.present())
+
+    def one_of(self, values: Sequence[object]) -> Sql:
+        return self._some(_equal("e.v", values))
+
+    def ordered(self, sign: str, value: object) -> Sql:
+        if isinstance(value, str):
+            return self._some(Sql(f"json_typeof(e.v) = 'string' AND {_text('e.v')} {sign} ?", (value,)))
+        if is_number(value):
+            # CASE keeps the conversion from being tried on anything but a number.
+            test = f"CASE json_typeof(e.v) WHEN 'number' THEN {_number('e.v')} {sign} ? END"
+            return self._some(Sql(test, (_operand(value),)))
+        return FALSE
+
+    def has(self, value: object, *, folded: bool) -> Sql:
+        """CASE makes sure that only a list is taken apart as one, and only text is searched."""
+        part = has_part(self.dialect, _text("e.v"), value, folded=folded) if isinstance(value, str) else FALSE
+        equal = _equal("i.v", [value], self.dialect if folded else None)
+        members = f"SELECT 1 FROM json_array_elements(e.v) AS i (v) WHERE {equal.text}"
+        text = f"CASE json_typeof(e.v) WHEN 'string' THEN {part.text} WHEN 'array' THEN EXISTS ({members}) END"
+        return self._some(Sql(text, (*part.params, *equal.params)))
+
+    def _some(self, test: Sql) -> Sql:
+        # OFFSET keeps the planner from taking the metadata apart once for each mention of the value.
+        entry = f"SELECT memstone.readable(m.{self.column}) -> ?::text AS v OFFSET 0"
+        return Sql(f"EXISTS (SELECT 1 FROM ({entry}) e WHERE {test.text})", (self.key, *test.params))
+
+
+def _text(value: str) -> str:
+    return f"""({value} #>> '{{}}') COLLATE "C\""""
+
+
+def _number(value: str) -> str:
+    return f"memstone.number_of({value} #>> '{{}}')"
+
+
+def _equal(value: str, wanted: Sequence[object], folding: Dialect | None = None) -> Sql:
+    """A test that a JSON value equals one of those wanted, type by type."""
+    kind = f"json_typeof({value})"
+    tests = [_is_word(kind, value, each, word) for each, word in JSON_WORDS if any(each is one for one in wanted)]
+    texts = [each for each in wanted if isinstance(each, str)]
+    numbers = [bound(_operand(each)) for each in wanted if is_number(each)]
+    if texts:
+        read = folding.folded(_text(value)) if folding else _text(value)
+        given = [bound(each.casefold() if folding else each) for each in texts]
+        tests.append(chain("AND", [Sql(f"{kind} = 'string'"), among(read, given)]))
+    if numbers:
+        number = among(_number(value), numbers)
+        tests.append(Sql(f"CASE {kind} WHEN 'number' THEN {number.text} END", number.params))
+    return joined("OR", tests)
+
+
+def _is_word(kind: str, value: str, wanted: object, word: str) -> Sql:
+    """``null``, ``true`` and ``false``; PostgreSQL calls the last two by one type."""
+    return Sql(f"{kind} = 'null'" if wanted is None else f"{kind} = 'boolean' AND {value} #>> '{{}}' = '{word}'")
+
+
+def _operand(value: float) -> int | Decimal:
+    """A number as ``number_of`` gives it."""
+    if isinstance(value, int):
+        return value
+    if -_LARGE <= value < _LARGE and abs(value) >= _WHOLE:
+        return int(value)
+    return Decimal(repr(float(value)))

@@ -1,0 +1,544 @@
+"""The append-only history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from memstone.adapters.sql.rows import SELECT_RECORD, Row, Sql, chunks, dump, load, marks, to_record
+from memstone.model.ageing import Aged, Older
+from memstone.model.entity import EntityRow, RelationRow, owner_of
+from memstone.model.event import Done, Event
+from memstone.model.instant import Instant
+from memstone.model.memory import Link, Record
+from memstone.model.scope import Scope
+
+# --- the append-only history ------------------------------------------------------------------------------------------
+
+
+_COLUMNS: Final = (
+    "id, memory_id, event, old_text, new_text, old_id, new_id, reason, before, after, actor, job_id, is_deleted, "
+    "created_at, undoes, tenant_id, user_id, agent_id, run_id"
+)
+_INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({marks(19)})"
+_SELECT: Final = f"SELECT {_COLUMNS}, seq FROM events WHERE tenant_id = ?"
+
+# An index over ids would cost every write something for the rare undo: they are looked for from the end, where what is
+# taken back mostly stands. tenant_id is hidden from the planner, which would begin elsewhere and sort.
+_ONE: Final = f"""
+SELECT {_COLUMNS}, seq FROM events WHERE tenant_id || '' = ? AND id = ? ORDER BY seq DESC LIMIT 1"""
+
+# Who did it is told by the event; by what means something was learned, by the version that came of it.
+_BY_SOURCE: Final = """(actor = ? OR job_id = ? OR EXISTS (
+    SELECT 1 FROM memories m WHERE m.tenant_id = events.tenant_id AND m.id = events.memory_id AND m.source = ?))"""
+
+
+# As the view memory_updates has it.
+_REPLACED: Final = "(event IN ('REPLACE', 'UNLINK', 'DELETE') OR (event = 'UPDATE' AND old_text <> new_text))"
+
+
+class EventsTable:
+    """See ``memstone.ports.ledger.Events``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+        self.heard: list[Event] | None = None
+        """Where events are noted as well, while somebody wants to tell of them."""
+
+    async def append(self, events: Iterable[Event]) -> None:
+        if self.heard is not None:
+            events = list(events)
+            self.heard += events
+        await self._sql.many(_INSERT, (_params(event) for event in events))
+
+    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
+        rows = await self._sql.rows(f"{_SELECT} AND memory_id = ? ORDER BY seq", (tenant_id, memory_id))
+        return [_event(row) for row in rows]
+
+    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
+        rows = await self._sql.rows(f"{_SELECT} AND seq > ? ORDER BY seq LIMIT ?", (tenant_id, cursor, limit))
+        return [_event(row) for row in rows]
+
+    async def one(self, tenant_id: str, event_id: str) -> Event | None:
+        row = await self._sql.one(_ONE, (tenant_id, event_id))
+        return None if row is None else _event(row)
+
+    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+        own = f"{_SELECT} AND memory_id = ?"
+        split = f"{_SELECT} AND old_id = ? AND memory_id <> ?"
+        rows = await self._sql.rows(f"{own} UNION ALL {split}", (tenant_id, memory_id, tenant_id, memory_id, memory_id))
+        return sorted((_event(row) for row in rows), key=lambda event: event.seq)
+
+    async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
+        rows = await self._sql.rows(f"{_SELECT} AND job_id = ? ORDER BY seq", (tenant_id, job_id))
+        return [_event(row) for row in rows]
+
+    async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
+        narrowed, values = _narrowed(scope)
+        query = f"{_SELECT}{narrowed} AND seq > ? ORDER BY seq LIMIT ?"
+        rows = await self._sql.rows(query, (scope.tenant_id, *values, cursor, limit))
+        return [_event(row) for row in rows]
+
+    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+        narrowed, values = _narrowed(scope)
+        if below is not None:
+            narrowed, values = f"{narrowed} AND seq < ?", [*values, below]
+        if done.since is not None:
+            narrowed, values = f"{narrowed} AND created_at >= ?", [*values, done.since]
+        if done.source is not None:
+            narrowed, values = f"{narrowed} AND {_BY_SOURCE}", [*values, *[done.source] * 3]
+        query = f"{_SELECT}{narrowed} ORDER BY seq DESC LIMIT ?"
+        return [_event(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit))]
+
+    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+        narrowed, values = _narrowed(scope)
+        query = f"{_SELECT}{narrowed} AND {_REPLACED} ORDER BY seq DESC LIMIT ? OFFSET ?"
+        return [_event(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
+
+    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+        rows = await self._sql.rows(
+            f"SELECT id FROM events WHERE tenant_id = ? AND memory_id = ? AND id IN ({marks(len(ids))})",
+            (tenant_id, memory_id, *ids),
+        )
+        return {str(row[0]) for row in rows}
+
+
+def _narrowed(scope: Scope) -> tuple[str, list[Any]]:
+    """The part of a condition that says whose events, and its values."""
+    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
+
+
+def _params(event: Event) -> tuple[Any, ...]:
+    who = event.scope
+    return (
+        event.id,
+        event.memory_id,
+        str(event.event),  # see ``codec``: plain text is bound faster
+        event.old_text,
+        event.new_text,
+        event.old_id,
+        event.new_id,
+        event.reason,
+        None if event.before is None else dump(event.before),
+        None if event.after is None else dump(event.after),
+        event.actor,
+        event.job_id,
+        int(event.is_deleted),
+        event.created_at,
+        event.undoes,
+        who.tenant_id,
+        who.user_id,
+        who.agent_id,
+        who.run_id,
+    )
+
+
+def _event(row: Row) -> Event:
+    (id_, memory_id, event, old_text, new_text, old_id, new_id, reason, before, after, actor, job_id) = row[:12]
+    is_deleted, created_at, undoes, *scope, seq = row[12:]
+    return Event(
+        id_,
+        memory_id,
+        event,
+        Scope(*scope),
+        created_at,
+        old_text,
+        new_text,
+        old_id,
+        new_id,
+        reason,
+        None if before is None else load(before),
+        None if after is None else load(after),
+        actor,
+        job_id,
+        bool(is_deleted),
+        seq,
+        undoes,
+    )
+
+
+# --- counters, and figures that the history tells ---------------------------------------------------------------------
+
+
+_ADD: Final = """
+INSERT INTO counters (tenant_id, user_id, day, name, value) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, user_id, day, name) DO UPDATE SET value = counters.value + excluded.value"""
+_HAND_OVER: Final = """
+INSERT INTO counters (tenant_id, user_id, day, name, value)
+SELECT tenant_id, ?, day, name, value FROM counters WHERE tenant_id = ? AND user_id = ?
+ON CONFLICT (tenant_id, user_id, day, name) DO UPDATE SET value = counters.value + excluded.value"""
+# "|| ''" hides the layer from a planner without statistics, which would look for each memory among all facts.
+_HAPPENED: Final = """
+SELECT e.event, count(*) FROM events e
+WHERE {whose} AND e.created_at >= ? AND e.undoes IS NULL AND (e.event <> 'UPDATE' OR e.old_text <> e.new_text)
+  AND EXISTS (SELECT 1 FROM memories m
+              WHERE m.tenant_id = e.tenant_id AND m.id = e.memory_id AND m.layer || '' = 'fact')
+GROUP BY e.event"""
+_DAY: Final = 10
+"""An instant begins with its day."""
+
+
+class MetricsTable:
+    """See ``memstone.ports.tables.Metrics``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def count(self, tenant_id: str, user_id: str, at: Instant, counts: Mapping[str, int]) -> None:
+        rows = ((tenant_id, user_id, at[:_DAY], name, more) for name, more in counts.items() if more)
+        await self._sql.many(_ADD, rows)
+
+    async def counted(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+        whose, values = _whose(tenant_id, user_id)
+        query = f"SELECT name, sum(value) FROM counters WHERE {whose} AND day >= ? GROUP BY name"
+        return {str(name): int(total) for name, total in await self._sql.rows(query, (*values, since[:_DAY]))}
+
+    async def happened(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+        whose, values = _whose(tenant_id, user_id, "e.")
+        rows = await self._sql.rows(_HAPPENED.format(whose=whose), (*values, since))
+        return {str(event): int(total) for event, total in rows}
+
+    async def uses(self, tenant_id: str, user_id: str) -> int:
+        whose, values = _whose(tenant_id, user_id, "l.")
+        current = "SELECT 1 FROM memories m WHERE m.seq = l.memory_seq AND m.valid_to IS NULL"
+        query = f"SELECT sum(l.use_count) FROM links l WHERE {whose} AND EXISTS ({current})"
+        row = await self._sql.one(query, values)
+        return int(row[0] or 0) if row else 0
+
+    async def hand_over(self, tenant_id: str, old_user: str, new_user: str) -> None:
+        await self._sql.run(_HAND_OVER, (new_user, tenant_id, old_user))
+        await self._sql.run("DELETE FROM counters WHERE tenant_id = ? AND user_id = ?", (tenant_id, old_user))
+
+
+def _whose(tenant_id: str, user_id: str, row: str = "") -> tuple[str, tuple[str, ...]]:
+    if not user_id:
+        return f"{row}tenant_id = ?", (tenant_id,)
+    return f"{row}tenant_id = ? AND {row}user_id = ?", (tenant_id, user_id)
+
+
+# --- what is old, and what nobody needs any more ----------------------------------------------------------------------
+
+
+_OWNERS: Final = """
+SELECT DISTINCT l.user_id, l.agent_id
+FROM memories m JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq
+WHERE m.tenant_id = ? AND m.layer = ? AND m.valid_to IS NULL AND m.status = 'active'{narrowed}
+ORDER BY l.user_id, l.agent_id"""
+_USED: Final = "FROM links u WHERE u.tenant_id = m.tenant_id AND u.memory_seq = m.seq"
+_USES: Final = f"(SELECT coalesce(sum(u.use_count), 0) {_USED})"
+# Page by page in the order of their numbers: an index by anything else would be read to its end and sorted each time.
+_OLDER: Final = f"""
+SELECT {SELECT_RECORD}, (SELECT max(u.last_used_at) {_USED}), {_USES}
+FROM memories m
+WHERE m.tenant_id || '' = ? AND m.seq > ? AND m.valid_to IS NULL AND m.{{since}} < ?{{more}}
+ORDER BY m.seq LIMIT ?"""
+_IDLE: Final = f" AND m.anchor_at < ? AND NOT EXISTS (SELECT 1 {_USED} AND u.last_used_at >= ?)"
+_LINKED: Final = " AND m.seq IN (SELECT l.memory_seq FROM links l WHERE l.tenant_id = ?{narrowed})"
+_RESTATE: Final = "UPDATE memories SET salience = ?, anchor_at = ?, source_count = ?, data = ? WHERE seq = ?"
+_RECOUNT: Final = """
+UPDATE links SET use_count = ?, last_used_at = ?
+WHERE tenant_id = ? AND memory_seq = ? AND user_id = ? AND agent_id = ? AND run_id = ?"""
+_OLD_ROWS: Final = {
+    "jobs": "jobs WHERE tenant_id = ? AND created_at < ?",
+    "signals": "signals WHERE tenant_id = ? AND created_at < ? AND status = 'processed'",
+    "receipts": "receipts WHERE tenant_id = ? AND created_at < ?",
+    "idempotency": "idempotency WHERE tenant_id = ? AND created_at < ?",
+    "llm_cache": "llm_cache WHERE tenant_id = ? AND created_at < ?",
+    "continuations": "continuations WHERE tenant_id = ? AND created_at < ?",
+}
+# A memory whose words are gone has no hash, and has left the index this begins with. What was deleted, brought back and
+# deleted again is as old as its last version.
+_BURIED: Final = """
+SELECT DISTINCT m.id FROM memories m
+WHERE m.tenant_id = ? AND m.status = 'deleted' AND m.hash <> '' AND m.valid_to < ?
+  AND NOT EXISTS (SELECT 1 FROM memories n WHERE n.tenant_id = m.tenant_id AND n.id = m.id
+                  AND (n.valid_to IS NULL OR n.valid_to >= ?))
+ORDER BY m.id LIMIT ?"""
+_BLANK: Final = (
+    "UPDATE memories SET text = '', hash = '', tokens = 0, key = NULL, data = '{}', metadata = '{}' "
+    "WHERE tenant_id = ? AND id = ?"
+)
+_BLANK_EVENTS: Final = (
+    "UPDATE events SET old_text = NULL, new_text = NULL, reason = NULL, before = NULL, after = NULL "
+    "WHERE tenant_id = ? AND memory_id = ?"
+)
+# tenant_id is hidden from the planner, so that it begins at the entry by the primary key.
+_CHANGED_USERS: Final = "SELECT DISTINCT user_id FROM changes WHERE id > ? AND tenant_id || '' = ? ORDER BY user_id"
+_STALE: Final = """
+SELECT id FROM (SELECT id, max(id) OVER (PARTITION BY user_id, memory_seq) AS newest
+                FROM changes WHERE tenant_id = ?) c
+WHERE id < newest AND id <= ? ORDER BY id LIMIT ?"""
+
+
+class UpkeepTable:
+    """See ``memstone.ports.tables.Upkeep``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def owners(self, scope: Scope, layer: str) -> list[tuple[str, str]]:
+        narrowed, values = _upkeep_narrowed(scope)
+        rows = await self._sql.rows(_OWNERS.format(narrowed=narrowed), (scope.tenant_id, layer, *values))
+        return [(user, agent) for user, agent in rows]
+
+    async def older(self, wanted: Older, after: int, limit: int) -> list[Aged]:
+        more, values = _more(wanted)
+        params = (wanted.scope.tenant_id, after, wanted.before, *values, limit)
+        rows = await self._sql.rows(_OLDER.format(since=wanted.since, more=more), params)
+        return [Aged(to_record(row), row[-2], row[-1]) for row in rows]
+
+    async def restate(self, record: Record) -> None:
+        values = (record.salience, record.anchor_at, record.source_count, dump(record.data))
+        await self._sql.run(_RESTATE, (*values, record.seq))
+
+    async def recount(self, record: Record, links: Iterable[Link]) -> None:
+        await self._sql.many(_RECOUNT, (_uses(record, link) for link in links))
+
+    async def purge(self, tenant_id: str, log: str, before: Instant, *, dry_run: bool) -> int:
+        rows, params = _OLD_ROWS[log], (tenant_id, before)
+        if not dry_run:
+            return await self._sql.run(f"DELETE FROM {rows}", params)
+        counted = await self._sql.one(f"SELECT count(*) FROM {rows}", params)
+        return int(counted[0]) if counted else 0
+
+    async def buried(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
+        rows = await self._sql.rows(_BURIED, (tenant_id, before, before, limit))
+        return [str(row[0]) for row in rows]
+
+    async def blank(self, tenant_id: str, ids: Sequence[str]) -> None:
+        await self._sql.many(_BLANK, ((tenant_id, one) for one in ids))
+        await self._sql.many(_BLANK_EVENTS, ((tenant_id, one) for one in ids))
+
+    async def newest_change(self, tenant_id: str) -> int:
+        row = await self._sql.one("SELECT max(id) FROM changes WHERE tenant_id = ?", (tenant_id,))
+        return int(row[0]) if row and row[0] is not None else 0
+
+    async def changed_users(self, tenant_id: str, since: int) -> list[str]:
+        return [str(row[0]) for row in await self._sql.rows(_CHANGED_USERS, (since, tenant_id))]
+
+    async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:
+        return [int(row[0]) for row in await self._sql.rows(_STALE, (tenant_id, until, limit))]
+
+    async def forget_changes(self, ids: Sequence[int]) -> None:
+        for part in chunks(ids):
+            await self._sql.run(f"DELETE FROM changes WHERE id IN ({marks(len(part))})", part)
+
+
+def _more(wanted: Older) -> tuple[str, list[object]]:
+    """What else is asked of them, and its values."""
+    more, values = "", list[object]()
+    for name, given in (("layer", wanted.layers), ("status", wanted.statuses), ("kind", wanted.kinds)):
+        if given:
+            more, values = f"{more} AND m.{name} IN ({marks(len(given))})", [*values, *given]
+    if wanted.idle:
+        more, values = more + _IDLE, [*values, wanted.before, wanted.before]
+    if wanted.uses_below is not None:
+        more, values = f"{more} AND {_USES} < ?", [*values, wanted.uses_below]
+    if not wanted.scope.is_open:
+        narrowed, who = _upkeep_narrowed(wanted.scope)
+        more, values = more + _LINKED.format(narrowed=narrowed), [*values, wanted.scope.tenant_id, *who]
+    return more, values
+
+
+def _uses(record: Record, link: Link) -> tuple[object, ...]:
+    who = link.scope
+    return (link.use_count, link.last_used_at, record.tenant_id, record.seq, who.user_id, who.agent_id, who.run_id)
+
+
+def _upkeep_narrowed(scope: Scope) -> tuple[str, list[str]]:
+    """The part of a condition that says through whose links, and its values."""
+    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND l.{name} = ?" for name, _ in given), [value for _, value in given]
+
+
+# --- entities, where they are mentioned, and how they are related -----------------------------------------------------
+
+
+_ENTITY: Final = (
+    "e.id, e.tenant_id, e.user_id, e.agent_id, e.run_id, e.name, e.norm, e.type, e.description, e.updated_at"
+)
+_ENTITY_WIDTH: Final = 10
+_RELATION: Final = (
+    "r.id, r.source_id, r.target_id, r.type, r.valid_from, r.valid_to, r.memory_seq, r.updated_at, r.confidence"
+)
+_OWNED: Final = "e.tenant_id = ? AND e.user_id = ? AND e.agent_id = ? AND e.run_id = ?"
+_PUT: Final = """
+INSERT INTO entities (id, tenant_id, user_id, agent_id, run_id, name, norm, type, description, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, id) DO UPDATE SET
+  name = excluded.name, type = excluded.type, description = excluded.description, updated_at = excluded.updated_at"""
+_MENTION: Final = "INSERT INTO mentions (tenant_id, entity_id, memory_seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_RELATE: Final = """
+INSERT INTO relations
+  (tenant_id, id, source_id, target_id, type, valid_from, valid_to, memory_seq, updated_at, confidence)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant_id, id) DO UPDATE SET
+  valid_from = excluded.valid_from, valid_to = excluded.valid_to, updated_at = excluded.updated_at,
+  confidence = excluded.confidence"""
+# Every index begins with the tenant, and without statistics the planner takes the tenant alone for choosy enough to
+# read all its edges by the primary key. So the index is named, and CROSS JOIN keeps the order of the tables.
+_BY_MEMORY: Final = "relations INDEXED BY relations_memory"
+_ENTITIES_BY_SOURCE: Final = "relations INDEXED BY relations_source"
+_BY_TARGET: Final = "relations INDEXED BY relations_target"
+_TOUCHED: Final = f"""
+SELECT entity_id FROM mentions WHERE tenant_id = ? AND memory_seq IN ({{seqs}})
+UNION SELECT source_id FROM {_BY_MEMORY} WHERE tenant_id = ? AND memory_seq IN ({{seqs}})
+UNION SELECT target_id FROM {_BY_MEMORY} WHERE tenant_id = ? AND memory_seq IN ({{seqs}})"""
+_ORPHANS: Final = """
+DELETE FROM entities AS e WHERE e.tenant_id = ? AND e.id IN ({ids})
+  AND NOT EXISTS (SELECT 1 FROM mentions m WHERE m.tenant_id = e.tenant_id AND m.entity_id = e.id)
+  AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.tenant_id = e.tenant_id AND r.source_id = e.id)
+  AND NOT EXISTS (SELECT 1 FROM relations r WHERE r.tenant_id = e.tenant_id AND r.target_id = e.id)"""
+_SEEN: Final = "WITH seen AS MATERIALIZED (SELECT DISTINCT l.memory_seq FROM links l WHERE {condition})"
+_SPOKEN_OF: Final = """
+SELECT m.entity_id, 1 AS counts FROM seen CROSS JOIN mentions m INDEXED BY mentions_memory
+    WHERE m.tenant_id = ? AND m.memory_seq = seen.memory_seq
+UNION ALL SELECT r.source_id, 0 FROM seen CROSS JOIN relations r INDEXED BY relations_memory
+    WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq
+UNION ALL SELECT r.target_id, 0 FROM seen CROSS JOIN relations r INDEXED BY relations_memory
+    WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq"""
+_NEXT: Final = f"""
+SELECT {_ENTITY} FROM (
+    SELECT target_id AS id FROM {_ENTITIES_BY_SOURCE} WHERE tenant_id = ? AND source_id = ?
+    UNION SELECT source_id FROM {_BY_TARGET} WHERE tenant_id = ? AND target_id = ?) n
+JOIN entities e ON e.tenant_id = ? AND e.id = n.id ORDER BY e.seq LIMIT ?"""
+
+
+class EntitiesTable:
+    """See ``memstone.ports.tables.Entities``."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def known(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
+        rows: list[Row] = []
+        for part in chunks(norms):
+            query = f"SELECT {_ENTITY} FROM entities e WHERE {_OWNED} AND e.norm IN ({marks(len(part))})"
+            rows += await self._sql.rows(query, (*_owner(owner), *part))
+        return [_entity(row) for row in rows]
+
+    async def put(self, rows: Iterable[EntityRow]) -> None:
+        await self._sql.many(_PUT, (_entity_params(row) for row in rows))
+
+    async def mention(self, tenant_id: str, pairs: Iterable[tuple[str, int]]) -> None:
+        await self._sql.many(_MENTION, ((tenant_id, entity, seq) for entity, seq in pairs))
+
+    async def relate(self, tenant_id: str, rows: Iterable[RelationRow]) -> None:
+        await self._sql.many(_RELATE, (_relation_params(tenant_id, row) for row in rows))
+
+    async def leave(self, tenant_id: str, seqs: Iterable[int], owner: Scope | None = None) -> None:
+        for part in chunks(list(seqs), 300):
+            await self._leave(tenant_id, part, owner)
+
+    async def _leave(self, tenant_id: str, seqs: Sequence[int], owner: Scope | None) -> None:
+        listed = ", ".join(map(str, map(int, seqs)))
+        touched = [row[0] for row in await self._sql.rows(_TOUCHED.format(seqs=listed), (tenant_id,) * 3)]
+        if owner is not None and touched:
+            touched = await self._owned(owner, touched)
+        for ids in chunks(touched):
+            these = marks(len(ids))
+            gone = f"tenant_id = ? AND memory_seq IN ({listed})"
+            await self._sql.run(f"DELETE FROM mentions WHERE {gone} AND entity_id IN ({these})", (tenant_id, *ids))
+            await self._sql.run(f"DELETE FROM {_BY_MEMORY} WHERE {gone} AND source_id IN ({these})", (tenant_id, *ids))
+            await self._sql.run(_ORPHANS.format(ids=these), (tenant_id, *ids))
+
+    async def _owned(self, owner: Scope, ids: Sequence[str]) -> list[str]:
+        found: list[Row] = []
+        for part in chunks(ids):
+            query = f"SELECT e.id FROM entities e WHERE {_OWNED} AND e.id IN ({marks(len(part))})"
+            found += await self._sql.rows(query, (*_owner(owner), *part))
+        return [row[0] for row in found]
+
+    async def of(self, scope: Scope, norms: Sequence[str]) -> list[EntityRow]:
+        if not norms:
+            return []
+        if scope.user_id:
+            return await self.known(Scope(scope.tenant_id, user_id=scope.user_id), norms)
+        found: list[EntityRow] = []
+        for owner in [] if scope.is_open else await self._owners(scope):
+            found += await self.known(owner, norms)
+        return found
+
+    async def _owners(self, scope: Scope) -> list[Scope]:
+        """Whose entities the memories linked to an agent or a run may speak of."""
+        condition, params = _linked(scope)
+        index = "links_agent" if scope.agent_id else "links_run"
+        query = f"SELECT DISTINCT l.user_id, l.agent_id, l.run_id FROM links l INDEXED BY {index} WHERE {condition}"
+        rows = await self._sql.rows(query, params)
+        return list(dict.fromkeys(_owner_of(scope.tenant_id, *row) for row in rows))
+
+    async def by_role(self, tenant_id: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        query = f"SELECT source_id FROM {_BY_TARGET} WHERE tenant_id = ? AND target_id = ? AND type = ?"
+        found = [await self._sql.rows(query, (tenant_id, target, relation)) for relation, target in pairs]
+        return list(dict.fromkeys(row[0] for rows in found for row in rows))
+
+    async def memories_of(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> dict[str, list[int]]:
+        query = "SELECT memory_seq FROM mentions WHERE tenant_id = ? AND entity_id = ? LIMIT ?"
+        found = {one: await self._sql.rows(query, (tenant_id, one, most + 1)) for one in entity_ids}
+        return {one: [row[0] for row in rows] for one, rows in found.items()}
+
+    async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
+        found: list[tuple[str, EntityRow]] = []
+        for one in entity_ids:
+            rows = await self._sql.rows(_NEXT, (tenant_id, one, tenant_id, one, tenant_id, most))
+            found += [(one, _entity(row)) for row in rows]
+        return found
+
+    async def listed(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
+        condition, params = _linked(scope)
+        owned, owner = _of_user(scope)
+        query = f"""{_SEEN.format(condition=condition)}
+            SELECT {_ENTITY}, sum(s.counts) AS n FROM ({_SPOKEN_OF}) s
+            CROSS JOIN entities e WHERE e.tenant_id = ? AND e.id = s.entity_id{owned}
+            GROUP BY e.tenant_id, e.seq ORDER BY n DESC, e.seq LIMIT ? OFFSET ?"""
+        rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, *owner, limit, offset))
+        return [_entity(row, row[_ENTITY_WIDTH]) for row in rows]
+
+    async def edges(self, scope: Scope, limit: int, offset: int = 0) -> list[tuple[EntityRow, RelationRow, EntityRow]]:
+        condition, params = _linked(scope)
+        owned, owner = _of_user(scope)
+        query = f"""{_SEEN.format(condition=condition)}
+            SELECT {_ENTITY}, {_ENTITY.replace("e.", "t.")}, {_RELATION} FROM seen
+            CROSS JOIN relations r INDEXED BY relations_memory
+            JOIN entities e ON e.tenant_id = r.tenant_id AND e.id = r.source_id
+            JOIN entities t ON t.tenant_id = r.tenant_id AND t.id = r.target_id
+            WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq{owned}
+            ORDER BY r.valid_from DESC, r.memory_seq DESC, r.id LIMIT ? OFFSET ?"""
+        rows = await self._sql.rows(query, (*params, scope.tenant_id, *owner, limit, offset))
+        return [(_entity(row), RelationRow(*row[2 * _ENTITY_WIDTH :]), _entity(row[_ENTITY_WIDTH:])) for row in rows]
+
+
+def _owner(owner: Scope) -> tuple[str, str, str, str]:
+    return owner.tenant_id, owner.user_id, owner.agent_id, owner.run_id
+
+
+def _owner_of(tenant_id: str, user_id: str, agent_id: str, run_id: str) -> Scope:
+    return owner_of(Scope(tenant_id, user_id, agent_id, run_id))
+
+
+def _linked(scope: Scope) -> tuple[str, list[str]]:
+    """The links that a scope names, and their parameters; "<> ''" lets the planner use the partial indexes."""
+    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in given)
+    return f"l.tenant_id = ?{narrowed}", [scope.tenant_id, *(value for _, value in given)]
+
+
+def _of_user(scope: Scope) -> tuple[str, tuple[str, ...]]:
+    """That an entity is the user's own: others who hold the same memory know the same name by an entity of theirs."""
+    return (" AND e.user_id = ?", (scope.user_id,)) if scope.user_id else ("", ())
+
+
+def _entity(row: Row, mentions: int = 0) -> EntityRow:
+    entity_id, tenant, user, agent, run, name, norm, kind, description, updated_at = row[:_ENTITY_WIDTH]
+    owner = Scope(tenant, user, agent, run)
+    return EntityRow(entity_id, owner, name, norm, kind, description, updated_at, mentions)
+
+
+def _entity_params(row: EntityRow) -> tuple[Any, ...]:
+    return (row.id, *_owner(row.owner), row.name, row.norm, row.type, row.description, row.updated_at)
+
+
+def _relation_params(tenant_id: str, row: RelationRow) -> tuple[Any, ...]:
+    ends = (tenant_id, row.id, row.source, row.target, row.type)
+    return (*ends, row.valid_from, row.valid_to, row.memory_seq, row.updated_at, row.confidence)

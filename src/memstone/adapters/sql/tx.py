@@ -1,0 +1,63 @@
+"""One transaction: all tables over one connection."""
+
+from __future__ import annotations
+
+from memstone.adapters.sql.access import (
+    AccountsTable,
+    AdminTable,
+    AgentsTable,
+    ApiKeysTable,
+    PreferencesTable,
+    VaultTable,
+)
+from memstone.adapters.sql.erasure import ErasureTable
+from memstone.adapters.sql.events import EntitiesTable, EventsTable, MetricsTable, UpkeepTable
+from memstone.adapters.sql.indexes import FullTextTable, IndexesTable, OwnedRows, StoredTexts, VectorsTable
+from memstone.adapters.sql.memories import BulkTables, Compile, LinksTable, MemoriesTable, ProvenanceTable
+from memstone.adapters.sql.rows import Sql
+from memstone.adapters.sql.work import (
+    CalibrationTable,
+    ContinuationsTable,
+    IdempotencyTable,
+    JobsTable,
+    LeasesTable,
+    LlmCacheTable,
+    ReceiptsTable,
+    SignalsTable,
+    SuppressedTable,
+)
+
+
+class SqlTx:
+    """See ``memstone.ports.ledger.Tx``; made once per connection."""
+
+    def __init__(self, sql: Sql, compile_where: Compile) -> None:
+        self.memories = MemoriesTable(sql, compile_where)
+        self.links = LinksTable(sql)
+        self.events = EventsTable(sql)
+        self.text = FullTextTable(sql)
+        self.vectors = VectorsTable(sql)
+        self.entities = EntitiesTable(sql)
+        self.indexes = IndexesTable(sql)
+        self.signals = SignalsTable(sql)
+        self.jobs = JobsTable(sql)
+        self.leases = LeasesTable(sql)
+        self.suppressed = SuppressedTable(sql)
+        self.idempotency = IdempotencyTable(sql)
+        self.llm_cache = LlmCacheTable(sql)
+        self.continuations = ContinuationsTable(sql)
+        self.receipts = ReceiptsTable(sql)
+        self.calibration = CalibrationTable(sql)
+        self.provenance = ProvenanceTable(sql)
+        self.api_keys = ApiKeysTable(sql)
+        self.accounts = AccountsTable(sql)
+        self.metrics = MetricsTable(sql)
+        self.owned = OwnedRows(sql)
+        self.erasure = ErasureTable(sql)
+        self.vault = VaultTable(sql)
+        self.preferences = PreferencesTable(sql)
+        self.agents = AgentsTable(sql)
+        self.stored = StoredTexts(sql)
+        self.upkeep = UpkeepTable(sql)
+        self.bulk = BulkTables(sql)
+        self.admin = AdminTable(sql)

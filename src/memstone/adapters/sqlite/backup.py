@@ -1,0 +1,386 @@
+"""What is taken from a backup that this store did not sign: rows, into tables of our own making, and nothing else.
+
+Triggers, views, and tables that no store has stay behind, and so do rows that would open a door: keys, accounts,
+sessions, secrets, and settings that say where a service sends what it is told. A table that only looks like one of ours
+is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+from memstone.adapters.sql.backup_archive import (
+    left_over,
+    manifest_for,
+    pack,
+    remove,
+    staged,
+    unfinished_beside,
+    unpack,
+)
+from memstone.adapters.sqlite.connection import BUSY_SECONDS, Connection, connect
+from memstone.adapters.sqlite.copies import blocks, traces
+from memstone.adapters.sqlite.integrity import begin_log, refuse_damaged_copy
+from memstone.adapters.sqlite.migrations import latest, make_schema, migrate, refuse_upgraded, version_of
+from memstone.drive import drive
+from memstone.errors import Corrupted, MemstoneError, StorageBusy
+from memstone.model.former_name import FORMER_NAME
+from memstone.model.instant import Instant
+from memstone.ports.erasure import KnownCopy
+from memstone.ports.ledger import Work
+from memstone.ports.storage import ACCESS_TABLES, OWN_TABLES, SERVICE_SETTINGS, Admit, Copy, Look, Progress, Signer
+
+# --- what is taken from a backup that this store did not sign ---------------------------------------------------------
+
+
+_Objects: TypeAlias = dict[tuple[str, str], str]
+_OBJECTS: Final = "SELECT type, name, sql FROM {}.sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+_MARK: Final = "log_mark"
+_BARRED: Final = frozenset((*ACCESS_TABLES, *OWN_TABLES))
+_NOT_OF_A_SERVICE: Final = f" WHERE substr(scope_key, 1, {len(SERVICE_SETTINGS)}) <> '{SERVICE_SETTINGS}'"
+
+
+def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
+    """Make a store of a version in an empty file and copy the rows of a foreign one; gives what was left out."""
+    make_schema(target, version)
+    raw = target.raw
+    raw.execute("PRAGMA foreign_keys = OFF")
+    raw.execute("ATTACH DATABASE ? AS foreign_store", (str(source),))
+    try:
+        ours, theirs = _objects(raw, "main"), _objects(raw, "foreign_store")
+        tables = [name for (kind, name), _ in ours.items() if kind == "table" and not name.startswith("fulltext")]
+        _refuse_other_tables(ours, theirs, tables)
+        raw.execute("BEGIN IMMEDIATE")
+        rows = {table: count for table in tables if (count := _take(raw, table)) and table != _MARK}
+        raw.execute("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
+        raw.execute("COMMIT")
+    except sqlite3.IntegrityError as error:
+        raise Corrupted(f"the backup holds rows that no store can have: {error}", hint="use another") from error
+    finally:
+        target.rollback()
+        raw.execute("DETACH DATABASE foreign_store")
+        raw.execute("PRAGMA foreign_keys = ON")
+    return {"rows": rows, "objects": sorted(f"{kind} {name}" for kind, name in theirs.keys() - ours.keys())}
+
+
+def _objects(raw: sqlite3.Connection, database: str) -> _Objects:
+    """Everything that a database is made of, by kind and name: how it was made, blanks apart."""
+    return {(kind, name): "".join((made or "").split()) for kind, name, made in raw.execute(_OBJECTS.format(database))}
+
+
+def _refuse_other_tables(ours: _Objects, theirs: _Objects, tables: list[str]) -> None:
+    other = [table for table in tables if theirs.get(("table", table)) != ours["table", table]]
+    if other:
+        raise Corrupted(
+            f"the backup holds no store: {', '.join(sorted(other))} is missing, or not made as a store makes it",
+            hint="was it made by Memstone?",
+        )
+
+
+def _take(raw: sqlite3.Connection, table: str) -> int:
+    """Copy the rows of a table; gives how many were left out."""
+    (count,) = raw.execute(f'SELECT count(*) FROM foreign_store."{table}"').fetchone()
+    if table in _BARRED:
+        return int(count)
+    names = [row[1] for row in raw.execute(f'PRAGMA main.table_info("{table}")')]
+    columns = ", ".join(f'"{name}"' for name in names)
+    where = _NOT_OF_A_SERVICE if table == "settings" else ""
+    taken = raw.execute(f'INSERT INTO main."{table}" ({columns}) SELECT {columns} FROM foreign_store."{table}"{where}')
+    return int(count) - taken.rowcount
+
+
+# --- copies of a SQLite store -----------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+log: Final = logging.getLogger("memstone.ledger")
+_DATABASE: Final = "memstone.db"
+_FORMER_DATABASE: Final = f"{FORMER_NAME}.db"
+_STORE: Final = "sqlite"
+_PAGES: Final = 2_048
+_NOTHING: Final = "SELECT 1 WHERE 0"
+_MARGIN: Final = 1_000_000
+"""How far the change counter jumps, beyond whatever is written while a copy is being put back."""
+
+# The tables of the full text follow from ``words``.
+_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'fulltext%' ORDER BY name"
+
+
+def write_backup(
+    source: Connection, target: Path, created_at: Instant, signer: Signer, progress: Progress | None
+) -> dict[str, Any]:
+    """Copy everything as it is now into one file; others go on writing."""
+    for path in left_over(target.parent, target.name):
+        remove(path)
+    with staged(target) as folder:
+        copy = folder / _DATABASE
+        with closing(sqlite3.connect(copy)) as written:
+            _copy(source, written, progress)
+            refuse_damaged_copy(written, "the store")
+            begin_log(Connection(written))
+            written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+            about = _about(written)
+        return pack(target, {_DATABASE: copy}, {**about, "created_at": created_at}, signer)
+
+
+def _copy(source: Connection, target: sqlite3.Connection, progress: Progress | None) -> None:
+    """All pages of one snapshot: the open transaction keeps it, whatever others commit meanwhile."""
+    source.raw.execute("BEGIN")
+    try:
+        source.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        source.raw.backup(target, pages=_PAGES, progress=_steps(progress), sleep=0.01)
+    finally:
+        source.rollback()
+
+
+def _about(database: sqlite3.Connection) -> dict[str, Any]:
+    schema = int(database.execute("PRAGMA user_version").fetchone()[0])
+    return {"store": _STORE, "schema": schema, "tables": _counts(database)}
+
+
+def _counts(database: sqlite3.Connection) -> dict[str, int]:
+    names = [row[0] for row in database.execute(_TABLES).fetchall()]
+    return {name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
+
+
+def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
+    """Say how many pages are done; give up when nothing moves, because somebody holds the lock."""
+    deadline = time.monotonic() + BUSY_SECONDS
+
+    def step(status: int, remaining: int, total: int) -> None:
+        nonlocal deadline
+        now = time.monotonic()
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            if now > deadline:
+                raise StorageBusy("the store stays locked by somebody else")
+            return
+        deadline = now + BUSY_SECONDS
+        if progress is not None:
+            progress(total - remaining, total)
+
+    return step
+
+
+@contextmanager
+def opened(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
+    """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
+
+    With ``admit`` a foreign one is rebuilt, and its manifest says what was left out.
+    """
+    with staged(beside) as folder:
+        name = _FORMER_DATABASE if _FORMER_DATABASE in manifest_for(path, _STORE, latest())["files"] else _DATABASE
+        manifest = unpack(path, folder, frozenset({name}))
+        connection = connect(str(folder / name), uri=False, writable=True, durable=False)
+        try:
+            _refuse_damaged(path, connection, manifest)
+            if admit is not None and admit(manifest) == "foreign":
+                connection, left_out = _rebuilt(connection, folder / name, folder / "rebuilt.db")
+                manifest = {**manifest, "left_out": left_out}
+            migrate(connection, None)
+            yield connection, manifest
+        finally:
+            connection.close()
+
+
+def _rebuilt(connection: Connection, source: Path, target: Path) -> tuple[Connection, dict[str, Any]]:
+    version = version_of(connection)
+    connection.close()
+    rebuilt = connect(str(target), uri=False, writable=True, durable=False)
+    try:
+        return rebuilt, take_rows(rebuilt, source, version)
+    except BaseException:
+        rebuilt.close()
+        raise
+
+
+def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]) -> None:
+    try:
+        problems = [row[0] for row in connection.raw.execute("PRAGMA integrity_check(3)").fetchall()]
+        agrees = version_of(connection) == manifest["schema"] and _counts(connection.raw) == manifest.get("tables")
+    except sqlite3.Error as error:
+        raise Corrupted(f"{path} is damaged: {error}", hint="use another backup") from error
+    if problems != ["ok"]:
+        raise Corrupted(f"{path} is damaged: {problems[0]}", hint="use another backup")
+    if not agrees:
+        raise Corrupted(f"{path} does not hold what its manifest says", hint="use another backup")
+
+
+def prepared(copy: Connection, prepare: Work[bool], live: Connection) -> None:
+    """Make a copy ready to take the place of the store."""
+    if removed(copy, prepare):
+        copy.raw.execute("VACUUM")
+    highest = dict(live.raw.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    copy.begin("BEGIN IMMEDIATE")
+    try:
+        _renumber(copy.raw, highest)
+        copy.raw.execute("COMMIT")
+    except BaseException:
+        copy.rollback()
+        raise
+
+
+def removed(connection: Connection, work: Work[T], *, live: bool = False) -> T:
+    """The result of a unit that removes rows and all that refers to them, in one transaction.
+
+    SQLite would look for referring rows by whole tables, for every row that goes. So it looks once, at the end; where
+    something refers to what is not there, maybe since long ago, it is done the slow way. In a store that others write
+    to, nobody looks: even once through all tables would hold them up, and the unit has seen to it.
+    """
+    if live:
+        return _without_looking(connection, work)
+    connection.raw.execute("PRAGMA foreign_keys = OFF")
+    try:
+        return _in_transaction(connection, work, "PRAGMA foreign_key_check")
+    except _Referred:
+        connection.raw.execute("PRAGMA foreign_keys = ON")
+        return _in_transaction(connection, work, _NOTHING)
+    finally:
+        connection.raw.execute("PRAGMA foreign_keys = ON")
+
+
+def _without_looking(connection: Connection, work: Work[T]) -> T:
+    connection.raw.execute("PRAGMA foreign_keys = OFF")
+    try:
+        return _in_transaction(connection, work, _NOTHING)
+    finally:
+        connection.raw.execute("PRAGMA foreign_keys = ON")
+
+
+class _Referred(Exception):
+    """A row refers to one that is not there."""
+
+
+def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
+    connection.begin("BEGIN IMMEDIATE")
+    try:
+        refuse_upgraded(connection)
+        value = drive(work(connection.tx))
+        if connection.raw.execute(wrong).fetchone():
+            raise _Referred
+        connection.raw.execute("COMMIT")
+    finally:
+        connection.rollback()
+    return value
+
+
+def _renumber(database: sqlite3.Connection, highest: dict[str, int]) -> None:
+    """Give out no number twice, and let every index that follows the change counter see that it must begin anew."""
+    database.execute("DELETE FROM changes")
+    for name, number in {"changes": 0, **highest}.items():
+        least = number + _MARGIN if name == "changes" else number
+        known = database.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (least, name))
+        if not known.rowcount:
+            database.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, least))
+    database.execute(
+        "INSERT INTO changes (tenant_id, user_id, memory_seq) "
+        "SELECT tenant_id, user_id, memory_seq FROM links ORDER BY memory_seq"
+    )
+
+
+def put_back(copy: Connection, live: Connection, progress: Progress | None) -> None:
+    """Let a copy take the place of an open store."""
+    refuse_upgraded(live)
+    copy.raw.backup(live.raw, pages=_PAGES, progress=_steps(progress), sleep=0.01)
+
+
+# --- copies of somebody who is erased ---------------------------------------------------------------------------------
+
+
+def rewrite(known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
+    """Erase in a backup; what stays in the way is told, not raised."""
+    path = Path(known.path)
+    try:
+        for unfinished in left_over(path.parent, path.name):
+            remove(unfinished)
+        if not known.whole and unfinished_beside(path):
+            return Copy(known.path, "unreachable", "it is being written")
+        if not path.is_file():
+            return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
+        found = _rewritten(path, work, signer)
+        return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
+    except (OSError, MemstoneError, sqlite3.Error) as error:
+        return Copy(known.path, "unreachable", str(error))
+
+
+def _rewritten(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
+    """How many traces are left; None when there was nothing to erase."""
+    with opened(path, path) as (connection, manifest):
+        ours = signer.origin(manifest) == "ours"
+        look: Look | None = removed(connection, work)
+        if look is None:
+            return None
+        connection.raw.execute("VACUUM")
+        about = {**_about(connection.raw), "created_at": manifest.get("created_at"), "rewritten": True}
+        file = Path(connection.raw.execute("PRAGMA database_list").fetchone()[2])
+        found = traces(connection, {file.name: blocks(file, look.overlap)}, look)
+        connection.close()
+        pack(path, {_DATABASE: file}, about, signer if ours else None)
+    return sum(found.values())
+
+
+def rewrite_beside(store: Path, work: Work[Look | None]) -> list[Copy]:
+    """Erase in what Memstone put beside a file: what a crash left goes, and copies of older schemas that hold any.
+
+    A copy that was made before an upgrade is there for the Memstone of that time, so it cannot be rewritten.
+    """
+    found = [_removed(path) for path in left_over(store.parent, store.name)]
+    return found + [_without(path, work) for path in sorted(store.parent.glob(f"{store.name}.before-*"))]
+
+
+def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
+    """Take settings out of copies of older schemas, every one of which has this table; they stay what they are else."""
+    query = "DELETE FROM settings WHERE tenant_id = ? AND scope_key = ?"
+    for path in sorted(store.parent.glob(f"{store.name}.before-*")):
+        if path.name.endswith(("-wal", "-shm")):
+            continue
+        try:
+            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                if copy.execute(query, (tenant_id, scope_key)).rowcount:
+                    copy.execute("VACUUM")
+                    copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            log.warning("%s may hold keys of providers as plain text: %s", path, error)
+
+
+def _removed(path: Path) -> Copy:
+    try:
+        remove(path)
+    except OSError as error:
+        return Copy(str(path), "unreachable", str(error))
+    return Copy(str(path), "deleted", "a crash had left it")
+
+
+def _without(path: Path, work: Work[Look | None]) -> Copy:
+    if path.name.endswith(("-wal", "-shm")):  # go with their file
+        return Copy(str(path), "clean")
+    try:
+        if not _holds(path, work):
+            return Copy(str(path), "clean")
+        for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            one.unlink(missing_ok=True)
+    except OSError as error:
+        return Copy(str(path), "unreachable", str(error))
+    return Copy(str(path), "deleted", "it was made before an upgrade")
+
+
+def _holds(path: Path, work: Work[Look | None]) -> bool:
+    """Whether there is anything to erase; so it is taken to be where this Memstone cannot tell."""
+    try:
+        connection = connect(str(path), uri=False, writable=True, durable=False)
+    except sqlite3.Error:
+        return True
+    try:
+        connection.raw.execute("PRAGMA foreign_keys = OFF")
+        connection.begin("BEGIN IMMEDIATE")
+        return drive(work(connection.tx)) is not None
+    except (sqlite3.Error, MemstoneError):
+        return True
+    finally:
+        connection.rollback()
+        connection.close()
