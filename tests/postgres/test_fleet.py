@@ -19,7 +19,8 @@ from memstone import AsyncMemory, Memory
 from memstone.adapters.postgres import backup, migrations
 from memstone.adapters.postgres import connection as postgres_pools
 from memstone.adapters.postgres import ledger as ledger_of_postgres
-from memstone.adapters.postgres.connection import BlockingPool, connected, setting_up
+from memstone.adapters.postgres.connection import connected, setting_up
+from memstone.adapters.postgres.pools import BlockingPool
 from memstone.adapters.postgres.statements import BlockingWire
 from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
 from memstone.drive import drive

@@ -19,8 +19,9 @@ import psycopg
 from psycopg import RawCursor, sql
 
 from memstone.adapters.postgres import migrations as schema
-from memstone.adapters.postgres.connection import Blocking, options, register, translating
+from memstone.adapters.postgres.connection import options, register, translating
 from memstone.adapters.postgres.notify import tenant_key
+from memstone.adapters.postgres.pools import Blocking
 from memstone.adapters.sql.backup_archive import (
     is_backup,
     left_over,

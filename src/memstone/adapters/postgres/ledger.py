@@ -26,18 +26,9 @@ from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
 from memstone.adapters.postgres import migrations as schema
 from memstone.adapters.postgres.backup import PostgresCopies
-from memstone.adapters.postgres.connection import (
-    PATIENCE,
-    AsyncPool,
-    BlockingPool,
-    Lent,
-    Options,
-    Pool,
-    connected,
-    is_passing,
-    translating,
-)
+from memstone.adapters.postgres.connection import connected, is_passing, translating
 from memstone.adapters.postgres.notify import Caller, Listener, tenant_key
+from memstone.adapters.postgres.pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
 from memstone.adapters.postgres.statements import Statement
 from memstone.adapters.postgres.tx import Witness
 from memstone.adapters.sql.rows import told

@@ -21,16 +21,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
-from memstone.adapters.postgres.connection import (
-    AsyncPool,
-    BlockingPool,
-    Lent,
-    Options,
-    PgVector,
-    Pool,
-    connected,
-    setting_up,
-)
+from memstone.adapters.postgres.connection import PgVector, connected, setting_up
+from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Lent, Options, Pool
 from memstone.adapters.postgres.statements import Statement, Wire, translated
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
 from memstone.model.match import INT64, UNSET_WHEN_EMPTY
