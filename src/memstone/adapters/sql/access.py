@@ -108,6 +108,7 @@ _KEYS_COLUMNS: Final = (
     "tenant_id, id, hash, created_at, name, subjects, verbs, expires_at, revoked_at, last_used_at, "
     "previous_hash, previous_until"
 )
+_KEYS_CHANGES: Final = ", ".join(f"{name} = excluded.{name}" for name in _KEYS_COLUMNS.split(", ")[2:])
 
 
 class ApiKeysTable:
@@ -121,7 +122,7 @@ class ApiKeysTable:
         names = _KEYS_COLUMNS.split(", ")
         await self._sql.run(
             f"INSERT INTO api_keys ({_KEYS_COLUMNS}) VALUES ({marks(len(names))}) "
-            f"ON CONFLICT (tenant_id, id) DO UPDATE SET {_CHANGES}",
+            f"ON CONFLICT (tenant_id, id) DO UPDATE SET {_KEYS_CHANGES}",
             tuple(values[name] for name in names),
         )
 
