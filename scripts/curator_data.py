@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.changes.words import bare_words
+from memstone.core.changes.decide import bare_words
 from memstone.core.reading.pieces import ABOUT, JUDGEMENTS, KINDS, WHYS
 from memstone.core.reading.wording import Clause, word
 from memstone.core.rules.verbs import lemma

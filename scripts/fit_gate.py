@@ -21,7 +21,7 @@ import numpy as np
 
 from memstone.core import gate
 from memstone.core.gate import evidence
-from memstone.core.gate.said import own_words_of
+from memstone.core.gate.phrases import own_words_of
 from memstone.model.context_gate import Route
 from scripts.weights import record
 

@@ -1,7 +1,7 @@
 """Fit the weights that judge whether a question is about something in memory.
 
 Reads tests/data/relevance (twelve invented people with their memories, questions that these answer and questions that
-they do not) and the questions of ``memstone.core.ranking.probes``; writes src/memstone/core/ranking/relevance.json.
+they do not) and the questions of ``memstone.core.ranking.abstain``; writes src/memstone/core/ranking/relevance.json.
 Four people at a time are judged by weights fitted to the others and to their questions only: what is printed is about
 questions the weights have not seen. The distribution of unrelated questions is made of their values, each put to the
 memories it was written for: that nothing in those answers it was seen to, and among those of others there may be

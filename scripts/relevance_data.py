@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from memstone import Memory
-from memstone.core.ranking.probes import PROBES
+from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
 from memstone.engine.parts import Parts
 from memstone.engine.recall import judge

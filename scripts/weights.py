@@ -166,8 +166,7 @@ def _tokenizer() -> Any:
 def _relevance(sample: Sample) -> object:
     import numpy as np
 
-    from memstone.core.ranking.abstain import UNHEARD
-    from memstone.core.ranking.relevance import cues, forms, word_weights
+    from memstone.core.ranking.abstain import UNHEARD, cues, forms, word_weights
     from memstone.engine.recall import judge
 
     texts, rarity = sample.texts(), {UNHEARD: 6.0, "work": 2.0, "book": 3.0, "sister": 4.0}
@@ -187,7 +186,7 @@ def _relevance(sample: Sample) -> object:
 
 def _gate(sample: Sample) -> object:
     from memstone.core.gate.evidence import features
-    from memstone.core.gate.said import own_words_of
+    from memstone.core.gate.phrases import own_words_of
 
     return [sorted(features(own_words_of(text))) for text in sample.texts()]
 

@@ -20,8 +20,8 @@ from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
 from memstone.adapters.embed.curator import LocalCurator
 from memstone.core.digest.extractive import Stated, extractive
-from memstone.core.digest.model import Digest
-from memstone.core.entities.finding import entities, read
+from memstone.core.digest.portrait import Digest
+from memstone.core.entities.find import entities, read
 from memstone.core.entities.names import names_in
 from memstone.core.reading.facts import read_message
 from memstone.core.text.analyze import terms

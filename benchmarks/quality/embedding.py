@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memstone.compose import build
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 from memstone.ports.models import Embedder, PairReader
 from memstone.registry import adapter
 

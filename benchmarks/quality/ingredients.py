@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from memstone.core.entities.naming import Spoken, spoken
+from memstone.core.entities.find import Spoken, spoken
 from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse
 
 

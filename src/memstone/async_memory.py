@@ -35,7 +35,7 @@ from memstone.faces.aio.sharing import Sharing
 from memstone.faces.aio.tending import Tending
 from memstone.faces.aio.undoing import Undoing
 from memstone.faces.aio.vectoring import Vectoring
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.ports.io import Clock

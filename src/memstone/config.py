@@ -17,12 +17,10 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from memstone.core.checks.values import checked_path
+from memstone.core.checks.arguments import checked_path
 from memstone.environment import from_gateway, named_settings, parsed, refuse_former_variables
 from memstone.errors import ConfigError, InvalidInput
-from memstone.model.own import OwnRules
-from memstone.model.policy import Curation, Limits, Policy
-from memstone.model.presets import PRESETS
+from memstone.model.policy import PRESETS, Curation, Limits, OwnRules, Policy
 from memstone.sections import (
     REMOTE_SOURCES,
     CacheSettings,
@@ -304,7 +302,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _companion(path: Path) -> dict[str, Any]:
     """A companion's ``memory.json``. A file that is missing or cannot be read means defaults, and is never written."""
-    from memstone.core.settings.companion import as_configuration, read_companion
+    from memstone.core.settings.backends import as_configuration, read_companion
 
     written = None
     with suppress(OSError, UnicodeDecodeError):

@@ -37,7 +37,7 @@ from memstone.faces.sharing import Sharing
 from memstone.faces.tending import Tending
 from memstone.faces.undoing import Undoing
 from memstone.faces.vectoring import Vectoring
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.ports.io import Clock

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from memstone.adapters.sql.where import compile_where
-from memstone.core.checks.evaluate import found_fields, matches
+from memstone.core.checks.filters import found_fields, matches
 from memstone.model.memory import Found
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where
 

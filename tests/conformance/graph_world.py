@@ -12,10 +12,9 @@ from memstone.engine.engine import Engine
 from memstone.engine.parts import Parts
 from memstone.engine.storing.mention import mention, note_of
 from memstone.engine.storing.store import enter, leave
-from memstone.model.entity import Found
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.memory import EntityFound, Layer, Link, Record, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.models import Llm
@@ -40,7 +39,7 @@ class GraphWorld:
         """What the engine works with."""
         return self.engine.parts
 
-    async def add(self, text: str, *scopes: Scope, found: Found | None = None, **fields: Any) -> Record:
+    async def add(self, text: str, *scopes: Scope, found: EntityFound | None = None, **fields: Any) -> Record:
         """Store a memory that these scopes see."""
         links = [Link(scope, NOW) for scope in scopes or (ALICE,)]
         record = fresh(text, tenant_id=links[0].scope.tenant_id, **fields)

@@ -10,8 +10,7 @@ import pytest
 
 from memstone.engine.storing.mention import mention, note_of
 from memstone.engine.storing.store import enter
-from memstone.model.entity import Entity, EntityRow, EntityType, Found, Relation
-from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.memory import Entity, EntityFound, EntityRow, EntityType, Layer, Link, Record, Relation, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.testing.modes import MODES
@@ -140,7 +139,7 @@ def test_a_later_and_better_type_or_description_takes_the_place_of_none(mode: st
         assert await world.names() == {"brix": "concept"}
         before = await world.parts.ledger.read(lambda tx: tx.entities.of(ALICE, ["brix"]))
         told = Entity("Brix", "brix", EntityType.ORGANIZATION, "a bakery")
-        await world.add("Brix is a bakery.", found=Found((told,)))
+        await world.add("Brix is a bakery.", found=EntityFound((told,)))
         after = await world.parts.ledger.read(lambda tx: tx.entities.of(ALICE, ["brix"]))
         assert [(row.id, row.type, row.description) for row in after] == [(before[0].id, "organization", "a bakery")]
         await world.add("I like Brix still.")
@@ -153,7 +152,7 @@ def test_a_later_and_better_type_or_description_takes_the_place_of_none(mode: st
 def test_two_things_of_one_name_and_different_sorts_stay_apart(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         for kind in (EntityType.PERSON, EntityType.LOCATION):
-            await world.add("Something about Sydney.", found=Found((Entity("Sydney", "sydney", kind),)))
+            await world.add("Something about Sydney.", found=EntityFound((Entity("Sydney", "sydney", kind),)))
         rows = await world.parts.ledger.read(lambda tx: tx.entities.of(ALICE, ["sydney"]))
         assert {row.type for row in rows} == {"person", "location"}
 
@@ -275,7 +274,7 @@ def test_writers_and_deleters_side_by_side_leave_no_loose_end(tmp_path: Path) ->
 @both_modes
 def test_edges_of_a_scope_name_both_ends(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
-        found = Found(
+        found = EntityFound(
             (Entity("Ida", "ida", EntityType.PERSON), Entity("Acme", "acme", EntityType.ORGANIZATION)),
             (Relation("ida", "works_at", "acme", ended=True, confidence=0.7),),
         )

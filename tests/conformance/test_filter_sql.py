@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.checks.evaluate import found_fields, matches
-from memstone.core.checks.filters import parse_filters
+from memstone.core.checks.filters import found_fields, matches, parse_filters
 from memstone.model.memory import Found, Link, Record
 from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
 from memstone.model.scope import Scope

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memstone.core.entities.edges import edges
+from memstone.core.entities.relations import edges
 from memstone.engine.learning.graph_llm import graph_of
 from memstone.engine.recall.graph import MOST, boosts, entities, related, relations
 from memstone.errors import LlmUnavailable, MemstoneError
-from memstone.model.entity import Found, RelationRow
+from memstone.model.memory import EntityFound, RelationRow
 from memstone.model.scope import Scope
 from memstone.ports.models import Prompt, Reply, ToolCall
 from memstone.testing.llm import ScriptedLlm
@@ -168,12 +168,12 @@ def called(**tools: dict[str, object]) -> Reply:
     return Reply("", tuple(ToolCall(name, arguments) for name, arguments in tools.items()))
 
 
-async def graph(world: GraphWorld, text: str = TEXT, speaker: str = "user") -> Found | None:
+async def graph(world: GraphWorld, text: str = TEXT, speaker: str = "user") -> EntityFound | None:
     (found,) = await graph_of(world.parts, [text], speaker)
     return found
 
 
-def triples(found: Found | None) -> set[tuple[str, str, str]]:
+def triples(found: EntityFound | None) -> set[tuple[str, str, str]]:
     assert found is not None
     return {(one.source, one.relation, one.target) for one in found.relations}
 
@@ -269,7 +269,7 @@ def test_without_a_model_nothing_is_asked() -> None:
 
 def test_a_text_that_names_nothing_has_no_graph() -> None:
     llm = ScriptedLlm([{"entities": []}])
-    assert in_world("blocking", lambda world: graph(world, "it rained"), llm=llm) == Found()
+    assert in_world("blocking", lambda world: graph(world, "it rained"), llm=llm) == EntityFound()
     assert len(llm.prompts) == 1
 
 

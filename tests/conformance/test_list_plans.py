@@ -14,7 +14,7 @@ from memstone import Memory
 from memstone.adapters.sql.memories import MemoriesTable
 from memstone.adapters.sql.rows import Params, Row
 from memstone.adapters.sql.where import compile_where
-from memstone.core.checks.visible import current, visible, within
+from memstone.core.checks.filters import current, visible, within
 from memstone.drive import drive
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope

@@ -10,8 +10,7 @@ import pytest
 
 from memstone.adapters.llm.breaker import GuardedLlm
 from memstone.adapters.llm.openai import MAX_ANSWER_BYTES, OpenAiLlm
-from memstone.core.llm.decisions import parse_decisions
-from memstone.core.llm.facts import parse_extraction
+from memstone.core.llm.decisions import parse_decisions, parse_extraction
 from memstone.core.llm.operations import Talk
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.errors import (

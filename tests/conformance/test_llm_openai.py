@@ -13,8 +13,7 @@ from openai.types.chat import ChatCompletionMessageFunctionToolCall
 from pydantic import BaseModel, ValidationError
 
 from memstone.adapters.llm.openai import OpenAiLlm
-from memstone.core.llm.decisions import decision_prompt
-from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.decisions import decision_prompt, extraction_prompt, parse_extraction
 from memstone.core.llm.operations import Known, Talk
 from memstone.model.message import Message
 from memstone.ports.io import Io

@@ -17,8 +17,7 @@ from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.drive import drive
 from memstone.errors import InvalidFilter
-from memstone.model.match import matches
-from memstone.model.query import Condition, Op, Where
+from memstone.model.query import Condition, Op, Where, matches
 from memstone.ports.index import Point, PointHit, VectorStore
 from memstone.ports.io import Io
 from memstone.testing.vector_cases import NAME, close, cosine, filled, known

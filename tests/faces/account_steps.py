@@ -9,7 +9,7 @@ import pytest
 from memstone.core.access import passwords
 from memstone.core.access.passwords import Cost
 from memstone.engine.access import accounts_login, accounts_tokens
-from memstone.model.account import Lifetimes
+from memstone.model.access import Lifetimes
 from tests.faces.harness import Face
 
 SENTENCE = "a long sentence of mine"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.core.checks.visible import within
+from memstone.core.checks.filters import within
 from memstone.engine.recall import calibrate
 from memstone.errors import Forbidden, NotFoundError, ScopeError
 from memstone.model.query import And

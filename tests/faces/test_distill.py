@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.engine.layers.distill import distill
 from memstone.engine.storing.turns import turns_of
 from memstone.model.message import Message

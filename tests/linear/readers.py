@@ -24,35 +24,33 @@ from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.io.http import Lines
 from memstone.cli.parse import filters, metadata, scalar
 from memstone.core.access.jwt import Claims
-from memstone.core.changes.decide import New
-from memstone.core.changes.words import understand
+from memstone.core.changes.decide import New, understand
+from memstone.core.checks.arguments import checked_metadata
 from memstone.core.checks.filters import parse_filters, split_scope
-from memstone.core.checks.values import checked_metadata
 from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import readable, text_of
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.core.digest.extractive import extractive
-from memstone.core.entities.types import Spotted
-from memstone.core.gate.said import own_words_of
+from memstone.core.entities.names import Spotted
+from memstone.core.gate.phrases import own_words_of
 from memstone.core.importers.items import Reading
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
-from memstone.core.llm.question import Question
+from memstone.core.llm.questions import Question
 from memstone.core.privacy.poison import disarmed
 from memstone.core.privacy.redact import RedactPolicy
 from memstone.core.ranking.abstain import BY_WORDS
 from memstone.core.reading.pieces import OUTPUTS
 from memstone.core.reading.wording import Clause
-from memstone.core.rules.material import Span
+from memstone.core.rules.own_prose import Span
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.inject import Position
-from memstone.core.talk.evidence import Source
 from memstone.core.talk.messages import read_messages
-from memstone.core.talk.transcript import read_transcript
+from memstone.core.talk.transcript import Source, read_transcript
 from memstone.engine.storing.retelling import _with_its_joint
 from memstone.engine.storing.turns import without_injected
 from memstone.errors import MemstoneError
-from memstone.model.entity import EntityType
+from memstone.model.memory import EntityType
 from memstone.model.message import Message
 from memstone.model.policy import Identity, Limits, Policy
 from memstone.ports.io import HttpRequest

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memstone.adapters.postgres.statements import compiled, translated
-from memstone.core.checks.evaluate import found_fields
+from memstone.core.checks.filters import found_fields
 from memstone.model.memory import Found
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
 from tests.conformance.filter_world import SELECT, expected, link_column, written

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.ranking.probes import PROBES
+from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
 from memstone.engine.asking import SearchRequest, check
 from memstone.engine.recall import calibrate

@@ -8,8 +8,7 @@ import pytest
 
 from memstone import Memory
 from memstone.config import Settings
-from memstone.model.policy import Policy
-from memstone.model.presets import PRESETS
+from memstone.model.policy import PRESETS, Policy
 from memstone.testing.clock import FakeClock
 
 ABOVE_08 = 0.8 + 1e-6

@@ -16,7 +16,7 @@ import pytest
 
 from memstone import Memory
 from memstone.core.privacy.poison import disarmed
-from memstone.core.rules.orders import suspect
+from memstone.core.rules.requests import suspect
 from memstone.model.message import Message
 from memstone.ports.models import Prompt
 from memstone.testing.clock import FakeClock

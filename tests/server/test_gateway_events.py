@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 
 from memstone.core.showing.inject import Position
 from memstone.errors import StorageBusy
-from memstone.model.presets import PRESETS
+from memstone.model.policy import PRESETS
 from memstone.server.gateway.counts import SKIPPED, Skip
 from tests.patience import LONG
 from tests.server.gate import Gate, gated, until

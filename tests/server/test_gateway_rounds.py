@@ -12,8 +12,8 @@ import httpx2
 import openai
 import pytest
 
-from memstone.core.dialects.anthropic_tools import MessageTools
-from memstone.core.dialects.responses_tools import ResponseTools
+from memstone.core.dialects.anthropic import MessageTools
+from memstone.core.dialects.responses import ResponseTools
 from tests.server.gate import Gate, ask, gated, said, until
 from tests.server.scripted import CHAT, answers, chunk, in_turn, pieces, whole
 from tests.server.upstream import Turn

@@ -17,8 +17,7 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import Block, Dialect
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.capability import SystemRole, accepts_system, should_inject, system_role
-from memstone.core.showing.inject import Position
+from memstone.core.showing.inject import Position, SystemRole, accepts_system, should_inject, system_role
 
 PLACE = Path(__file__).parent / "snapshots"
 STABLE, VOLATILE = "<memory>who the user is</memory>", "<memory>Today is 2026-01-02. User lives in Oslo.</memory>"

@@ -13,14 +13,11 @@ import pytest
 from prometheus_client import REGISTRY
 from starlette.responses import StreamingResponse
 
-from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.anthropic_tools import MessageTools
-from memstone.core.dialects.base import Block
+from memstone.core.dialects.anthropic import Messages, MessageTools
+from memstone.core.dialects.base import Block, Call
 from memstone.core.dialects.chat import Chat
-from memstone.core.dialects.responses_tools import ResponseTools
-from memstone.core.dialects.tooling import Call
-from memstone.core.showing.capability import SystemRole
-from memstone.core.showing.inject import Position
+from memstone.core.dialects.responses import ResponseTools
+from memstone.core.showing.inject import Position, SystemRole
 from tests.patience import LONG
 from tests.server.gate import Gate, ask, gated, said
 from tests.server.scripted import CHAT, EVENTS, answers, chunk, in_turn, pieces, post, whole

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.ranking.abstain import (
+    ABOUT_ME,
+    ABOUT_THE_WORLD,
     BY_MEANING,
+    PROBES,
     UNHEARD,
     Null,
     chance,
@@ -23,7 +26,6 @@ from memstone.core.ranking.abstain import (
     vocabulary,
     worth_showing,
 )
-from memstone.core.ranking.probes import ABOUT_ME, ABOUT_THE_WORLD, PROBES
 from memstone.errors import InvalidInput
 
 GATE = Path(__file__).parents[1] / "data" / "gate"

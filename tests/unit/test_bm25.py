@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.text.bm25 import bm25
+from memstone.core.text.clues import bm25
 
 words = st.sampled_from(["tea", "milk", "ski", "oslo"])
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.checks.visible import reached
+from memstone.core.checks.filters import reached
 from memstone.errors import Forbidden, ScopeError
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.ids import MAX_ID_CHARS, POOLS, PoolId, clean_id, pool_id
-from memstone.model.match import matches
+from memstone.model.query import matches
 from memstone.model.scope import Scope
 
 OWN, OTHER = "0123456789abcdef", "fedcba9876543210"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
+from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
 from memstone.errors import InvalidInput, TooLarge, UsageError
 from memstone.model.policy import Limits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.rules.plain import plain
+from memstone.core.rules.sentence import plain
 from memstone.core.text import lexicon
 from memstone.core.text.clues import clued, clues_of, clues_of_all, is_possible
 

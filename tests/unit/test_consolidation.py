@@ -8,18 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.upkeep.consolidation import (
+    Pieces,
     absorbed,
+    alike,
     days_before,
     is_faint,
     is_overdue,
     joined,
     mergeable,
     merges,
+    over_budget,
+    pieces,
     promotions,
+    shortened,
     times_of,
+    twins,
 )
-from memstone.core.upkeep.shingles import Pieces, alike, pieces, twins
-from memstone.core.upkeep.summary import over_budget, shortened
 from memstone.model.ageing import Aged
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Record

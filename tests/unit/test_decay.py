@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.decay import Strength, effective, left, promoted, reinforced, time_constant
+from memstone.core.ranking.importance import Strength, effective, left, promoted, reinforced, time_constant
 from memstone.errors import ConfigError
 from memstone.model.instant import Instant, instant
 

@@ -20,9 +20,9 @@ from memstone.core.changes.decide import (
     is_known,
     odds_of,
     to_forget,
+    understand,
 )
-from memstone.core.changes.words import understand
-from memstone.core.text.amendment import MAX_CHARS, amended
+from memstone.core.text.normalize import MAX_CHARS, amended
 
 
 def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:

@@ -7,19 +7,21 @@ import re
 import pytest
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, extractive
-from memstone.core.digest.model import MAX_TEXT, Digest, clamped, cut, merged
+from memstone.core.digest.extractive import Stated, extractive, overlap, says_the_same, shown_turns
 from memstone.core.digest.portrait import (
+    MAX_TEXT,
+    Digest,
     Line,
+    clamped,
     composed,
+    cut,
     identity_category,
     inputs_of,
     is_identity_grade,
+    is_idle,
     is_lasting,
+    merged,
 )
-from memstone.core.digest.similar import overlap, says_the_same
-from memstone.core.digest.told import is_idle
-from memstone.core.digest.window import shown_turns
 from memstone.core.reading.facts import read_message
 from memstone.model.message import Message
 

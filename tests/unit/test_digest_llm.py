@@ -15,9 +15,10 @@ from memstone.core.llm.digest import (
     Before,
     LlmDigest,
     digest_prompt,
+    narrative_prompt,
     parse_digest,
+    parse_narrative,
 )
-from memstone.core.llm.narrative import narrative_prompt, parse_narrative
 from memstone.core.llm.operations import Known
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.model.message import Message

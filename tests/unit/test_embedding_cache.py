@@ -10,7 +10,7 @@ from memstone.adapters.embed.hashing import HashEmbedder
 from memstone.drive import drive
 from memstone.engine.storing.embedding import Embedding, VectorCache, checked_vectors
 from memstone.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, MemstoneError
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 
 
 class _Time:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.finding import MAX_ASKED, MAX_FOUND, entities, norm, query_entities, query_forms, read
+from memstone.core.entities.find import MAX_ASKED, MAX_FOUND, entities, norm, query_entities, query_forms, read
 from memstone.core.entities.relations import found_in, query_roles
-from memstone.model.entity import EntityType, Found
+from memstone.model.memory import EntityFound, EntityType
 
 NAMED = [
     # what was masked
@@ -278,7 +278,7 @@ RELATED = [
 ]
 
 
-def edges(found: Found) -> set[str]:
+def edges(found: EntityFound) -> set[str]:
     return {f"{one.source} {one.relation} {one.target}{' (ended)' * one.ended}" for one in found.relations}
 
 

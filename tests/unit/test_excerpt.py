@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.excerpt import EXCERPT_CHARS, excerpt, place_of
+from memstone.core.showing.inject import EXCERPT_CHARS, excerpt, place_of
 from memstone.core.text.analyze import query_terms, terms
 
 
@@ -82,7 +82,7 @@ def test_of_a_long_text_little_is_analysed(monkeypatch: pytest.MonkeyPatch, text
         analysed.append(said)
         return terms(said)
 
-    monkeypatch.setattr("memstone.core.showing.excerpt.terms", counted)
+    monkeypatch.setattr("memstone.core.showing.inject.terms", counted)
     words = [*query_terms("harbour crane \u559d\u8336"), "nowhere"]
     place_of(text, words)
     assert 0 < sum(map(len, analysed)) <= most

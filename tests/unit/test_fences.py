@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from memstone.core.rules.fences import fences, quotes
-from memstone.core.rules.material import own_sentences
+from memstone.core.rules.own_prose import fences, own_sentences, quotes
 
 FENCED = re.compile(
     r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)"

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.checks.evaluate import found_fields, matches
 from memstone.core.checks.filters import (
     BARE_FIELDS,
     FIELD_NAMES,
@@ -17,6 +16,8 @@ from memstone.core.checks.filters import (
     MAX_LIST,
     MAX_NODES,
     MAX_VALUES,
+    found_fields,
+    matches,
     parse_filters,
     read_filters,
     split_scope,

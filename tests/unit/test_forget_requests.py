@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.plain import plain
 from memstone.core.rules.requests import forgets_everything, request_of
+from memstone.core.rules.sentence import plain
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.gate import ASKS_HOW_IT_WENT, TOO_SHORT, decide
-from memstone.core.gate.said import HEAD, TAIL, own_words
+from memstone.core.gate.phrases import HEAD, TAIL, own_words
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateMode, Route
 

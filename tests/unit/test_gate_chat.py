@@ -4,8 +4,8 @@ import pytest
 
 from memstone.compose import compose
 from memstone.core.gate import TOO_SHORT, decide, query_of
-from memstone.core.llm.gate import MAX_MESSAGE, gate_question, parse_route
 from memstone.core.llm.parse import UnreadableAnswer
+from memstone.core.llm.questions import MAX_MESSAGE, gate_question, parse_route
 from memstone.drive import drive
 from memstone.engine.recall.gating import gate
 from memstone.errors import LlmUnavailable

@@ -9,11 +9,9 @@ from typing import Any, Final
 import pytest
 
 from memstone.core.importers import FORMATS, checked_format, read_json, read_text, recognised, unwrapped
-from memstone.core.importers.items import Item, Reading, Sort
-from memstone.core.importers.markup import plain_text
+from memstone.core.importers.items import Item, Reading, Sort, plain_text, when
 from memstone.core.importers.tables import read as read_tables
 from memstone.core.importers.tables import shape_of
-from memstone.core.importers.times import when
 from memstone.errors import InvalidInput, TooLarge
 
 _SAMPLES: Final = Path(__file__).resolve().parents[1] / "data" / "imports"

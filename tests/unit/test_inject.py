@@ -13,9 +13,8 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import Block, Dialect
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.capability import SystemRole
 from memstone.core.showing.fence import Fence
-from memstone.core.showing.inject import Position, injected
+from memstone.core.showing.inject import Position, SystemRole, injected
 from memstone.core.showing.planner import NOTICE, Item, plan
 from memstone.errors import InvalidInput
 from memstone.model.context import ContextPack

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from memstone.config import Settings
 from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, suggested
-from memstone.core.instructions.domains import domains
+from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains, domains_of, suggested
 from memstone.core.llm.parse import UnreadableAnswer
 
 COACH = "a cooking coach"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.abstain import UNHEARD
-from memstone.core.ranking.relevance import ASKED_FOR, CUES, FORMS, cues, forms, is_judged, word_weights
+from memstone.core.ranking.abstain import ASKED_FOR, CUES, FORMS, UNHEARD, cues, forms, is_judged, word_weights
 from memstone.engine.recall import judge
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}

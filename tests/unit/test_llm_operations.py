@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memstone.core.llm.decisions import extraction_prompt, parse_extraction
 from memstone.core.llm.evidence import NAME, NO_QUOTE, NOTHING, NUMBER, OPPOSITE, SOMEBODY_ELSE
-from memstone.core.llm.facts import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
     BEYOND,
     CATEGORIES,
@@ -29,9 +29,9 @@ from memstone.core.llm.operations import (
     parse_operations,
 )
 from memstone.core.llm.parse import UnreadableAnswer
-from memstone.core.llm.question import Question, repair_prompt
+from memstone.core.llm.questions import Question, repair_prompt
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.model.message import Message
 
 NOW = datetime(2026, 4, 1, 18, 30, tzinfo=ZoneInfo("Europe/Oslo"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.naming import spoken
+from memstone.core.entities.find import spoken
 
 SPEAKERS = frozenset({"maya", "tom", "mary ann", "mary", "zoë"})
 

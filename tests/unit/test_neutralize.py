@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.llm.question import Question, safe_messages
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.neutralize import _HIDDEN, fold, neutralize, neutralize_values
+from memstone.core.llm.questions import Question, safe_messages
+from memstone.core.showing.fence import _HIDDEN, Fence, fold, neutralize, neutralize_values
 
 CLOSING = "</memstone-memory>"
 LOOKALIKES = {

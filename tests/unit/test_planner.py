@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.neutralize import neutralize
+from memstone.core.showing.fence import Fence, neutralize
 from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, plan, sizes
 from memstone.core.showing.profile import NOBODY, Profile, ProfileFact
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.model.memory import Layer
 from memstone.model.policy import RetrievalPolicy
 

@@ -6,7 +6,7 @@ import pytest
 
 from memstone.config import Settings
 from memstone.errors import ConfigError
-from memstone.model.presets import PRESETS
+from memstone.model.policy import PRESETS
 
 FORMER = {"MEMSTONE_PROFILE": "gateway"}
 

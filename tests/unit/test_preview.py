@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.preview import MOST, preview
+from memstone.core.privacy.poison import MOST, preview
 
 
 @pytest.mark.req("N-25", "R-38")

@@ -16,18 +16,19 @@ from memstone.core.showing.planner import plan, profile_tokens
 from memstone.core.showing.profile import (
     LONGEST,
     NOBODY,
+    EndedFacts,
     ProfileFact,
     ProfileTurn,
     add_turns,
     build_profile,
+    repeats,
+    says_more,
     says_who,
+    tells,
     turn_rank,
 )
-from memstone.core.showing.says_more import repeats, says_more, tells
-from memstone.core.showing.staleness import EndedFacts
-from memstone.core.text.first_person import Person, person_of
-from memstone.core.text.questions import only_asks
-from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.core.text.normalize import CHARS_PER_TOKEN
+from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.recalled import alike_by_words
 from memstone.model.memory import Found
 from memstone.model.policy import RetrievalPolicy

@@ -17,7 +17,7 @@ from benchmarks.quality.embedding import KeptEmbedder
 from memstone.adapters.embed.hashing import HashEmbedder
 from memstone.drive import drive
 from memstone.errors import InvalidInput
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 
 LOCOMO: list[dict[str, Any]] = [
     {

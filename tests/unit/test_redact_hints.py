@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.privacy.hints import suspected
-from memstone.core.privacy.redact import _FINDERS, Action, RedactPolicy, Sensitive, redact, redact_moving
+from memstone.core.privacy.redact import _FINDERS, Action, RedactPolicy, Sensitive, redact, redact_moving, suspected
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 ALL = RedactPolicy(**{field.name: Action.MASK for field in fields(RedactPolicy)})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.rewrite import about, third
-from memstone.core.rules.verbs import finite_at, is_past, lemma, third_person
+from memstone.core.rules.verbs import about, finite_at, is_past, lemma, third, third_person
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,20 @@ from typing import Any
 import pytest
 
 from memstone import Settings
-from memstone.core.changes.decide import Action, Known, New, decide
-from memstone.core.changes.slots import slots_of
-from memstone.core.changes.words import understand
+from memstone.core.changes.decide import Action, Known, New, decide, slots_of, understand
 from memstone.core.reading.facts import read_message
-from memstone.core.rules.material import own_sentences
-from memstone.core.rules.own import MOST_RULES, PATTERN_CHARS, own_facts, own_rules, own_values
-from memstone.core.rules.runaway import runs_away
-from memstone.core.rules.shipped import shipped_slots
+from memstone.core.rules.own import (
+    MOST_RULES,
+    PATTERN_CHARS,
+    own_facts,
+    own_rules,
+    own_values,
+    runs_away,
+    shipped_slots,
+)
+from memstone.core.rules.own_prose import own_sentences
 from memstone.errors import ConfigError
-from memstone.model.own import OwnRules
+from memstone.model.policy import OwnRules
 
 
 def pattern(**changes: Any) -> dict[str, Any]:

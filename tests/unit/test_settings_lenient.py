@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from memstone.config import Settings
-from memstone.core.settings.companion import EMBEDDING, companion_normal, read_companion
+from memstone.core.settings.backends import EMBEDDING, companion_normal, native, read_companion
 from memstone.core.settings.lenient import COMPANION, GATEWAY, gateway_effective
-from memstone.core.settings.translate import native
 from memstone.errors import InvalidInput
 from memstone.model.policy import Policy, RetrievalPolicy
 

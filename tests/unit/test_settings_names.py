@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from memstone.config import Settings
+from memstone.core.settings.backends import native, native_names, view
+from memstone.core.settings.lenient import applied, base_source, merged, scope_keys, usable
 from memstone.core.settings.names import SETTINGS, checked, known
-from memstone.core.settings.resolve import applied, base_source, merged, scope_keys, usable
-from memstone.core.settings.translate import native, native_names, view
 from memstone.errors import ConfigError, InvalidInput
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope

@@ -12,10 +12,9 @@ from benchmarks.tokens.embedding import WORDS, embedder
 from benchmarks.tokens.judge import Verdict, judge
 from benchmarks.tokens.meter import Call, Meter
 from benchmarks.tokens.model import ScriptedModel
-from memstone.core.llm.decisions import Operation, decision_prompt, parse_decisions
-from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.llm.decisions import Operation, decision_prompt, extraction_prompt, parse_decisions, parse_extraction
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
-from memstone.core.llm.question import Question
+from memstone.core.llm.questions import Question
 from memstone.model.instant import moment
 from memstone.model.message import Message
 from memstone.testing.wire import WireRequest

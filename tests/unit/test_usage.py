@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.decay import Strength, effective
-from memstone.core.ranking.feedback import judged, used
-from memstone.core.ranking.usage import uses
+from memstone.core.ranking.importance import Strength, effective, judged, used, uses
 
 OSLO, VEGAN, NURSE, CATS = (
     "User lives in Oslo",

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from memstone.core.checks.evaluate import found_fields, matches
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import found_fields, matches, visible
 from memstone.model.memory import Found, Layer, Link, Record, Status
 from memstone.model.scope import Scope
 

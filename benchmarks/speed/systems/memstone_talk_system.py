@@ -12,7 +12,7 @@ from benchmarks.speed.corpus import Item
 from benchmarks.speed.systems.memstone_system import Memstone
 from benchmarks.speed.vectors import VectorTable, vector_of
 from memstone import Memory
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 
 WIDTH: Final = 128
 TURNS_OF_A_RUN: Final = 20

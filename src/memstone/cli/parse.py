@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from memstone.core.checks.values import CALLER_KINDS
+from memstone.core.checks.arguments import CALLER_KINDS
 from memstone.model.memory import Layer
 
 KINDS: Final = [str(kind) for kind in CALLER_KINDS]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import own, visible
-from memstone.core.settings.lenient import AGENT
-from memstone.core.settings.resolve import scope_key
-from memstone.core.settings.translate import native, operators, refuse_operators, tenant_only
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import own, visible
+from memstone.core.settings.backends import native, operators, refuse_operators, tenant_only
+from memstone.core.settings.lenient import AGENT, scope_key
 from memstone.engine.asking import checked_limit, checked_offset
 from memstone.engine.layers.derived import is_of_identity
 from memstone.engine.layers.pinned import STANDING
@@ -21,7 +20,7 @@ from memstone.engine.storing.lifecycle import delete_all
 from memstone.engine.tuning import PAUSED, decoded
 from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
-from memstone.model.bounds import Users
+from memstone.model.access import Users
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer

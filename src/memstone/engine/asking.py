@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from memstone.core.checks.filters import Filters, split_scope
-from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import DEFAULT_LAYERS, visible
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, visible
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import renamed, scope_in
 from memstone.errors import InvalidInput

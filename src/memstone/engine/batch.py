@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from memstone.core.checks.arguments import check_fields
-from memstone.core.checks.values import checked_text
+from memstone.core.checks.arguments import check_fields, checked_text
 from memstone.engine.parts import Parts
 from memstone.errors import Conflict, InvalidInput, TooLarge
 from memstone.model.instant import Instant, instant, moment

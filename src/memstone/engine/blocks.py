@@ -7,9 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from memstone.core.showing.profile import Profile, ProfileFact
-from memstone.core.showing.staleness import EndedFacts
-from memstone.model.bounds import Bounds
+from memstone.core.showing.profile import EndedFacts, Profile, ProfileFact
+from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope

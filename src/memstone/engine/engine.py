@@ -23,7 +23,7 @@ from memstone.engine.storing.tally import write_down
 from memstone.engine.tuning import tuned, tuned_for
 from memstone.engine.workshop import IN_BACKGROUND
 from memstone.errors import InvalidInput
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.scope import Scope
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import new_record
 from memstone.engine.storing.embedding import is_outage

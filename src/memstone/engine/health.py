@@ -16,10 +16,9 @@ from memstone.engine.storing.turns import turn_of
 from memstone.engine.work.jobs import FORMING, waits_for_model
 from memstone.engine.workshop import Counters
 from memstone.errors import MemstoneError, StorageError
-from memstone.model.event import Signal
+from memstone.model.event import Job, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, instant, moment
-from memstone.model.job import Job
 from memstone.model.memory import Link, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import TextQuery

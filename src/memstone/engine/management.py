@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
-from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.core.checks.filters import visible
+from memstone.core.text.normalize import CHARS_PER_TOKEN
 from memstone.engine import agents
 from memstone.engine.asking import LARGEST, checked_limit, checked_offset
 from memstone.engine.layers import episodes, identity, pinned
@@ -14,8 +14,8 @@ from memstone.engine.parts import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
+from memstone.model.event import JobFigures
 from memstone.model.instant import Instant
-from memstone.model.job import JobFigures
 from memstone.model.memory import Found, Layer
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.feedback import JUDGED, USED, USEFUL, USELESS

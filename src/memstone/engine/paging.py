@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from memstone.core.checks.filters import Filters, split_scope
-from memstone.core.checks.values import checked_kind, checked_text
-from memstone.core.checks.visible import visible
+from memstone.core.checks.arguments import checked_kind, checked_text
+from memstone.core.checks.filters import Filters, split_scope, visible
 from memstone.engine import shape
 from memstone.engine.asking import checked_limit
 from memstone.engine.parts import Parts

@@ -18,7 +18,7 @@ from memstone.engine.tuning import Tunings
 from memstone.engine.waiting import Waiting
 from memstone.engine.watch import Watch
 from memstone.engine.workshop import Workshop
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.curator import Curator
 from memstone.model.instant import Instant, instant
 from memstone.model.policy import Policy

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.core.checks.filters import Filters, names_several, read_filters
-from memstone.core.checks.visible import reached, within
+from memstone.core.checks.filters import Filters, names_several, reached, read_filters, within
 from memstone.engine.parts import Parts
 from memstone.engine.storing.projects import project_scope
 from memstone.errors import Forbidden, InvalidFilter, InvalidInput, ScopeError
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.ids import clean_id
 from memstone.model.query import METADATA, And, Condition, Not, Op, Or, Where
 from memstone.model.scope import NO_SCOPE, Scope

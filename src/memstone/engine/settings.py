@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memstone.core.settings.lenient import gateway_effective
+from memstone.core.settings.backends import native, native_names, operators, refuse_operators, tenant_only, view
+from memstone.core.settings.lenient import TENANT, base_source, gateway_effective, merged, scope_key, usable, whose
 from memstone.core.settings.names import SETTINGS
-from memstone.core.settings.resolve import TENANT, base_source, merged, scope_key, usable, whose
-from memstone.core.settings.translate import native, native_names, operators, refuse_operators, tenant_only, view
 from memstone.engine.parts import Parts
 from memstone.engine.tuning import PAUSED, decoded, tuned
 from memstone.errors import InvalidInput, ScopeError

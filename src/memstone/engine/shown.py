@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from memstone.core.checks.visible import reached, within
+from memstone.core.checks.filters import reached, within
 from memstone.engine.access.bounds import BoundLedger
 from memstone.engine.blocks import Key
 from memstone.engine.erasing.erasure_report import digest

@@ -162,7 +162,7 @@ async def _version(parts: Parts) -> str:
 
 
 async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[str, dict[str, str]]]:
-    from memstone.core.settings.resolve import pause_keys, scope_keys
+    from memstone.core.settings.lenient import pause_keys, scope_keys
 
     keys = list(dict.fromkeys([*scope_keys(scope), *pause_keys(scope)]))
     return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, keys)
@@ -170,7 +170,7 @@ async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[st
 
 def resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
     """What is configured, with what is stored under some keys over it; of two the stronger holds."""
-    from memstone.core.settings.resolve import applied, merged, pause_ids, usable, whose
+    from memstone.core.settings.lenient import applied, merged, pause_ids, usable, whose
 
     if not stored:
         return base

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.visible import current, reached, visible
+from memstone.core.checks.filters import current, reached, visible
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit
 from memstone.engine.asking import LARGEST, checked_limit
@@ -52,7 +52,7 @@ from memstone.engine.storing.vector_items import (
 )
 from memstone.engine.tuning import tuned
 from memstone.errors import Conflict, Forbidden, NotFoundError
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status

@@ -29,7 +29,7 @@ async def warm(parts: Parts) -> None:
 
 def _modules() -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
-    from memstone.core.entities import finding as entities  # noqa: F401 - as the next two, loaded for its own sake
+    from memstone.core.entities import find as entities  # noqa: F401 - as the next two, loaded for its own sake
     from memstone.core.gate import rules  # noqa: F401
     from memstone.engine.recall import context, judge, relevance  # noqa: F401
 

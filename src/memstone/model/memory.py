@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, Self, TypeAlias
 
-from memstone.model.instant import Instant
+from memstone.model.instant import Instant, moment
 from memstone.model.scope import Scope
+
+# --- one remembered thing and who may see it --------------------------------------------------------------------------
 
 
 class Layer(StrEnum):
@@ -131,3 +134,136 @@ class TextDoc:
     speaker: str = ""
     day: str = ""
     scope: str = ""
+
+
+# --- people, places and things that memories speak of, and how they are related ---------------------------------------
+
+
+USER: Final = "user"
+"""The name and the normal form of the person whose memories these are."""
+
+
+class EntityType(StrEnum):
+    """What sort of thing it is; a concept is anything that nothing better is known about."""
+
+    PERSON = "person"
+    ORGANIZATION = "organization"
+    CONCEPT = "concept"
+    LOCATION = "location"
+    EVENT = "event"
+    TECHNOLOGY = "technology"
+    PRODUCT = "product"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something named in a text; two names are the same when their normal forms are equal, and never otherwise."""
+
+    name: str
+    norm: str
+    type: str = EntityType.CONCEPT
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How two entities are related, by their normal forms; ``ended`` when the text says that it is over."""
+
+    source: str
+    relation: str
+    target: str
+    evidence: str = ""
+    ended: bool = False
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFound:
+    """What one text names; the ends of every relation are among the entities."""
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+NOTHING: Final = EntityFound()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """An entity as it is stored."""
+
+    id: str
+    owner: Scope
+    name: str
+    norm: str
+    type: str
+    description: str | None
+    updated_at: Instant
+    mentions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """An edge as one memory states it; ``source`` and ``target`` are ids of entities."""
+
+    id: str
+    source: str
+    target: str
+    type: str
+    valid_from: Instant
+    valid_to: Instant | None
+    memory_seq: int
+    updated_at: Instant
+    confidence: float = 1.0
+
+
+def owner_of(scope: Scope) -> Scope:
+    """Whose entities a memory's names become.
+
+    One person is one entity in all runs and for all agents of a user, so the owner is the user; where no user is named
+    it is the agent, else the run. Nothing is ever shared between two owners or two tenants.
+    """
+    if scope.user_id:
+        return Scope(scope.tenant_id, user_id=scope.user_id)
+    if scope.agent_id:
+        return Scope(scope.tenant_id, agent_id=scope.agent_id)
+    return Scope(scope.tenant_id, run_id=scope.run_id)
+
+
+# --- what a model makes of a text -------------------------------------------------------------------------------------
+
+
+class Vector(bytes):
+    """The vector of a text, little-endian float32.
+
+    ``words`` holds a smaller vector for each of its words (signed bytes, one row after another), when the model
+    gives them: a search that compares word by word sees what the mean of all words blurs.
+    """
+
+    words: bytes
+
+    def __new__(cls, vector: bytes, words: bytes = b"") -> Self:
+        """The bytes of the vector, and those of its words."""
+        made = super().__new__(cls, vector)
+        made.words = words
+        return made
+
+
+# --- what belongs to one conversation, so that what was said before a turn can be told --------------------------------
+
+
+Conversation: TypeAlias = tuple[str, str, str]
+PAUSE: Final = timedelta(minutes=30)
+"""Without a run to hold it together, a conversation ends with a pause of this length."""
+
+
+def conversation_of(agent_id: str, run_id: str, layer: str, *, own_words: bool) -> Conversation | None:
+    """What a memory is a part of: the turns of a run, or what was stored in a run as it was said; None: it is alone."""
+    if not own_words or not (run_id or layer == Layer.TURN):
+        return None
+    return agent_id, run_id, str(layer)
+
+
+def goes_on(run_id: str, before: Instant, at: Instant) -> bool:
+    """Whether what is said at a time still belongs to what was said before."""
+    return bool(run_id) or abs(moment(at) - moment(before)) <= PAUSE

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memstone.model.access import ApiKey
-from memstone.model.account import Account, Session
+from memstone.model.access import Account, ApiKey, Session
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 

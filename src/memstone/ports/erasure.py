@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from memstone.model.account import StoredSecret
+from memstone.model.access import StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 

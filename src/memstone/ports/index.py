@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from memstone.model.instant import Instant
-from memstone.model.memory import Record, TextDoc
+from memstone.model.memory import Record, TextDoc, Vector
 from memstone.model.query import TextQuery, VectorQuery, Where, WordsQuery
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 from memstone.ports.tables import Columns
 
 # --- the dense channel as the engine sees it --------------------------------------------------------------------------

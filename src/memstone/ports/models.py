@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 
 # --- text to vectors --------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from memstone.model.ageing import Aged, Older
-from memstone.model.entity import EntityRow, RelationRow
 from memstone.model.event import Done, Event
 from memstone.model.instant import Instant
-from memstone.model.memory import Found, Link, Record
+from memstone.model.memory import EntityRow, Found, Link, Record, RelationRow
 from memstone.model.query import Where
 from memstone.model.scope import Scope
 
@@ -240,7 +239,7 @@ class Columns(Sequence[Hit]):
 class Entities(Protocol):
     """Rows of ``entities``, ``mentions`` and ``relations``.
 
-    An entity belongs to an owner (``memstone.model.entity.owner_of``) and is known there by its normal form and type;
+    An entity belongs to an owner (``memstone.model.memory.owner_of``) and is known there by its normal form and type;
     there is no way to reach the entity of another owner or tenant by name.
     """
 

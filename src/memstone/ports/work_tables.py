@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from memstone.model.event import Signal
+from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
-from memstone.model.job import Job, JobFigures
 from memstone.model.scope import Scope
 from memstone.ports.erasure import Erased
 

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
-from memstone.core.talk.shapes import as_mapping
+from memstone.core.talk.messages import as_mapping
 from memstone.engine.storing.revise import UNSET
 from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when

@@ -22,8 +22,7 @@ from memstone.core.access.jwt import looks_like_one
 from memstone.engine.access import accounts_tokens, keys
 from memstone.engine.access.accounts_tokens import Recognised
 from memstone.errors import Forbidden, Unauthenticated
-from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
-from memstone.model.bounds import Bounds
+from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Verb
 from memstone.model.policy import Identity
 from memstone.server.errors import discreet
 from memstone.server.identity import read_headers, user_in_headers, with_own_names

@@ -14,7 +14,7 @@ from memstone.engine.access import accounts_login
 from memstone.engine.access.accounts import folded, is_login
 from memstone.engine.engine import Engine
 from memstone.errors import Forbidden, TooManyRequests, Unauthenticated
-from memstone.model.account import Lifetimes
+from memstone.model.access import Lifetimes
 from memstone.sections_service import AccountSettings
 from memstone.server.access import Caller
 from memstone.server.limits import Failures, address_of

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.parts import Parts
 from memstone.errors import LlmBudgetSpent
 from memstone.model.instant import Instant

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers
 
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.policy import Identity
 
 OWN_HEADER: Final = "x-memstone-user"

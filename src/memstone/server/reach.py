@@ -7,10 +7,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from memstone.core.settings.translate import operators
+from memstone.core.settings.backends import operators
 from memstone.errors import Forbidden, ScopeError
-from memstone.model.access import Verb
-from memstone.model.bounds import Users
+from memstone.model.access import Users, Verb
 from memstone.server.access import Caller
 
 

@@ -18,8 +18,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, TypeAlias
 
 from memstone.errors import DimensionMismatch, Unsupported, VectorStoreError
-from memstone.model.match import matches
-from memstone.model.query import Condition, Op
+from memstone.model.query import Condition, Op, matches
 from memstone.ports.index import CollectionInfo, Point, VectorStore
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run

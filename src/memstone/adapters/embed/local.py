@@ -23,7 +23,7 @@ from memstone.adapters.embed.minilm import Network, rewritten
 from memstone.adapters.embed.onnx_model import DATA, OWN_MODEL_HINT, OnnxSentenceModel, WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
 from memstone.errors import ConfigError, MissingExtra
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 from memstone.products import multiply
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ from memstone.model.access import ApiKey
 from memstone.model.event import Event, Signal
 from memstone.model.instant import Instant
 from memstone.model.memory import Record, TextDoc
+from memstone.model.message import MAY_ASK
 from memstone.model.query import TextQuery
-from memstone.model.questions import MAY_ASK
 from memstone.model.scope import Scope
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import TextRow

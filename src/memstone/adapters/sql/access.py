@@ -9,8 +9,7 @@ from typing import Final
 
 from memstone.adapters.sql.indexes import FullTextTable
 from memstone.adapters.sql.rows import Row, Sql, dump, load, marks
-from memstone.model.access import ApiKey, Subjects
-from memstone.model.account import Account, Role, Session, StoredSecret
+from memstone.model.access import Account, ApiKey, Role, Session, StoredSecret, Subjects
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope

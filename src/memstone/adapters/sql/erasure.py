@@ -332,7 +332,7 @@ def _inside(scope: Scope, prefix: str) -> tuple[str, list[str]]:
     return told, [value for _, value in given]
 
 
-# A pause of somebody in a session or with an agent; see memstone.core.settings.resolve.
+# A pause of somebody in a session or with an agent; see memstone.core.settings.lenient.
 _TOGETHER: Final = "(substr(scope_key, 1, 6) = 'scope:' AND replace(scope_key, ?, '') <> scope_key)"
 
 

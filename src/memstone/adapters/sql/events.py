@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from memstone.adapters.sql.rows import SELECT_RECORD, Row, Sql, chunks, dump, load, marks, to_record
 from memstone.model.ageing import Aged, Older
-from memstone.model.entity import EntityRow, RelationRow, owner_of
 from memstone.model.event import Done, Event
 from memstone.model.instant import Instant
-from memstone.model.memory import Link, Record
+from memstone.model.memory import EntityRow, Link, Record, RelationRow, owner_of
 from memstone.model.scope import Scope
 
 # --- the append-only history ------------------------------------------------------------------------------------------

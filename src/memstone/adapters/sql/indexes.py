@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.adapters.sql.rows import SELECT_RECORD, Row, Sql, chunks, dump, load, marks, to_record
-from memstone.model.memory import INDEXED, Record, TextDoc
+from memstone.model.memory import INDEXED, Record, TextDoc, Vector
+from memstone.model.message import MAY_ASK
 from memstone.model.query import TextQuery
-from memstone.model.questions import MAY_ASK
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 from memstone.ports.ledger import IndexInfo, LinkedVector, TextRow, VectorRow
 from memstone.ports.tables import TABLES, Key, StoredRow
 

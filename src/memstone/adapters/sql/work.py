@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.adapters.sql.rows import Row, Sql, chunks, dump, load, marks
-from memstone.model.event import Signal
+from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
-from memstone.model.job import Job, JobFigures
 from memstone.model.scope import Scope
 from memstone.ports.erasure import Erased
 

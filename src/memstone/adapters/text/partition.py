@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from memstone.model.conversation import Conversation, conversation_of, goes_on
 from memstone.model.instant import Instant
-from memstone.model.questions import asks_alone, question_share
+from memstone.model.memory import Conversation, conversation_of, goes_on
+from memstone.model.message import asks_alone, question_share
 from memstone.ports.ledger import TextRow
 
 # --- which rows a word stands in, and how often -----------------------------------------------------------------------

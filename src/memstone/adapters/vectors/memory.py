@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, VectorStoreError
-from memstone.model.match import matches
-from memstone.model.query import Where
+from memstone.model.query import Where, matches
 from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
 

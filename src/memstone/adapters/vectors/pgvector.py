@@ -25,8 +25,7 @@ from memstone.adapters.postgres.connection import PgVector, connected, setting_u
 from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Lent, Options, Pool
 from memstone.adapters.postgres.statements import Statement, Wire, translated
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
-from memstone.model.match import INT64, UNSET_WHEN_EMPTY
-from memstone.model.query import DATA, FIELDS, METADATA, And, Condition, Not, Op, Or, Where
+from memstone.model.query import DATA, FIELDS, INT64, METADATA, UNSET_WHEN_EMPTY, And, Condition, Not, Op, Or, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
 

@@ -10,17 +10,200 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-from memstone.core.changes.slots import Filled, asked_slots, is_other_value, slots_of
-from memstone.core.changes.words import Statement, understand
-from memstone.core.rules.stance import ends, is_negated
-from memstone.core.rules.verbs import is_verb
-from memstone.core.text.amendment import amended
-from memstone.model.own import OwnSlot
+from memstone.core.rules.own import MANY, own_values, shipped_slots
+from memstone.core.rules.sentence import plain
+from memstone.core.rules.stance import NUMERALS, ends, is_negated, polarity_of, spelled_digits
+from memstone.core.rules.verbs import is_verb, lemma
+from memstone.core.text.normalize import SAID_ON, amended
+from memstone.core.text.stem import stem
+from memstone.model.policy import OwnSlot
+
+# --- a statement in the words by which it is compared -----------------------------------------------------------------
+
+
+_FRAME: Final = re.compile(
+    r'^(?:(?:Asked|In reply to) "(?P<question>[^"]*)", )?\S+(?: \S+)? (?:said|asked)(?: on [\d-]+)?: "(?P<said>.*)"\.?$',
+    re.DOTALL,
+)
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[.,:'’&/-][^\W_]+)*[+#]*", re.UNICODE)
+_SMALL: Final = frozenset(
+    """a an the this that these those i me my mine myself we us our ours you your yours he him his she her hers it its they them
+    their theirs themselves himself herself itself user users and or but so if then than as at by for from in into of off on
+    onto to up with about also am are is be been being was were do does did has have had will would can could just really
+    very quite actually basically honestly definitely yes yeah ok okay well oh please thanks lol haha btw tbh ngl there here
+    who whom whose which what when where why how s t m re ve ll d too some any said asked know called named mind note still""".split()
+)
+"""Words that say nothing by themselves. Not among them: words that deny, count, compare, or tell when something holds."""
+
+_LIKING: Final = {
+    form: group
+    for group, forms in {
+        "like": "like likes liked love loves loved enjoy enjoys enjoyed adore adores fan",
+        "dislike": "dislike dislikes disliked hate hates hated despise detest",
+    }.items()
+    for form in forms.split()
+}
+"""Words of one attitude count as one."""
+
+_GOT: Final = re.compile(r"\b(have|has) got\b")
+_MEANT: Final = {
+    "wished": re.compile(
+        r"\b(?:want|wants(?! to be called)|wanted|wish|wishes|hope|hopes|would like|dream of|dreams of|thinking of|considering|might|maybe|could|should)\b"
+    ),
+    "planned": re.compile(
+        r"\b(?:will|going to|plan|plans|planning|planned|intend|intends|about to|due to|next|tomorrow|upcoming)\b"
+    ),
+    "past": re.compile(
+        r"\b(?:used to|was|were|had|did|ago|last|yesterday|former|formerly|previously|once|ex)\b|\b(?:user|i|we) (?:\w+ly )?\w+ed\b"
+    ),
+    "supposed": re.compile(r"\b(?:if|unless|suppose|imagine|pretend)\b"),
+    "once": re.compile(r"\b(?:today|tonight|this time|for once|this week|this morning|right now|at the moment)\b"),
+}
+"""How something is meant: what is planned is not yet so, and what was so may be so no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is compared of a text."""
+
+    text: str
+    said: str
+    """Its plain words in small letters, without a frame such as ``User said``."""
+
+    words: tuple[str, ...]
+    meant: frozenset[str]
+    polarity: int
+    owner: str
+    """Whom it begins with: the user, somebody of theirs, or somebody by name."""
+
+    @property
+    def bag(self) -> frozenset[str]:
+        """Its words in no order."""
+        return frozenset(self.words)
+
+
+@lru_cache(maxsize=8192)
+def understand(text: str) -> Statement:
+    """A text as it is compared."""
+    found = _FRAME.match(SAID_ON.sub("", text).strip())
+    bare = f"{found['question'] or ''} {found['said']}" if found else SAID_ON.sub("", text)
+    said = _GOT.sub(r"\1", spelled_digits(plain(bare).lower()))
+    words = [_normal(one[0]) for one in _TOKEN.finditer(said)]
+    return Statement(
+        text,
+        " ".join(said.split()),
+        tuple(filter(None, words)),
+        frozenset(name for name, pattern in _MEANT.items() if pattern.search(said)),
+        polarity_of(said),
+        _owner(said),
+    )
+
+
+_OWNER: Final = re.compile(r"(?:(?P<own>i|we|user)\b(?!')|(?:my|our|user's) (?P<theirs>[\w-]+)|(?P<name>\S+))")
+
+
+def _owner(said: str) -> str:
+    found = _OWNER.match(said.strip())
+    if found is None or found["own"]:
+        return "user"
+    return f"user's {found['theirs']}" if found["theirs"] else found["name"].strip(".,!?")
+
+
+@lru_cache(maxsize=16384)
+def _normal(written: str) -> str:
+    word = written.removesuffix("'s").removesuffix("’s")
+    if word in _SMALL:
+        return ""
+    if word in _LIKING or (word in NUMERALS and word != "one"):
+        return _LIKING.get(word) or NUMERALS[word]
+    if any(letter.isdigit() or letter in "+#" for letter in word):
+        return word
+    return stem(lemma(word))
+
+
+def bare_words(text: str) -> frozenset[str]:
+    """The words by which a text is compared, in no order."""
+    return understand(text).bag
+
+
+# --- what a person has one of at a time -------------------------------------------------------------------------------
+
+
+_AROUND: Final = re.compile(
+    r"^(?:the|a|an|now|currently) | (?:now|these days|again|since .*|as .*|with .*|for .*|and .*|but .*|because .*)$"
+)
+
+_HAPPENED: Final = re.compile(r"\b(?:moved|relocated|turned|joined|started|got|married|engaged|divorced|separated)\b")
+"""What is told of a single day and holds from then on."""
+
+_CONTRAST: Final = re.compile(r", (?:and )?not (?!any ?more)[^,;]+$")
+"""What it is not, behind what it is: "at Brightwell, not Brightwood"."""
+
+_FIRST_PERSON: Final = re.compile(r"^(?:i|we)\b")
+_CLAUSE: Final = re.compile(r"[,:;.] +")
+_GOES_ON: Final = re.compile(r"(?:(?:and|so|but) )?(?:they|user|i|we) ")
+
+
+class Filled(NamedTuple):
+    """A slot of somebody, and the value that a statement gives it."""
+
+    slot: str
+    owner: str
+    value: str
+
+
+def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[Filled]:
+    """The slots that a statement fills, those of a configuration among them; what is denied or wished fills none."""
+    found = [Filled(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name]
+    if statement.meant & {"wished", "planned", "supposed"}:
+        return found
+    clauses = [*_clauses(statement)]
+    for name, (_, patterns) in shipped_slots().items():
+        match = next((one for pattern in patterns for said in clauses if (one := pattern.search(said))), None)
+        if match is not None and ("once" not in statement.meant or _HAPPENED.search(match[0])):
+            owner = match.groupdict().get("owner") or "user"
+            found.append(Filled(name, owner, _AROUND.sub("", match["value"].strip()).strip()))
+    return found
+
+
+def _clauses(statement: Statement) -> Iterator[str]:
+    """A statement, and those of its clauses that go on about the user: "user has moved: they live in Porto now".
+
+    What is denied is left out.
+    """
+    said = _FIRST_PERSON.sub("user", statement.said)
+    if statement.polarity >= 0 or not _is_denied(statement.said):
+        yield said
+    if said.startswith("user "):
+        more = (_GOES_ON.sub("user ", one, count=1) for one in _CLAUSE.split(said)[1:] if _GOES_ON.match(one))
+        yield from (one for one in more if not _is_denied(one))
+
+
+def _is_denied(said: str) -> bool:
+    return polarity_of(_CONTRAST.sub("", said)) < 0
+
+
+def asked_slots(words: frozenset[str]) -> list[str]:
+    """The slots that somebody means by these words: "my address"."""
+    return [name for name, (asked, _) in shipped_slots().items() if words & frozenset().union(*map(bare_words, asked))]
+
+
+def is_other_value(new: Filled, known: Filled) -> bool:
+    """Whether a slot of the same person is filled otherwise; a part of what is known is no other value."""
+    if (new.slot, new.owner) != (known.slot, known.owner):
+        return False
+    mine, theirs = bare_words(new.value), bare_words(known.value)
+    return bool(mine and theirs) and not (mine <= theirs or theirs <= mine)
+
+
+# --- what a statement does to what is known ---------------------------------------------------------------------------
+
 
 ODDS: Final = (0.7, 0.7, 0.45)
 """So likely the curator must find it that a statement changes a memory with which it shares no word that tells something,

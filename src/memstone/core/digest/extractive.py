@@ -7,20 +7,276 @@ names somebody, or is about what the session comes back to; those that say somet
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
-from memstone.core.digest.lists import action_items, decisions, is_decided, is_to_do
-from memstone.core.digest.model import Digest, cut
-from memstone.core.digest.told import Sentence, told
-from memstone.core.digest.topics import named, topics
+from memstone.core.changes.decide import is_known, understand
+from memstone.core.digest.portrait import Digest, Sentence, cut, told
+from memstone.core.entities.find import entities, norm, read
+from memstone.core.entities.names import COMMON, NOUNS_LIKE_ADJECTIVES, ORDINARY, Spotted
+from memstone.core.gate.words import CALENDAR
+from memstone.core.rules.own_prose import is_english
+from memstone.core.rules.sentence import plain
+from memstone.core.rules.verbs import ADVERBS, FINITE, is_past, is_verb, lemma
+from memstone.core.text.analyze import terms
+from memstone.core.text.lexicon import LIGHT, STOP_WORDS
 from memstone.model.curator import Curator
+from memstone.model.memory import Entity, EntityType
 from memstone.model.message import Message
 
+# --- what was decided in a session, and what is still to be done ------------------------------------------------------
+
+
+MOST: Final = 5
+_WE: Final = r"(?:i|we|you)(?: have|'ve|'re|'m| am| are)?(?: finally| all| both| now| just)*"
+_CHOSEN: Final = (
+    r"(?:decided|agreed|chose|chosen|settled on|went with|going with|picked|opted|committed to|made up my mind"
+    r"|signed up)"
+)
+_DECIDED: Final = re.compile(
+    rf"\b{_WE} {_CHOSEN}\b|\b(?:let us|lets) (?:go with|use|take|stick (?:with|to)|do)\b"
+    r"|\b(?:the )?decision (?:is|was)\b|\bit is (?:decided|settled|a deal)\b",
+    re.IGNORECASE,
+)
+_ACCEPTED: Final = re.compile(
+    r"(?:yes|yeah|yep|yup|ok|okay|sure|deal|agreed|great|perfect|good idea|sounds good|let us do (?:it|that))\b",
+    re.IGNORECASE,
+)
+_SHORT: Final = 8
+_TO_DO: Final = re.compile(
+    r"\b(?:i|we) (?:still |also |really |just )*(?:need|have|must|ought|got) to\b"
+    r"|\b(?:i|we) (?:will|am going to|are going to) \w+"
+    r"|(?:^|\bplease |\bcan you )(?:remind me|do not (?:let me )?forget|remember) to\b"
+    r"|\b(?:to-?do|action items?|next steps?)\s*:"
+    r"|\bplease (?:send|check|book|call|order|prepare|remind|schedule|draft|write|finish|review)\b"
+    r"|\b(?:i am|we are) (?:planning|hoping|about) to\b|\bi plan to\b",
+    re.IGNORECASE,
+)
+_FILLER: Final = frozenset({"mood", "smalltalk", "joke", "hypothetical"})
+
+
+def decisions(sentences: Sequence[Sentence], marked: frozenset[int]) -> tuple[str, ...]:
+    """What was decided; ``marked`` are sentences that state a decision, by their place.
+
+    A proposal of the assistant that the user accepts is shown with the words that accept it.
+    """
+    found = []
+    for at, one in enumerate(sentences):
+        proposed = _proposed(sentences, at)
+        if proposed:
+            found.append(f"{proposed} {one.line}")
+        elif _may_list(one) and (one.at in marked or _DECIDED.search(plain(one.text))):
+            found.append(one.line)
+    return _last(found)
+
+
+def _proposed(sentences: Sequence[Sentence], at: int) -> str:
+    """What the assistant said right before, where the user accepts it in a few words that tell something; else ''."""
+    one = sentences[at]
+    first = not at or sentences[at - 1].turn != one.turn
+    said = plain(one.text)
+    short = one.role == "user" and first and len(said.split()) <= _SHORT
+    if not short or not _ACCEPTED.match(said) or not (one.kept or _DECIDED.search(said)):
+        return ""
+    before = [other for other in sentences[:at] if other.turn == one.turn - 1 and other.role == "assistant"]
+    asked = [other.text for other in before[-2:]]
+    return f"{before[-1].speaker}: {' '.join(asked)}" if before and before[-1].asks else ""
+
+
+def action_items(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    """What somebody said they would do, or asked for."""
+    return _last([one.line for one in sentences if is_to_do(one)])
+
+
+def is_to_do(one: Sentence) -> bool:
+    """Whether a sentence says what is still to be done; what an assistant says it will do is only its answer."""
+    return one.role == "user" and _may_list(one) and _TO_DO.search(plain(one.text)) is not None
+
+
+def is_decided(one: Sentence) -> bool:
+    """Whether a sentence says in so many words that something was decided."""
+    return _may_list(one) and _DECIDED.search(plain(one.text)) is not None
+
+
+def _may_list(one: Sentence) -> bool:
+    """Whether a sentence means what it says: it does not ask, joke, feel or suppose."""
+    if one.asks or (one.why in _FILLER and not one.kept):
+        return False
+    return bool(one.why) or not one.empty
+
+
+def _last(lines: Sequence[str]) -> tuple[str, ...]:
+    """The last ones, in order: what was settled later stands."""
+    return tuple(dict.fromkeys(lines))[-MOST:]
+
+
+# --- whom and what a session speaks of --------------------------------------------------------------------------------
+
+
+MOST_ENTITIES: Final = 24
+MOST_TOPICS: Final = 8
+_SPOKEN: Final = ("user", "assistant")
+_TOKEN: Final = re.compile(r"[^\W\d_][\w\'\u2019-]*[^\W_]|[^\W\d_]|\d[\w.,:]*|[^\w\s]")
+_BEFORE_NOUNS: Final = frozenset(
+    """a an the my our your his her their its this that these those some any no every each another
+    of with without for from about against into on in at by after before during between up down off out
+    over under through around have has had""".split()
+)
+"""Small words that a noun follows."""
+
+_ENDINGS: Final = tuple("ly ous ful ive ible able less ish al ic ed body".split())
+"""How words end that are hardly nouns."""
+
+_LIGHT: Final = COMMON | ORDINARY | CALENDAR | ADVERBS
+"""Words that say little about what a talk is about."""
+
+_LINKING: Final = frozenset("be feel get go seem look become turn sound taste stay keep grow".split())
+"""Verbs that an adjective follows."""
+
+_LEAST_LETTERS: Final = 3
+_MOST_NOUNS: Final = 3
+_FOREIGN_LETTERS: Final = 5
+"""A word of another language that is shorter is hardly what a talk is about."""
+
+
+def named(turns: Sequence[Message]) -> tuple[str, ...]:
+    """The speakers, then everybody and everything that is named, what comes up most first."""
+    spoken = [turn for turn in turns if turn.role in _SPOKEN]
+    spotted = [one for turn in spoken for one in read(turn.text).names]
+    often = Counter(norm(one.name) for one in spotted)
+    speakers = list(dict.fromkeys(turn.name for turn in spoken if turn.name))
+    proper = [one for one in _distinct(spotted) if one.name != one.name.lower() or one.type != EntityType.CONCEPT]
+    ranked = sorted(proper, key=lambda one: -often[one.norm])
+    return _each_once([*speakers, *(one.name for one in ranked)])[:MOST_ENTITIES]
+
+
+def _distinct(spotted: Iterable[Spotted]) -> list[Entity]:
+    """Each name once; more than one text holds, so they are taken in pieces."""
+    found: dict[str, Entity] = {}
+    for one in spotted:
+        for entity in entities([one]):
+            found.setdefault(entity.norm, entity)
+    return list(found.values())
+
+
+def topics(turns: Sequence[Message], sentences: Sequence[Sentence], names: Sequence[str]) -> tuple[str, ...]:
+    """The nouns that a session is about, as they were said: those that come back first, then those that tell most.
+
+    Names are no topics. Of what only keeps the talk going nothing is taken.
+    """
+    taken = {term for one in names for term in terms(one)}
+    compounds = _compounds(turns)
+    found: dict[str, _Topic] = {}
+    for sentence in sentences:
+        said = sentence.text.lower()
+        for phrase in (*(one for one in compounds if one in said), *_phrases(sentence, turns)):
+            words = terms(phrase)
+            if words and words[-1] not in taken:
+                found.setdefault(words[-1], _Topic()).add(phrase, sentence)
+    ranked = [one.label for one in sorted(found.values(), key=lambda one: -one.weight)]
+    longer = {word for label in ranked if " " in label for word in terms(label)}
+    return _each_once(label for label in ranked if " " in label or longer.isdisjoint(terms(label)))[:MOST_TOPICS]
+
+
+class _Topic:
+    """What stands for one noun: the turns that speak of it, how much they tell, and its longest form."""
+
+    def __init__(self) -> None:
+        self.turns: set[int] = set()
+        self.told = 0.0
+        self.label = ""
+
+    def add(self, phrase: str, sentence: Sentence) -> None:
+        """Count one more place where it stands."""
+        self.turns.add(sentence.turn)
+        self.told = max(self.told, sentence.weight)
+        if phrase.count(" ") > self.label.count(" ") or not self.label:
+            self.label = phrase
+
+    @property
+    def weight(self) -> float:
+        """What comes back weighs most, then what is worth keeping, then what is said in two words."""
+        return len(self.turns) + self.told + (" " in self.label) / 2
+
+
+def _phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str]:
+    """The nouns of a sentence that tells something; of another language, the longer words of one that does."""
+    if sentence.empty:
+        return
+    if is_english(turns[sentence.turn].text):
+        yield from nouns(sentence.text)
+        return
+    words = (word for word in _TOKEN.findall(sentence.text) if len(word) >= _FOREIGN_LETTERS)
+    yield from (word for word in words if word[0].isupper() and terms(word))
+
+
+def nouns(text: str) -> Iterator[str]:
+    """The nouns of an English sentence, with the noun before each: what follows a small word or a verb."""
+    words = _TOKEN.findall(text)
+    at = 0
+    while at + 1 < len(words):
+        leads = _leads(words[at].lower(), words[at + 1].lower())
+        found = list(takewhile(_is_content, words[at + 1 : at + 2 + _MOST_NOUNS])) if leads else []
+        phrase = _noun_phrase(found)
+        if phrase:
+            yield " ".join(phrase)
+        at += 1 + (len(found) if phrase else 0)
+
+
+def _leads(word: str, following: str) -> bool:
+    """Whether a noun may follow a word: behind a verb it is what is done, but not behind one that tells how it is."""
+    if word in _BEFORE_NOUNS or word.endswith("'s"):
+        return True
+    return is_verb(word) and word not in FINITE and lemma(word) not in _LINKING and not is_verb(following)
+
+
+def _noun_phrase(words: list[str]) -> list[str]:
+    """The noun that a run of words begins with, and the noun before it; of a long run, which goes on, the first two."""
+    ends = (at for at, word in enumerate(words) if at and (is_verb(word) or is_past(word)))
+    run = words[: next(ends, len(words) if len(words) <= _MOST_NOUNS else 2)]
+    while run and not (_is_noun(run[-1]) or (len(run) > 1 and _is_noun(run[-2]) and run[-1] in LIGHT)):
+        run = run[:-1]
+    return [word for word in run[-2:-1] if _is_noun(word)] + run[-1:]
+
+
+def _is_content(word: str) -> bool:
+    """Whether a word may be part of a noun phrase; a capital is that of a name."""
+    return word[0].islower() and word not in _BEFORE_NOUNS and word not in STOP_WORDS and not word.endswith("'s")
+
+
+def _is_noun(word: str) -> bool:
+    if len(word) < _LEAST_LETTERS or word in _LIGHT or word.removesuffix("s") in _LIGHT:
+        return False
+    return word in NOUNS_LIKE_ADJECTIVES or not word.endswith(_ENDINGS)
+
+
+def _compounds(turns: Sequence[Message]) -> list[str]:
+    """Names in small letters of several words, such as "pottery class", in the form in which they stand there."""
+    said: dict[str, str] = {}
+    for turn in turns:
+        for one in read(turn.text).names if turn.role in _SPOKEN else ():
+            if one.name == one.name.lower() and " " in one.name:
+                said.setdefault(norm(one.name), turn.text[one.start : one.end].lower())
+    return list(said.values())
+
+
+def _each_once(names: Iterable[str]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(norm(name), name)
+    return tuple(name for form, name in found.items() if form)
+
+
+# --- a session in few words, without a model --------------------------------------------------------------------------
+
+
 SENTENCES: Final = 3
-_SHORT: Final = 4
+_EXTRACTIVE_SHORT: Final = 4
 """Fewer words than this weigh no more for being few."""
 
 _FACT_BONUS: Final = 1.0
@@ -113,7 +369,7 @@ def _weights(sentences: Sequence[Sentence]) -> dict[str, float]:
 
 def _worth(one: Sentence, weights: dict[str, float], facts: dict[int, float], covered: set[str]) -> float:
     new = one.terms - covered
-    value = sum(weights[term] for term in new) / math.sqrt(max(_SHORT, len(one.terms)))
+    value = sum(weights[term] for term in new) / math.sqrt(max(_EXTRACTIVE_SHORT, len(one.terms)))
     share = len(new) / len(one.terms) if one.terms else 0.0
     value += share * (_FACT_BONUS * 2 * facts.get(one.at, 0.0) + _NAME_BONUS * min(2, len(one.names)))
     value += _NAME_BONUS * is_decided(one)
@@ -126,3 +382,63 @@ def _salience(stated: Sequence[Stated], decided: frozenset[int]) -> float:
         return 0.3
     most = max(one.salience for one in stated)
     return round(min(0.9, max(most, 0.7 if decided else 0.4)), 2)
+
+
+# --- as much of a session as a model is shown -------------------------------------------------------------------------
+
+
+def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
+    """Numbered lines for the turns, from 1: the first quarter and the most recent rest, each up to ``chars``."""
+    spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
+    if len(spoken) <= most:
+        return [_line(at, turn, chars) for at, turn in spoken]
+    first = most // 4
+    last = most - first
+    left_out = len(spoken) - most
+    return [
+        *(_line(at, turn, chars) for at, turn in spoken[:first]),
+        f"[... {left_out} turns left out ...]",
+        *(_line(at, turn, chars) for at, turn in spoken[len(spoken) - last :]),
+    ]
+
+
+def _line(at: int, turn: Message, chars: int) -> str:
+    return f"[{at}] {speaker(turn)}: {_indented(shortened(turn.text.strip(), chars))}"
+
+
+def speaker(turn: Message) -> str:
+    """Who speaks, as a model is told."""
+    return f"{turn.role} ({' '.join(turn.name.split())})" if turn.name else turn.role
+
+
+def shortened(text: str, chars: int) -> str:
+    """A text up to a length, with a note of how much is missing."""
+    return text if len(text) <= chars else f"{text[:chars]} [... {len(text) - chars:,} more characters]"
+
+
+def _indented(text: str) -> str:
+    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    return "\n    ".join(text.splitlines())
+
+
+# --- whether a fact of a session is one that is known already ---------------------------------------------------------
+
+
+MIN_CHARS: Final = 5
+"""What is not longer than this is no fact."""
+
+
+def overlap(one: str, other: str) -> float:
+    """How many of the words of two texts both have, from 0 to 1."""
+    mine, theirs = _words(one), _words(other)
+    return len(mine & theirs) / len(mine | theirs) if mine or theirs else 0.0
+
+
+def says_the_same(new: str, known: str, most: float) -> bool:
+    """Whether two facts share more than ``most`` of their words, and nothing in the new one is new."""
+    return overlap(new, known) > most and is_known(understand(new), understand(known))
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(text))

@@ -7,13 +7,18 @@ something between them or ends with a question mark, and says nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from memstone.core.entities.finding import MAX_FOUND, Reading, entities, norm, read
-from memstone.core.entities.lists import KIN, PETS
-from memstone.core.entities.types import Spotted, is_addressed
-from memstone.model.entity import NOTHING, USER, Entity, EntityType, Found, Relation
+from memstone.core.entities.find import MAX_FOUND, Reading, entities, norm, read
+from memstone.core.entities.names import KIN, PETS, Spotted, is_addressed
+from memstone.model.instant import Instant
+from memstone.model.memory import NOTHING, USER, Entity, EntityFound, EntityType, Relation, RelationRow
+
+# --- how the names in a text are related, by rules --------------------------------------------------------------------
+
 
 _ADVERBS: Final = r"(?:(?:now|currently|also|still|just|recently|actually|really|both|finally|already|originally) )"
 _KIN_WORDS: Final = "|".join(map(re.escape, sorted(KIN, key=len, reverse=True)))
@@ -111,7 +116,7 @@ ONE_VALUED: Final = frozenset({"works_at", "lives_in", "located_in"})
 """Relations that a later statement takes the place of."""
 
 
-def found_in(text: str, speaker: str = USER) -> Found:
+def found_in(text: str, speaker: str = USER) -> EntityFound:
     """What a text names and how that is related; ``speaker`` is who "I" is, '' when nobody is to be learned about.
 
     Pure, and made to be called before a transaction: nothing but the text decides.
@@ -121,7 +126,7 @@ def found_in(text: str, speaker: str = USER) -> Found:
         return NOTHING
     named = entities(reading.names)
     relations = _relations(reading, named, speaker)
-    return Found(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations)
+    return EntityFound(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations)
 
 
 def _spoken_of(reading: Reading, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:
@@ -282,3 +287,52 @@ def query_roles(text: str, speaker: str = USER) -> list[tuple[str, str]]:
     mine = ("my", "our", "user's")
     found = [(norm(speaker) if one["owner"] in mine else norm(one["owner"]), f"{KIN[one['kin']]}_of") for one in asked]
     return list(dict.fromkeys(found))
+
+
+# --- from when to when edges of the graph hold, worked out from all that memories state about them --------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation between two entities (by id) and the memories that state it; ``valid_to`` is None while it holds."""
+
+    source: str
+    type: str
+    target: str
+    valid_from: Instant
+    valid_to: Instant | None
+    stated_at: Instant
+    confidence: float
+    seqs: tuple[int, ...]
+
+
+def edges(rows: Iterable[RelationRow]) -> list[Edge]:
+    """Each edge once, what was stated last first."""
+    stated: defaultdict[tuple[str, str, str], list[RelationRow]] = defaultdict(list)
+    for row in rows:
+        stated[row.source, row.type, row.target].append(row)
+    joined = [_joined(sorted(same, key=lambda row: (row.valid_from, row.memory_seq))) for same in stated.values()]
+    rivals: defaultdict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in joined:
+        rivals[edge.source, edge.type].append(edge)
+    settled = [_ended_by(edge, rivals[edge.source, edge.type]) for edge in joined]
+    return sorted(settled, key=lambda edge: (edge.stated_at, edge.seqs), reverse=True)
+
+
+def _joined(rows: Sequence[RelationRow]) -> Edge:
+    first, last = rows[0], rows[-1]
+    seqs = tuple(sorted({row.memory_seq for row in rows}))
+    sure = max(row.confidence for row in rows)
+    return Edge(last.source, last.type, last.target, first.valid_from, last.valid_to, last.valid_from, sure, seqs)
+
+
+def _ended_by(edge: Edge, rivals: Iterable[Edge]) -> Edge:
+    """Of a relation that somebody has with one thing at a time, what was said later ends what was said before."""
+    if edge.type not in ONE_VALUED or edge.valid_to is not None:
+        return edge
+    later = [
+        other.valid_from
+        for other in rivals
+        if other.target != edge.target and other.valid_to is None and other.valid_from > edge.stated_at
+    ]
+    return replace(edge, valid_to=min(later)) if later else edge

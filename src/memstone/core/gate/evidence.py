@@ -14,9 +14,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
-from memstone.core.gate.names import FIRST_NAMES
-from memstone.core.gate.phrases import PAST_FORMS
-from memstone.core.gate.said import Said
+from memstone.core.gate.people import FIRST_NAMES
+from memstone.core.gate.phrases import PAST_FORMS, Said
 from memstone.core.gate.words import (
     CALENDAR,
     FAMOUS,

@@ -1,13 +1,27 @@
 """How people ask for what is remembered: patterns over small letters with contractions written out."""
 
-# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
-
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.gate.words import TECH_THINGS, either
+from memstone.core.gate.words import (
+    FAMOUS,
+    PLACES_AND_BRANDS,
+    PRIVATE_THINGS,
+    PUBLIC_WORDS,
+    TECH,
+    TECH_THINGS,
+    TECH_WEAK,
+    either,
+)
+
+# --- how people ask for what is remembered ----------------------------------------------------------------------------
+
+
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
+
 
 MONTH: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 DAY: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
@@ -198,3 +212,307 @@ THIS_TURN: Final = any_of(
     r"\bnot what i (?:asked|said|meant|wanted)\b|\bthat last (?:part|point|sentence|bit|one)\b",
 )
 """Wishes about the answer just given, which is before the model anyway."""
+
+
+# --- what a message says in the user's own words ----------------------------------------------------------------------
+
+
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
+
+
+HEAD: Final = 800
+TAIL: Final = 300
+"""Of a long message the first and the last characters are read: there it says what is wanted, the rest is material."""
+
+QUOTED_MARK: Final = '""'
+"""Stands where something was quoted."""
+
+_MANY_LINES: Final = 3
+
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_QUOTED: Final = re.compile(
+    r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\u201e[^\u201c\u201d\u201e]*[\u201c\u201d]|\u00ab[^\u00ab\u00bb]*\u00bb|\u300c[^\u300c\u300d]*\u300d"
+    r"|(?<![\w'])'[^'\n]{2,}?'(?!\w)|\u2018[^\u2018\u2019\n]{2,}?\u2019(?!\w)|\"[^\"]*\Z"
+)
+_QUOTES: Final = "\"'\u201c\u201e\u00ab\u300c\u2018"
+_BARE_QUOTES: Final = re.compile(r"[\"\u201c\u201d]")
+_WORK: Final = (
+    r"translat\w*|rewrite|reword|rephrase|paraphrase|summari[sz]\w*|tl;?dr|shorten|condense|simplify|proofread|correct"
+    r"|fix|polish|improve|edit|convert|capitali[sz]e|title case|upper ?case|lower ?case|format|classify|categori[sz]e"
+    r"|label|extract|highlight|spell(?:ing| ?check)?|grammar|punctuat\w*|count|sort|reverse|find|spot|identify|underline|alphabeti[sz]e|order|rank|arrange|turn|change|make|put|fill|complete|repeat|echo|quote|print|output"
+    r"|explain|analy[sz]e|review|critique|debug|refactor|transcribe|solve|compute|calculate|evaluate|sentiment|tone"
+    r"|reply|respond|answer|write|say|continue the (?:text|story|sentence)|complete the (?:text|sentence)|true or false"
+    r"|\u00fcbersetz\w*|korrigier\w*|fasse?|traduis\w*|tradui\w*|corrige\w*|traduc\w*|resum\w*"
+)
+_MATERIAL: Final = (
+    r"(?:this|the following|following|these|below|the)(?: \w+)? (?:text|sentences?|paragraphs?|passage|e-?mail|message"
+    r"|article|essay|poem|lyrics|letter|note|review|code|snippet|log|error|output|word|words|phrase|title|tweet|story"
+    r"|list|quote|question|riddle|puzzle|statement|transcript|conversation|dialogue|abstract|post)"
+)
+_GIVEN: Final = re.compile(rf"\b(?:{_WORK}|{_MATERIAL}|this|following)\b", re.IGNORECASE)
+_COMMAND: Final = re.compile(
+    rf"(?:\W|please|can you|could you|would you|now|ok|hey|hi)*(?:{_WORK})\b|.*\b{_MATERIAL}\b|.*\b(?:this|following)\W*\Z",
+    re.IGNORECASE,
+)
+_COLON: Final = re.compile(r":(?=\s)\s*\S")
+_LABELLED: Final = re.compile(
+    r"\s*(?:text|passage|article|email|context|quote|subject|from|to|user|customer)\s*:", re.IGNORECASE
+)
+
+_UNQUOTED: Final = re.compile(
+    r"(?P<before>\btranslat\w+ )(?!(?:my|our|the|that|this|it|what|into?|to)\b).{1,300}?(?P<after> (?:in)?to \w{1,40}\W{0,40})\Z"
+    r"|(?P<say>\bhow (?:do|would|does|can|should) (?:you|i|we|one|people) (?:say|write|spell|pronounce) ).+"
+    r"|(?P<mean>\bwhat (?:does|do|is meant by) ).{1,300}?(?P<means> (?:mean|means|stand for|refer to)\b)"
+    r"|(?P<synonym>\b(?:synonyms?|antonyms?|rhymes?|another word|other words|opposite|plural|past tense|meaning"
+    r"|definition|etymology|difference|spelling|pronunciation) (?:for|of|with|between) ).+"
+    r"|(?P<order>\b(?:reply|respond|answer|say|repeat|print|output|write|type|return|echo)(?: \w+){0,3}? (?:with|only|just"
+    r"|exactly|verbatim|after me|the words?|the phrase|the text|the following|the sentence)\b)(?! what (?:i|we|you)\b).+"
+    r"|(?P<fiction>\b(?:write|compose|create|make up|invent|tell|imagine|draft|generate|give)(?: me| us)?(?: \w+){1,3}? "
+    r"(?:poem|story|song|haiku|joke|limerick|essay|scene|dialogue|sketch|fable|tale|riddle|plot|lyrics|sonnet|novel) "
+    r"(?:about|where|in which|on|of|that|with|set) )(?!.{0,300}\b(?:my|our|me|us|i|we)\b).+",
+    re.IGNORECASE | re.DOTALL,
+)
+_FRAMES: Final = """translat say writ spell pronounc mean stand refer onym rhyme word opposite plural tense definition etymolog
+difference reply respond answer repeat print output type return echo compose create make invent tell imagine draft
+generat give""".split()
+"""What has to stand in a message for any of these; looking for it is quicker."""
+
+_TITLE: Final = re.compile(
+    r"(?<=[a-z,] )(?:(?:[A-Z][\w']*|I),? (?:(?:the|of|a|in|is) )*){2,}[A-Z][\w']*"
+    r"|(?<=[a-z,] )(?:Yesterday|Remember|(?:My|Our|Forget|Before|Last|Total) [A-Z][\w']*)(?: [A-Z][\w']*)*"
+)
+"""Works are written with capitals: "How I Met Your Mother" is nobody's mother."""
+
+_LOG_LINE: Final = re.compile(
+    r"\s*(?:>|\$ |#!|//|/\*|\*/|at [\w.$]+\(|File \"|Traceback|[\w.]*(?:Error|Exception)\b|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|FATAL|TRACE)\b|[\w-]+: [\w/.-]+$|(?:From|To|Subject|Date|Cc|Sent): |[{}\[\]();]+\s*$"
+    r"|(?:def|class|import|from|return|function|const|let|var|public|private|SELECT|INSERT|UPDATE|CREATE) )|.*[;{}]\s*$"
+)
+_PASTED: Final = re.compile(
+    r"[{<\[$](?!\s*\w+\s*\])[^\n]*\Z|\[(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|npm ERR|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\$ \w"
+)
+_LETTER: Final = re.compile(r"\s*(?:dear|hi|hello|hey)\b.{0,40}[,!]\s*$", re.IGNORECASE)
+
+_CONTRACTED: Final = re.compile(
+    r"\b(?:(what|who|where|when|how|that|it|there|here|he|she)'?s|(let)'?s|(i)'?m|(i|you|we|they)'?ve|(i|you|we|they|it)'ll"
+    r"|(i|you|we|they|he|she)'d|(you|we|they)'re|(did|do|does|have|has|had|was|were|is|are|could|would|should|ca|wo)n'?t)\b"
+)
+_EXPANDED: Final = (" is", " us", " am", " have", " will", " would", " are", "")
+_IRREGULAR: Final = {"ca": "can", "wo": "will"}
+_CONTRACTED_WORDS: Final = frozenset(
+    """'s whats whos wheres whens hows thats lets im i'm ive i've youve you've weve we've theyve they've i'll you'll we'll
+    they'll it'll i'd you'd we'd they'd he'd she'd you're we're they're didn't didnt don't dont doesn't doesnt haven't havent
+    hasn't hasnt hadn't hadnt wasn't wasnt weren't werent isn't isnt aren't arent couldn't couldnt wouldn't wouldnt shouldn't
+    shouldnt can't cant won't wont""".split()
+)
+_TOKEN: Final = re.compile(r"[^\W_]+(?:(?:-|'(?!s\b))[^\W_]+)*|'s\b|\"\"|[^\w\s]")
+_WORD: Final = re.compile(r"[^\W_]")
+_COUNTRY: Final = re.compile(r"\bU\.?S\.?(?![\w])")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message's own words.
+
+    ``text`` is as it was written, ``low`` in small letters with contractions written out, ``tokens`` its words and
+    marks in order, ``words`` the same without order.
+    """
+
+    text: str
+    low: str
+    tokens: list[str]
+    words: frozenset[str]
+
+
+def own_words_of(message: str) -> Said:
+    """The user's own words in a message."""
+    text = own_words(message)
+    low = " ".join((_COUNTRY.sub("usa", text) if "U" in text else text).lower().split())
+    tokens = _TOKEN.findall(low)
+    words = frozenset(tokens)
+    if not words.isdisjoint(_CONTRACTED_WORDS):
+        low = _CONTRACTED.sub(_expand, low)
+        tokens = _TOKEN.findall(low)
+        words = frozenset(tokens)
+    return Said(text, low, tokens, words)
+
+
+def _expand(found: re.Match[str]) -> str:
+    at = found.lastindex or 1
+    if found[0] == "its":
+        return found[0]
+    stem = found[at]
+    return _IRREGULAR.get(stem, stem) + _EXPANDED[at - 1]
+
+
+def own_words(message: str) -> str:
+    """A message without what the user only quotes, pastes or hands over."""
+    text = message.strip()
+    if len(text) > HEAD + TAIL:
+        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
+    text = text.replace("\u2019", "'").replace("\u02bc", "'")
+    if "`" in text:
+        text = _CODE.sub(" ", text)
+    if _PASTED.match(text):
+        return ""
+    if "\n" in text:
+        text = _asking_lines(text)
+    text = _unquoted(text)
+    if ":" in text:
+        text = _before_material(text)
+    low = text.lower()
+    if low != text:
+        text = _TITLE.sub(QUOTED_MARK, text)
+    framed = any(word in low for word in _FRAMES)
+    return (_UNQUOTED.sub(_keep_frame, text) if framed else text).strip()
+
+
+def _unquoted(text: str) -> str:
+    if not any(mark in text for mark in _QUOTES):
+        return text
+    left = _QUOTED.sub(f" {QUOTED_MARK} ", text)
+    return left if _WORD.search(left) else _BARE_QUOTES.sub(" ", text)
+
+
+def _before_material(text: str) -> str:
+    colon = _COLON.search(text)
+    if colon is None:
+        return text
+    head = text[: colon.start()]
+    return f"{head}:" if _GIVEN.search(head) or _LABELLED.match(text) else text
+
+
+def _keep_frame(found: re.Match[str]) -> str:
+    kept = [part for part in found.groups() if part]
+    return QUOTED_MARK.join(kept) if len(kept) > 1 else f"{kept[0]} {QUOTED_MARK}"
+
+
+def _asking_lines(text: str) -> str:
+    """The lines in which the user speaks: not those of a log, a program, a quotation or a letter."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    ends = [line for line in (lines[0], lines[-1]) if _COMMAND.match(line)]
+    if ends and len(lines) > 1:
+        return ends[0]
+    if len(lines) >= _MANY_LINES and _LETTER.match(lines[0]):
+        return ""
+    return " \n".join(line for line in lines if not _LOG_LINE.match(line))
+
+
+# --- what a message is about when it is about nobody ------------------------------------------------------------------
+
+
+# ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
+
+
+_PUBLIC: Final = PLACES_AND_BRANDS | FAMOUS | TECH
+_SPEAKERS: Final = frozenset("i me my our you your".split())
+_GENERIC: Final = re.compile(
+    r"\bdifference between\b|\bhow (?:does|do) .{1,60} work\b|\bwhat (?:is|are) an? \b|\bwho (?:invented|discovered|founded|wrote|painted|composed|won|killed|assassinated|built)\b"
+    r"|\b(?:history|capital|population|meaning|definition|origin|inventor|founder|president|king|queen) of\b|\b1\d{3}\b|\bcentury\b"
+)
+_PUBLIC_NAME: Final = re.compile(
+    r"\b[Tt]he (?!(?:\w+day|January|February|March|April|May|June|July|August|September|October|November|December)\b)[A-Z]\w+"
+    r"|\b[A-Z]\w+ (?:[A-Z]\w+|I{1,3}\b|\d)"
+)
+_THE_OWN: Final = re.compile(
+    r"\b(?:the|that) (?!post office)(?!(?:most|best|first|average|right|main|meaning|difference|usual|typical|standard|normal|recommended|correct|proper) )"
+    rf"(?:[\w'-]+ ){{0,2}}?(?:{either(PRIVATE_THINGS)})s?\b(?! of an? | in general)"
+)
+"""What people call "the" without having said which."""
+
+_IDENTIFIER: Final = re.compile(
+    r"[^\W_]_\w|\b[a-z]+[A-Z]|\(\)|\.(?:py|js|ts|txt|json|csv|sh|sql|md|html|css)\b|[{};]|=>|=="
+)
+_HOW_TO: Final = re.compile(
+    r"\b(?:how (?:do|can|could|should|would|to|does|did)|why (?:is|does|do|are|did|will|would|am)|what is (?:wrong|the best way|the right way)|can i"
+    r"|what (?:does|causes|happens)|is it (?:possible|ok|safe)|best way to|is there a way|fix|explain|difference between|write an?|convert|command|undo)\b"
+)
+_TROUBLE: Final = re.compile(
+    r"\b(?:why|error|errors|returns?|fail|fails|failing|crash\w*|broken|throws?|slow|wrong|bug|exits?|undefined|fix|stuck|hangs?|does|match|how (?:do|can|to|should|would)"
+    r"|can i|what does|command|undo|is it possible|best way|write an?|convert|explain|possible|way to)\b"
+)
+_ANYBODY: Final = any_of(
+    r"\bhow (?:do|can|would|could|to|did) (?:i|we|you|people|one)\b|\bhow to\b|\bwhere (?:can|could|do) i (?:find|buy|watch|learn|get|read|see|stream|download)\b",
+    r"\bi (?:want to (?:know|understand|learn)|mean|meant|see|think|guess|wonder|do (?:get|understand|know)|would like to (?:know|understand))\b",
+    r"\b(?:should|do|can) (?:i|we) (?:know|need to know|understand|use|say|call|write|pronounce|assume|trust the|peel|refrigerate|freeze|rinse|soak|add)\b",
+    r"\bwhat do i do (?:when|if)\b|\bwhen (?:i am|you are) ahead\b|\b(?:can|could|may) i (?:ask|get you|have you)\b|\bwhat (?:temperature|angle|setting) (?:should|do)\b",
+    r"\bwhat if\b|\bif i\b|\bwhat (?:is|are) an? |\bwhat causes\b|\bshould (?:you|one|people)\b|\bin general\b|\bgeneric\b|\b(?:does|can|has|did) an? \w",
+)
+"""What anybody might ask, in whatever person."""
+
+_TYPICAL: Final = re.compile(
+    r"\bthe (?:most|least|best|worst|average|typical|usual|first|\w{3,}est)\b|\b(?:average|typical|typically|usually|generally)\b"
+)
+_WORLD_MATERIAL: Final = re.compile(
+    r"\b(?:this|these|the (?:above|following)) (?:\w+ )?(?:text|sentences?|message|passage|paragraph|email|code|list|poem|quote)\b"
+)
+_NUMBER: Final = re.compile(r"\d+")
+_REASONED: Final = re.compile(r"\bhow (?:many|much|long|far|old|fast)\b|^if\b|\b(?:twice|sum|ratio|probability)\b")
+_SHARED: Final = re.compile(r"\b(?:each|every|per|left|total|twice|sum|ratio|probability)\b")
+_RIDDLE: Final = re.compile(r"^if [a-z]+ (?:is|has|was|and)\b|\b(?:twice|sum of|ratio of|probability of)\b")
+
+
+def is_general(said: Said) -> bool:
+    """Whether it asks about the world: a public subject, and nobody who speaks."""
+    if said.words & _SPEAKERS or (said.words & {"we", "us"} and not said.words & PUBLIC_WORDS):
+        return False
+    return has_public_subject(said) or (_has_public_name(said) and not _THE_OWN.search(said.text))
+
+
+def has_public_subject(said: Said) -> bool:
+    """Whether it names what everybody means the same by."""
+    return bool(said.words & PUBLIC_WORDS or said.words & FAMOUS or _GENERIC.search(said.low))
+
+
+def _has_public_name(said: Said) -> bool:
+    if QUOTED_MARK in said.text or not said.words.isdisjoint(PLACES_AND_BRANDS):
+        return True
+    return _PUBLIC_NAME.search(said.text) is not None
+
+
+def is_everybodys(name: str) -> bool:
+    """Whether a name is one that everybody means the same by: of a place, a brand, a language."""
+    return all(word in _PUBLIC for word in name.casefold().split() if not word.isdigit())
+
+
+def is_of_the_world(said: Said) -> bool:
+    """Whether what is asked about is the world, or how anybody does something."""
+    return is_general(said) or is_technical_how_to(said) or _ANYBODY.search(said.low) is not None
+
+
+def is_technical(said: Said) -> bool:
+    """Whether it is about programs."""
+    return bool(said.words & TECH or len(said.words & TECH_WEAK) > 1) or _IDENTIFIER.search(said.text) is not None
+
+
+def is_technical_how_to(said: Said) -> bool:
+    """Whether it asks how a program is made to do something."""
+    return is_technical(said) and _HOW_TO.search(said.low) is not None
+
+
+def is_trouble(said: Said) -> bool:
+    """Whether it asks about a program as anybody might who has the same one."""
+    if not (is_technical(said) or TECH_POSSESSIVE.search(said.low)):
+        return False
+    return _TROUBLE.search(said.low) is not None
+
+
+def is_puzzle(said: Said) -> bool:
+    """Whether it is arithmetic in words."""
+    numbers = len(_NUMBER.findall(said.low))
+    if not numbers:
+        return _RIDDLE.search(said.low) is not None
+    if numbers > 1 and _REASONED.search(said.low):
+        return True
+    return _SHARED.search(said.low) is not None and "how" in said.words
+
+
+def is_anybodys(said: Said) -> bool:
+    """Whether somebody else could have asked the same and wanted the same answer."""
+    if is_general(said) or is_technical(said) or QUOTED_MARK in said.text or _WORLD_MATERIAL.search(said.low):
+        return True
+    if _ANYBODY.search(said.low):
+        return True
+    return not said.words & _SPEAKERS and _TYPICAL.search(said.low) is not None

@@ -9,7 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from memstone.core.importers import chatgpt, claude, markdown, rows
+from memstone.core.importers import chat_exports, tables
+from memstone.core.importers import chat_exports as importers_chat_exports
+from memstone.core.importers import tables as importers_tables
 from memstone.core.importers.items import Reading
 from memstone.errors import InvalidInput
 from memstone.model.former_name import formats_of
@@ -21,12 +23,12 @@ FACTS: Final = "facts"
 
 Reader: TypeAlias = Callable[[Sequence[Any], Reading], None]
 _READERS: Final[dict[str, Reader]] = {
-    "mem0": rows.read_mem0,
-    "gateway": rows.read_gateway,
-    "chatgpt": chatgpt.read,
-    "claude": claude.read,
-    "openwebui": rows.read_openwebui,
-    FACTS: rows.read_facts,
+    "mem0": importers_tables.read_mem0,
+    "gateway": importers_tables.read_gateway,
+    "chatgpt": chat_exports.read,
+    "claude": importers_chat_exports.claude_read,
+    "openwebui": importers_tables.read_openwebui,
+    FACTS: importers_tables.read_facts,
 }
 FORMATS: Final = (AUTO, *_READERS, MARKDOWN, *DATABASES)
 
@@ -49,7 +51,7 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
         raise InvalidInput("there is nothing in it")
     if wanted == MARKDOWN:
         into.format = MARKDOWN
-        markdown.read(text, into, title)
+        tables.markdown_read(text, into, title)
         return
     value = _json(text, into)
     if value is None and wanted == AUTO and not text.lstrip().startswith(("{", "[")):
@@ -135,7 +137,7 @@ def _is_openwebui(one: Mapping[str, Any]) -> bool:
 
 _SIGNS: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
     ("chatgpt", lambda one: isinstance(one.get("mapping"), Mapping)),
-    ("claude", lambda one: isinstance(one.get("chat_messages"), list) or claude.is_memories(one)),
+    ("claude", lambda one: isinstance(one.get("chat_messages"), list) or importers_chat_exports.is_memories(one)),
     ("mem0", lambda one: _has_text(one, "memory") and not one.keys().isdisjoint({"hash", "id", "user_id", "metadata"})),
     ("gateway", _is_gateway),
     ("openwebui", _is_openwebui),

@@ -2,14 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from memstone.core.importers.items import Item, Reading, Sort, Whose, id_of, text_of, word_of
-from memstone.core.importers.rows import read_gateway, read_openwebui
-from memstone.core.importers.times import first
+from memstone.core.checks.arguments import CALLER_KINDS
+from memstone.core.importers.items import (
+    Item,
+    Reading,
+    Sort,
+    Whose,
+    first,
+    id_of,
+    mapping_of,
+    text_of,
+    uuid_of,
+    when,
+    word_of,
+)
 from memstone.model.ids import POOLS
+from memstone.model.instant import Instant
+
+# --- lists of memories as other systems write them --------------------------------------------------------------------
+
+
+_TEXT: Final = ("text", "memory", "content", "fact")
+_ROLES: Final = ("user", "assistant")
+
+
+def read_mem0(rows: Sequence[Any], into: Reading) -> None:
+    """What ``get_all`` or an export of mem0 gives."""
+    for row in _mappings(rows, into):
+        categories = row.get("categories")
+        metadata = mapping_of(row.get("metadata"))
+        metadata |= {"categories": categories} if isinstance(categories, list) and categories else {}
+        _take(into, _item(row, ("memory", "text", "data"), metadata, expires=row.get("expiration_date")))
+
+
+def read_gateway(rows: Sequence[Any], into: Reading) -> None:
+    """Entries of a gateway: what its list shows, or rows of its table, with names of either style."""
+    for row in _mappings(rows, into):
+        metadata = _metadata(row.get("metadata"))
+        _take(into, _item(row, ("content", "text"), metadata, expires=_either(row, "expiresAt", "expires_at")))
+
+
+def read_openwebui(rows: Sequence[Any], into: Reading) -> None:
+    """The memories of Open WebUI."""
+    for row in _mappings(rows, into):
+        _take(into, _item(row, ("content",), mapping_of(row.get("metadata") or row.get("meta"))))
+
+
+def read_facts(rows: Sequence[Any], into: Reading) -> None:
+    """Texts, or objects with a text and, if there are any, a time, a speaker and metadata."""
+    for row in rows:
+        if isinstance(row, str):
+            into.add(Item(text_of(row)))
+        elif isinstance(row, Mapping):
+            _take(into, _item(row, _TEXT, _metadata(row.get("metadata")), expires=row.get("expires_at")))
+        else:
+            into.skip("not a memory")
+
+
+def _take(into: Reading, item: Item) -> None:
+    """Take a row, unless a system or a tool speaks in it."""
+    if item.role in _ROLES:
+        into.add(item)
+    else:
+        into.skip("system or tool")
+
+
+def _mappings(rows: Sequence[Any], into: Reading) -> list[Mapping[str, Any]]:
+    found = [row for row in rows if isinstance(row, Mapping)]
+    into.skip("not a memory", len(rows) - len(found))
+    return found
+
+
+def _item(row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, Any], *, expires: object = None) -> Item:
+    """One row: its words, when, by whom, and what was noted beside it."""
+    role = row.get("role")
+    speaker = _either(row, "name", "speaker", "actor_id", "actor")
+    kind = _either(row, "type", "kind", "memory_type")
+    return Item(
+        text=next((text for name in texts if (text := text_of(row.get(name)))), ""),
+        role="user" if role in (None, "", "human") else str(role),
+        name="" if speaker == role else word_of(speaker),
+        occurred_at=first(*(row.get(name) for name in ("occurred_at", "created_at", "createdAt", "timestamp", "date"))),
+        kind=str(kind) if kind in CALLER_KINDS else None,
+        key=id_of(row.get("key")) or None,
+        expires_at=when(expires),
+        metadata=metadata,
+        whose=Whose(
+            id_of(_either(row, "user_id", "userId", "apiKeyId", "api_key_id")),
+            id_of(_either(row, "agent_id", "agentId")),
+            id_of(_either(row, "run_id", "runId", "sessionId", "session_id")),
+        ),
+        id=uuid_of(row.get("id")),
+    )
+
+
+def _either(row: Mapping[str, Any], *names: str) -> Any:
+    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    """Metadata, also where a database keeps it as text; what cannot be read is none."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    return mapping_of(value)
+
+
+# --- databases of other systems, by what their tables hold ------------------------------------------------------------
+
 
 Columns: TypeAlias = Mapping[str, frozenset[str]]
 """The columns of every table."""
@@ -128,3 +235,87 @@ def _chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into:
 
 def _title(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return word_of(known.get(name, {}).get("title"))
+
+
+# --- notes in Markdown ------------------------------------------------------------------------------------------------
+
+
+_FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_DATE: Final = re.compile(r"^(?:date|created|created_at|updated)[ \t]*:[ \t]*[\"']?([^\"'\n]+)", re.MULTILINE)
+_FENCE: Final = re.compile(r"^[ \t]*(```+|~~~+)")
+_HEADING: Final = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*)$")
+_BOLD: Final = re.compile(r"^[ \t]{0,3}(\*\*|__)([^*_\n]{1,200})\1[ \t]*:?[ \t]*$")
+_POINT: Final = re.compile(r"^[ \t>]*(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)$")
+_DEEPEST: Final = 7
+"""A line in bold stands for a heading below all others."""
+
+_RULE: Final = re.compile(r"^[ \t]*(?:[-*_=][ \t]*){3,}$")
+_TABLE: Final = re.compile(r"^[ \t]*\|.*\|[ \t]*$")
+_DATED: Final = re.compile(
+    r"^\[?(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?)\]?[ \t]*(?:[-\u2013\u2014:][ \t]*)+(?=\S)"
+)
+_UNDATED: Final = re.compile(r"^\[(?:unknown|n/a|no date)[^\]]{0,20}\][ \t]*(?:[-\u2013\u2014:][ \t]*)+", re.IGNORECASE)
+_LINK: Final = re.compile(r"(!?)\[([^\]\n]{0,300})\]\(([^()\s]{0,500})(?:[ \t]+\"[^\"\n]{0,200}\")?\)")
+_WIKI: Final = re.compile(r"!?\[\[([^\]|\n]{1,200})(?:\|([^\]\n]{1,200}))?\]\]")
+_STRESS: Final = re.compile(r"(\*\*\*|\*\*|__|~~)(?=\S)([^*_~\n]{1,500}?)(?<=\S)\1")
+
+
+def markdown_read(text: str, into: Reading, title: str = "") -> None:
+    """All notes of a text; ``title`` is what the file is called."""
+    front = _FRONT.match(text)
+    dated = _FRONT_DATE.search(front[1]) if front else None
+    since = when(dated[1].strip()) if dated else None
+    for headings, block in _blocks(text[front.end() :] if front else text, into):
+        above = {"heading": " / ".join(headings)} if headings else {}
+        into.add(_note(block, since, title, above))
+
+
+def _note(block: str, since: Instant | None, title: str, above: dict[str, str]) -> Item:
+    dated = _DATED.match(block)
+    words = block[dated.end() :] if dated else _UNDATED.sub("", block, count=1)
+    told = (when(dated[1]) if dated else None) or since
+    return Item(_plain(words), occurred_at=told, title=title, metadata={**above, **({"title": title} if title else {})})
+
+
+def _plain(block: str) -> str:
+    """A note without the signs of its mark-up."""
+    shown = _LINK.sub(lambda link: "" if link[1] else link[2], block)
+    shown = _WIKI.sub(lambda link: link[2] or link[1], shown)
+    return text_of(_STRESS.sub(r"\2", shown))
+
+
+def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
+    """Points and paragraphs with the headings above each."""
+    headings: dict[int, str] = {}
+    held: list[str] = []
+    for line in _prose(text, into):
+        heading, point = _HEADING.match(line) or _BOLD.match(line), _POINT.match(line)
+        if heading or point or not line.strip():
+            if held:
+                yield list(headings.values()), "\n".join(held)
+            held = [point[1].strip()] if point else []
+        else:
+            held.append(line.strip().lstrip("> \t"))
+        if heading:
+            level = len(heading[1]) if heading[1].startswith("#") else _DEEPEST
+            headings = {depth: name for depth, name in headings.items() if depth < level}
+            headings[level] = _plain(heading[2].rstrip(" \t").rstrip("#"))
+    if held:
+        yield list(headings.values()), "\n".join(held)
+
+
+def _prose(text: str, into: Reading) -> Iterator[str]:
+    """The lines that are neither code nor a table nor a rule."""
+    fence = ""
+    for line in [*text.splitlines(), ""]:
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+        elif mark:
+            fence = mark[1][:3]
+            into.skip("code")
+            yield ""
+        elif _TABLE.match(line):
+            into.skip("table row")
+        elif not _RULE.match(line):
+            yield line

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.instructions.by_rules import Suggested, domains_of, required, suggested, worded
-from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import Question, object_schema, system_message
-from memstone.core.llm.screen import clean
+from memstone.core.llm.parse import How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.questions import Question, object_schema, system_message
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _CATEGORY: Final = object_schema({"name": {"type": "string"}, "about": {"type": "string"}})

@@ -7,14 +7,35 @@ is dropped and logged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from memstone.core.llm.operations import Known, memory_line, one_line, ordinal
-from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import EXISTING, NEW_FACTS, Question, object_schema, system_message
-from memstone.core.llm.screen import MAX_CHARS, MIN_CHARS, clean
+from memstone.core.llm.operations import (
+    CATEGORIES,
+    Known,
+    Op,
+    Operations,
+    Side,
+    Talk,
+    block,
+    date_line,
+    earlier_lines,
+    listed_items,
+    memory_line,
+    numbered,
+    one_line,
+    ordinal,
+    read_operations,
+)
+from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.questions import CONVERSATION, EXISTING, NEW_FACTS, Question, object_schema, system_message
+from memstone.core.prompts import prompt_text, version_of
+from memstone.model.memory import Kind
+
+# --- what new facts do to stored memories, by a language model --------------------------------------------------------
+
 
 MAX_REASON_CHARS: Final = 200
 _SHOWN_CHARS: Final = 60
@@ -215,3 +236,79 @@ def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+# --- facts by a language model, where a caller brings its own prompts -------------------------------------------------
+
+
+_KINDS: Final = [Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDURAL.value, Kind.SEMANTIC.value]
+_FACTS_SCHEMA: Final = {
+    "title": "facts",
+    **object_schema(
+        {
+            "facts": {
+                "type": "array",
+                "items": object_schema(
+                    {
+                        "text": {"type": "string"},
+                        "turn": {"type": "integer"},
+                        "quote": {"type": "string"},
+                        "category": {"type": "string", "enum": CATEGORIES},
+                        "kind": {"type": "string", "enum": _KINDS},
+                        "about": {"type": "string"},
+                    }
+                ),
+            }
+        }
+    ),
+}
+
+
+def extraction_prompt(
+    talk: Talk,
+    *,
+    instructions: str = "",
+    custom_prompt: str = "",
+    side: Side = "user",
+    categories: Sequence[str] = (),
+) -> Question:
+    """The question for the facts in the new turns; they are shown by their place, from 1.
+
+    ``custom_prompt`` replaces our instructions, ``instructions`` are added to whichever are used. ``categories`` take
+    the place of the built-in ones.
+    """
+    agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
+    more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
+    told, cut = numbered(talk.turns)
+    memories = [memory_line(number, one) for number, one in enumerate(talk.known, 1)]
+    fill = {EXISTING: "\n".join(memories or ["(none)"]), CONVERSATION: "\n".join(told)}
+    system, version = system_message("extract_facts", custom_prompt, agent, more, fill=fill)
+    shown = [
+        block("Known memories", memories),
+        block(
+            "Earlier messages, for understanding",
+            [f"- {line.partition('] ')[2]}" for line in earlier_lines(talk.shown)],
+        ),
+        block("Conversation", told),
+        date_line(talk.now, talk.timezone),
+    ]
+    user = "\n\n".join(part for part in shown if part)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    return Question(messages, _schema(categories), version, cut=cut)
+
+
+def _schema(categories: Sequence[str]) -> dict[str, Any]:
+    if not categories:
+        return dict(_FACTS_SCHEMA)
+    schema: dict[str, Any] = deepcopy(_FACTS_SCHEMA)
+    schema["properties"]["facts"]["items"]["properties"]["category"]["enum"] = [*categories, "other"]
+    return schema
+
+
+def parse_extraction(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
+    """The facts of an answer, all of them additions for now; ``UnreadableAnswer`` when it is no list of facts."""
+    items, how = listed_items(answer)
+    read = read_operations(items, talk, side=side, categories=categories)
+    read.how = how
+    read.operations = [one for one in read.operations if one.op is Op.ADD]
+    return read

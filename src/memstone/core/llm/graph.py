@@ -11,13 +11,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.entities.finding import MAX_FOUND, norm
-from memstone.core.entities.runs import MAX_NAME_CHARS
-from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import Question, object_schema, system_message
-from memstone.core.llm.screen import clean
+from memstone.core.entities.find import MAX_FOUND, MAX_NAME_CHARS, norm
+from memstone.core.llm.parse import How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.questions import Question, object_schema, system_message
 from memstone.core.text.normalize import normal_text
-from memstone.model.entity import USER, Entity, EntityType, Found, Relation
+from memstone.model.memory import USER, Entity, EntityFound, EntityType, Relation
 
 MAX_DESCRIPTION_CHARS: Final = 200
 INPUT_CHARS: Final = 16_384
@@ -62,13 +60,13 @@ class GraphAnswer:
         """How much there is in it."""
         return len(self.entities) + len(self.relations)
 
-    def of(self, text: str) -> Found:
+    def of(self, text: str) -> EntityFound:
         """The part of it that one statement names: relations whose ends both stand in it."""
         said = normal_text(text)
         named = tuple(one for one in self.entities if _stands_in(one.norm, said))
         known = {one.norm for one in named} | {USER}
         edges = (one for one in self.relations if {one.source, one.target} <= known)
-        return Found(named, tuple(replace(one, evidence=text[:MAX_DESCRIPTION_CHARS]) for one in edges))
+        return EntityFound(named, tuple(replace(one, evidence=text[:MAX_DESCRIPTION_CHARS]) for one in edges))
 
 
 def graph_question(texts: Sequence[str]) -> Question:

@@ -15,15 +15,13 @@ from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
-from memstone.core.llm.parse import How, UnreadableAnswer, parse_json
-from memstone.core.llm.question import Question, object_schema
-from memstone.core.llm.screen import MAX_CHARS, MIN_CHARS, clean
-from memstone.core.llm.wording import clause_at, is_of_the_speaker
+from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.questions import Question, clause_at, is_of_the_speaker, object_schema
 from memstone.core.privacy.poison import is_quoted
 from memstone.core.prompts import prompt_text, version_of
 from memstone.core.reading.restated import restated
-from memstone.core.rules.material import is_english
-from memstone.core.rules.orders import suspect
+from memstone.core.rules.own_prose import is_english
+from memstone.core.rules.requests import suspect
 from memstone.core.rules.stance import polarity_of
 from memstone.core.text.normalize import normal_text
 from memstone.model.memory import Kind

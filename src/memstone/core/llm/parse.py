@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, Final, Literal, TypeAlias
 
+# --- jSON out of what a language model answered -----------------------------------------------------------------------
+
+
 How: TypeAlias = Literal["bare", "fenced", "embedded", "repaired", "truncated"]
 """How a value was obtained: as it stood, from a fence, from within prose, mended, or from an answer without end."""
 
@@ -246,3 +249,17 @@ def _number(token: str) -> int | float:
         return float(token) if set(token) & set(".eE") else int(token)
     except ValueError as error:  # thousands of digits
         raise _NotJsonError("a number is too long") from error
+
+
+# --- a text of a model as it is stored --------------------------------------------------------------------------------
+
+
+MIN_CHARS: Final = 3
+MAX_CHARS: Final = 1_000
+
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """One line without characters that cannot be stored or seen."""
+    return " ".join(_UNSEEN.sub("", text.replace("\r", " ")).split())

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from memstone.core.rules.fences import quotes
-from memstone.core.rules.material import handed_over
-from memstone.core.rules.orders import suspect, takes_over
-from memstone.core.rules.requests import asks_to_forget, may_forget
+from memstone.core.privacy.redact import redact_preview
+from memstone.core.rules.own_prose import handed_over, quotes
+from memstone.core.rules.requests import asks_to_forget, may_forget, suspect, takes_over
 from memstone.model.message import Message
+
+# --- words that want to be a memory or an order, in a text whose author has no say in either --------------------------
+
 
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=\S))+[.!?]*|[.!?]+")
 _THE_USER: Final = re.compile(r"\bthe user(?:['\u2019]s)?\b", re.IGNORECASE)
@@ -119,3 +121,26 @@ def is_quoted(text: str, start: int, end: int) -> bool:
     """Whether most of a stretch of a user's message is what others say in it."""
     inside = sum(max(0, min(end, last) - max(start, first)) for first, last in handed_over(text))
     return inside * 2 > end - start
+
+
+# --- what a console shows of a text -----------------------------------------------------------------------------------
+
+
+MOST: Final = 280
+"""So many characters of a memory are shown."""
+
+_MASK: Final = "[redacted:"
+
+
+def preview(text: str, most: int = MOST) -> str:
+    """The beginning of a text as a console may show it; a word or a mask is never cut."""
+    clean = redact_preview(text)  # before it is cut: half a number is not recognised
+    if len(clean) <= most:
+        return clean
+    shown = clean[:most]
+    opened = shown.rfind(_MASK)
+    if opened >= 0 and "]" not in shown[opened:]:
+        shown = shown[:opened]
+    elif not clean[most].isspace() and " " in shown:
+        shown = shown[: shown.rindex(" ")]
+    return f"{shown.rstrip()} …"

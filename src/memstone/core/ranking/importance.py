@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
-from functools import lru_cache
-from typing import Final
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
-from memstone.core.rules.topics import topics_of
+from memstone.core.entities.find import capital_names
+from memstone.core.entities.names import COMMON
+from memstone.core.rules.stance import is_light, topics_of
+from memstone.core.text.analyze import query_terms
+from memstone.errors import ConfigError
+from memstone.model.instant import Instant, moment
+
+# --- how much a fact matters for knowing a person ---------------------------------------------------------------------
+
 
 CLASSES: Final = ("pinned", "identity", "health", "family", "home", "work", "preference", "project", "other")
 _OF_CATEGORY: Final = {
@@ -73,3 +85,171 @@ def importance(category: str, text: str) -> int:
     if _KIN.search(lowered):
         found = (found | {"family"}) - {"identity"}
     return min(map(CLASSES.index, found))
+
+
+# --- how memories fade ------------------------------------------------------------------------------------------------
+
+
+TIME_CONSTANT_DAYS: Final = 30.0
+"""After so many days a memory has 1/e of its strength; half of it is left after 20.8."""
+
+_DAY_SECONDS: Final = 86_400.0
+
+
+class Strength(NamedTuple):
+    """What is stored of a memory's strength: how much, from 0 to 1, and since when it fades."""
+
+    base: float
+    anchor: Instant
+
+
+def time_constant(time_constant_days: float | None = None, half_life_days: float | None = None) -> float:
+    """The time constant in days from whichever of the two is set; 30 when neither is."""
+    if time_constant_days is not None and half_life_days is not None:
+        raise ConfigError(
+            "time_constant_days and half_life_days say the same thing twice",
+            hint="keep one: the half-life is 0.693 of the time constant",
+        )
+    if half_life_days is not None:
+        return _positive(half_life_days, "half_life_days") / math.log(2)
+    return _positive(TIME_CONSTANT_DAYS if time_constant_days is None else time_constant_days, "time_constant_days")
+
+
+def left(anchor: Instant, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
+    """Which part is left of what was whole at ``anchor``: from 1 down towards 0.
+
+    ``days`` is the time constant; None means that nothing fades. What is anchored in the future has not begun to.
+    """
+    if days is None or anchor >= now:
+        return 1.0
+    age = (moment(now) - moment(anchor)).total_seconds() / _DAY_SECONDS
+    return math.exp(-age / days)
+
+
+def effective(strength: Strength, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
+    """How strong a memory is now, from 0 to 1."""
+    return _clamped(strength.base) * left(strength.anchor, now, days)
+
+
+def reinforced(strength: Strength, now: Instant, boost: float = 0.0) -> Strength:
+    """After use, or after being told again: as strong as it ever was, and more by ``boost``.
+
+    The anchor never moves back, so that uses which are recorded late, or twice, change nothing.
+    """
+    return Strength(_clamped(_clamped(strength.base) + boost), max(strength.anchor, now))
+
+
+def promoted(strength: Strength, now: Instant, boost: float, days: float | None = TIME_CONSTANT_DAYS) -> Strength:
+    """Stronger by ``boost`` than it is now, without counting as used.
+
+    With a boost of 0 this only says the same thing as of another day: from there it fades as it would have.
+    """
+    if strength.anchor >= now:
+        return Strength(_clamped(_clamped(strength.base) + boost), strength.anchor)
+    return Strength(_clamped(effective(strength, now, days) + boost), now)
+
+
+def _clamped(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _positive(days: float, name: str) -> float:
+    if not (math.isfinite(days) and days > 0):
+        raise ConfigError(f"{name} must be a number of days above 0, not {days!r}")
+    return float(days)
+
+
+# --- which of the memories a model was shown it has really used -------------------------------------------------------
+
+
+TOLD: Final = 0.2
+SAID: Final = 0.5
+"""The two must have this much in common of what the memory tells, or that much of what the answer says."""
+
+_LIGHT: Final = 0.2
+_NAMED: Final = 2.0
+_WORDS: Final = 5_000
+_ABOUT: Final = frozenset({"user"})
+"""Whom a memory is about is in every memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What an answer has in common with a memory: the share of the memory, the share of the answer, and the words."""
+
+    id: str
+    told: float = 0.0
+    said: float = 0.0
+    words: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> bool:
+        """Whether that is enough to say that the memory was used."""
+        return self.told >= TOLD or self.said >= SAID
+
+
+def uses(question: str, answer: str, shown: Sequence[tuple[str, str]]) -> list[Use]:
+    """For each memory, given by its id and its text, what an answer to a question takes from it."""
+    known = _words(question) | _ABOUT
+    said = _words(answer) - known
+    told = {one: _words(text) - known for one, text in shown}
+    counts = Counter(word for words in told.values() for word in words)
+    named = {word for _, text in shown for word in _named(text)}
+    weights = {word: _weight(word, counts[word], len(shown), is_named=word in named) for word in {*counts, *said}}
+    return [_use(one, words, said, weights) for one, words in told.items()]
+
+
+def _use(memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float]) -> Use:
+    shared = sorted(told & said)
+    if all(_is_light(word) for word in shared):
+        return Use(memory_id)
+    return Use(memory_id, _share(shared, told, weights), _share(shared, said, weights), tuple(shared))
+
+
+def _share(shared: Collection[str], whole: Collection[str], weights: Mapping[str, float]) -> float:
+    return round(sum(weights[word] for word in shared) / sum(weights[word] for word in whole), 4)
+
+
+def _weight(word: str, count: int, memories: int, *, is_named: bool) -> float:
+    rare = math.log(1 + (memories + 1) / (count + 0.5))
+    return rare * (_LIGHT if _is_light(word) else _NAMED if is_named or word[0].isdigit() else 1.0)
+
+
+def _is_light(word: str) -> bool:
+    return not word[0].isdigit() and (is_light(word) or word in _common())
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(term for word in COMMON for term in query_terms(word))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(query_terms(text, _WORDS))
+
+
+def _named(text: str) -> Iterable[str]:
+    """The words of the names in a text."""
+    return (word for one in capital_names(text) for word in query_terms(one.name, _WORDS))
+
+
+# --- what a judgement does to the strength of a memory ----------------------------------------------------------------
+
+
+BOOST: Final = 0.1
+"""What one judgement of a person moves the strength by."""
+
+USED: Final = 0.02
+"""What it gains when an answer used it: uses are many, and nobody has said that they were right."""
+
+
+def judged(strength: Strength, now: Instant, *, useful: bool) -> Strength:
+    """After somebody said whether a memory was useful. A bad one is weaker, and fades from where it stood."""
+    if useful:
+        return reinforced(strength, now, BOOST)
+    return Strength(max(0.0, min(1.0, strength.base) - BOOST), strength.anchor)
+
+
+def used(strength: Strength, now: Instant) -> Strength:
+    """After a memory was shown and an answer held what it says."""
+    return reinforced(strength, now, USED)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstone.core.reading.pieces import JUDGEMENTS, Piece, read_pieces
-from memstone.core.reading.triggers import is_plain, trigger_of
 from memstone.core.reading.wording import (
     MAX_CHARS,
     Clause,
@@ -22,24 +21,24 @@ from memstone.core.reading.wording import (
     follow,
     is_fragment,
     is_of_something,
+    is_plain,
     leans,
     quoted,
     replied,
+    trigger_of,
     trim,
     word,
 )
-from memstone.core.rules.material import Span, has_words, is_english, own_prose
-from memstone.core.rules.named import as_user
-from memstone.core.rules.own import own_facts
-from memstone.core.rules.plain import calm, plain
+from memstone.core.rules.own import own_facts, shipped_slots
+from memstone.core.rules.own_prose import Span, has_words, is_english, own_prose
 from memstone.core.rules.requests import Request, forgets_everything, request_of
-from memstone.core.rules.shipped import shipped_slots
+from memstone.core.rules.sentence import as_user, calm, plain
 from memstone.core.rules.stance import polarity_of
 from memstone.core.rules.verbs import finite_at
 from memstone.core.text.analyze import query_terms
 from memstone.model.curator import Curator
 from memstone.model.memory import Kind
-from memstone.model.own import OwnPattern
+from memstone.model.policy import OwnPattern
 
 INPUT_CHARS: Final = 65_536
 MIN_CHARS: Final = 3

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from memstone.core.rules.plain import plain
+from memstone.core.rules.sentence import plain
 from memstone.core.rules.verbs import finite_at, is_verb
 from memstone.model.curator import Curator
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstone.core.reading.wording import trim
-from memstone.core.rules.material import is_english, own_sentences
-from memstone.core.rules.plain import is_question, plain
+from memstone.core.rules.own_prose import is_english, own_sentences
+from memstone.core.rules.sentence import is_question, plain
 
 _ACKNOWLEDGED: Final = re.compile(
     r"^(?:(?:understood|noted|got it|i see|certainly|wonderful|excellent|good to know|i have (?:saved|stored|noted|updated) (?:it|that|this))"

@@ -10,19 +10,23 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstone.core.rules.plain import plain
-from memstone.core.rules.rewrite import about, third
+from memstone.core.rules.sentence import plain
 from memstone.core.rules.verbs import (
     ADVERBS,
     AUXILIARIES,
     PARTICIPLES,
     SAME_IN_PAST,
     VERBS,
+    about,
     finite_at,
     is_past,
     is_verb,
     lemma,
+    third,
 )
+
+# --- a piece of a message as a memory ---------------------------------------------------------------------------------
+
 
 MAX_CHARS: Final = 500
 _MOST_WORDS: Final = 40
@@ -351,3 +355,61 @@ def _is_adverb(word: str) -> bool:
 def _checked(told: str, who: str) -> str:
     """A sentence in which nobody speaks of themselves any more; '' otherwise."""
     return "" if _OWN.search(told.replace(who, "")) or len(told) > MAX_CHARS else told
+
+
+# --- plain words of liking, deciding and doing as a rule, and of who somebody is --------------------------------------
+
+
+_ADVERB: Final = r"(?:(?:really|truly|absolutely|also|just|still|kinda|do|now|actually|personally|have|finally|usually|always|typically|often|generally|mostly) )*"
+_TRIGGERS_OBJECT: Final = r"(?! (?:it|that|this|these|those|them|him|her|you|your|how|when|what|where|to (?:know|see|hear)|the (?:idea|sound|way)|all|everything|so much)\b|[.,!?]|$)"
+"""Not what only answers somebody: "I love it", "I like your idea"."""
+
+_TRIGGERS: Final = (
+    (
+        "preference",
+        re.compile(
+            rf"\bi {_ADVERB}(?:prefer|like|love|enjoy|hate|dislike|avoid|do not like|can not stand|adore)\b{_TRIGGERS_OBJECT}"
+            r"|\bmy (?:\w+ ){0,2}favou?rite\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "decision",
+        re.compile(
+            rf"\b(?:i|we) {_ADVERB}(?:will use|chose|decided|am going (?:to use|with|to adopt)|are going (?:to use|with|to adopt)"
+            r"|selected|picked|went with)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "pattern",
+        re.compile(r"\bi (?:usually|always|never|typically|tend to|often|frequently|regularly)\b", re.IGNORECASE),
+    ),
+    ("skill", re.compile(r"\b[Ii] (?:know|speak|play|program in|code in) (?=[A-Z])")),
+    ("identity", re.compile(r"\b[Ii] am [A-Z][a-z]+(?:[ -][A-Z][a-z]+)?\W*$")),
+)
+_NAMED: Final = (
+    (
+        "work",
+        re.compile(
+            r"\b(?:[Ii]|(?!It|That|This|What)[A-Z]\w+) (?:(?:now|still|currently|also) )?works? (?:at|for|as)\b"
+        ),
+    ),
+    ("home", re.compile(r"\bi (?:(?:now|still|currently) )?live (?:in|at|near)\b", re.IGNORECASE)),
+)
+"""What says of which kind it is, and not whether it is worth remembering."""
+
+_SUPPOSED: Final = re.compile(
+    r"\b(?:if|would|could|should|wish|imagine|suppose|joking|kidding)\b|\?\s*$", re.IGNORECASE
+)
+
+
+def trigger_of(said: str) -> str:
+    """The category that a clause without contractions names in so many words, or ''."""
+    return next((name for name, pattern in (*_TRIGGERS, *_NAMED) if pattern.search(said)), "")
+
+
+def is_plain(said: str) -> bool:
+    """Whether a clause likes, decides or the like and nothing else: it begins with "I", and supposes and asks nothing."""
+    is_one = any(pattern.search(said) for _, pattern in _TRIGGERS)
+    return is_one and said[:2].lower() in ("i ", "my") and not _SUPPOSED.search(said)

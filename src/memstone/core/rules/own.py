@@ -7,17 +7,108 @@ of. What a pattern keeps for a slot is recognised again by the form of the kept 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from memstone.core.rules.material import Span
-from memstone.core.rules.plain import is_question
-from memstone.core.rules.runaway import runs_away
-from memstone.core.rules.shipped import shipped_slots
+from memstone.core.rules.own_prose import Span
+from memstone.core.rules.sentence import is_question
 from memstone.errors import ConfigError
-from memstone.model.own import OwnPattern, OwnRules, OwnSlot
+from memstone.model.policy import OwnPattern, OwnRules, OwnSlot
+
+# --- patterns that can take forever -----------------------------------------------------------------------------------
+
+
+_PARTS: Final = re.compile(
+    r"(?P<aside>\(\?<?[=!])|(?P<named>\(\?P=\w+\))|(?P<comment>\(\?#[^)]*\)|\(\?[aiLmsux]+\))"
+    r"|(?P<open>\((?:\?(?:P<\w+>|[aiLmsux-]*:|>|\(\w+\)))?)|(?P<close>\))|(?P<bar>\|)"
+    r"|(?P<edge>\\[bBAZ]|[$^])|(?P<letter>\\.|\[\^?\]?(?:\\.|[^]\\])*\]|.)",
+    re.DOTALL,
+)
+_COUNT: Final = re.compile(r"(?:(?P<many>[*+]|\{\d*,\})|\?|\{(?P<least>\d*)(?:,\d*)?\})(?P<kept>\+)?\??")
+
+
+@dataclass(slots=True)
+class _Group:
+    """What a group has been found to hold; ``fixed`` and ``endless`` speak of the alternative being read."""
+
+    is_aside: bool = False
+    fixed: bool = False
+    endless: bool = False
+    always_fixed: bool = True
+    runs_away: bool = False
+
+    def close_alternative(self) -> None:
+        """Take stock of an alternative: repeated, it can be cut up in many ways if nothing in it is fixed."""
+        self.runs_away |= self.endless and not self.fixed
+        self.always_fixed &= self.fixed
+        self.fixed = self.endless = False
+
+
+def runs_away(pattern: str) -> bool:
+    """Whether a pattern repeats without bound what consists of unbounded repetitions alone, such as ``(a+)*``."""
+    groups = [_Group()]
+    at = 0
+    while found := _PARTS.match(pattern, at):
+        at = found.end()
+        kind = found.lastgroup or ""
+        if kind in ("open", "aside"):
+            groups.append(_Group(is_aside=kind == "aside"))
+            continue
+        if kind == "bar":
+            groups[-1].close_alternative()
+        if kind not in ("close", "letter", "named"):
+            continue
+        count = _COUNT.match(pattern, at)
+        at = count.end() if count else at
+        inner = groups.pop() if kind == "close" and len(groups) > 1 else None
+        if inner is not None:
+            inner.close_alternative()
+        if _add(groups[-1], inner, count):
+            return True
+    return False
+
+
+def _add(outer: _Group, inner: _Group | None, count: re.Match[str] | None) -> bool:
+    """Add a counted letter or group to the group around it; tells whether it runs away."""
+    if inner is not None and inner.is_aside:
+        return False
+    is_endless = count is not None and bool(count["many"]) and not count["kept"]
+    if is_endless:
+        outer.endless = True
+        return inner is not None and inner.runs_away
+    is_sure = count is None or count["least"] not in (None, "", "0")
+    outer.endless |= inner is not None and inner.runs_away
+    outer.fixed |= is_sure and (inner is None or inner.always_fixed)
+    return False
+
+
+# --- the slots that are there without any configuration ---------------------------------------------------------------
+
+
+class Slot(NamedTuple):
+    """By which words people call it, and what tells its value in a statement's plain words."""
+
+    asked: tuple[str, ...]
+    patterns: tuple[re.Pattern[str], ...]
+
+
+@cache
+def shipped_slots() -> dict[str, Slot]:
+    """The slots by their names."""
+    told = tomllib.loads(files("memstone.core.changes").joinpath("slots.toml").read_text("utf-8"))
+    return {
+        name: Slot(tuple(one["asked"].split()), tuple(re.compile(pattern) for pattern in one["patterns"]))
+        for name, one in told.items()
+    }
+
+
+# --- patterns and slots of a configuration's own ----------------------------------------------------------------------
+
 
 MANY: Final = "many:"
 """Before the name of a slot of which people have many values."""

@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from memstone.core.showing.excerpt import EXCERPT_CHARS, excerpt, one_line
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.neutralize import neutralize
-from memstone.core.showing.profile import NOBODY, Profile
-from memstone.core.showing.says_more import adds_words, repeats, says_more
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.tokens import CHARS_PER_TOKEN, estimate_tokens
+from memstone.core.showing.fence import Fence, neutralize
+from memstone.core.showing.inject import EXCERPT_CHARS, excerpt, one_line
+from memstone.core.showing.profile import NOBODY, Profile, adds_words, repeats, says_more
+from memstone.core.text.normalize import CHARS_PER_TOKEN, estimate_tokens, normal_text
 from memstone.model.context import Chosen, Citation, Dropped, Section
 from memstone.model.context_gate import Route
 from memstone.model.memory import Layer

@@ -11,19 +11,125 @@ in whatever language. They enter a day later, so that talking does not change th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.showing.says_more import repeats
-from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
-from memstone.core.text.first_person import Person, person_of
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import only_asks
-from memstone.core.text.tokens import CHARS_PER_TOKEN
+from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.normalize import CHARS_PER_TOKEN, normal_text
+from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.model.instant import Instant
-from memstone.model.questions import MARKS
+from memstone.model.message import MARKS
+
+# --- whether a text says something that others do not -----------------------------------------------------------------
+
+
+_MORE: Final = 3
+"""So many words besides those of its facts make a turn worth showing for itself."""
+
+_FEWEST: Final = 2
+"""With fewer words something is too little to be told, or told besides."""
+
+_SIGNS: Final = re.compile(r"[^\w]+")
+_USER: Final = frozenset(query_terms("user"))
+
+
+def says_more(text: str, quotes: Sequence[str]) -> bool:
+    """Return whether a turn says something besides the words that its facts were learned from."""
+    for quote in quotes:
+        text = text.replace(quote, " ") if quote else text
+    return len(query_terms(text)) >= _MORE
+
+
+def adds_words(text: str, others: Sequence[str]) -> bool:
+    """Return whether a text says something besides what others say, in whatever words they are put together."""
+    known = {*terms(" ".join(others))}
+    return sum(word not in known for word in query_terms(text)) >= _MORE
+
+
+def repeats(text: str, facts: Sequence[str]) -> bool:
+    """Return whether a fact quotes a text, or the text holds every word of some facts and next to nothing besides."""
+    if any(_unquoted(text) in _unquoted(fact) for fact in facts):
+        return True
+    said = {*terms(text)}
+    told = {word for fact in facts if (words := _fact_words(fact)) <= said for word in words}
+    return len(told) >= _FEWEST and len({*query_terms(text)} - told) < _FEWEST
+
+
+@lru_cache(maxsize=8192)  # the same facts are shown with every message
+def _unquoted(text: str) -> str:
+    """A text without differences that quoting makes, between signs that keep it from being found inside a word."""
+    return f" {_SIGNS.sub(' ', normal_text(text))} ".replace("  ", " ")
+
+
+@lru_cache(maxsize=8192)
+def _fact_words(fact: str) -> frozenset[str]:
+    return frozenset(query_terms(fact)) - _USER
+
+
+def tells(text: str, fact: str) -> bool:
+    """Return whether a text about the user holds every word of a fact about them, in whatever order."""
+    return {*query_terms(fact)} - _USER <= {*terms(text)}
+
+
+# --- whether somebody's words say what no longer holds ----------------------------------------------------------------
+
+
+_DENIALS: Final = frozenset(query_terms("not no never without longer anymore"))
+
+
+@dataclass(frozen=True, slots=True)
+class EndedFact:
+    """The words of a fact, and until when it held; None if it still does and models may not be shown it."""
+
+    words: frozenset[str]
+    until: Instant | None
+
+
+class EndedFacts:
+    """Everything that once was known of somebody and is not to be told any more."""
+
+    def __init__(self, facts: Iterable[tuple[str, Instant | None]], current: Iterable[str]) -> None:
+        self._by_word: dict[str, list[EndedFact]] = {}
+        found = {(words, until) for text, until in facts if len(words := _words_of(text)) >= _FEWEST}
+        known = dict[str, list[frozenset[str]]]()
+        for one in {_words_of(text) for text in current} if found else ():
+            for word in one:
+                known.setdefault(word, []).append(one)
+        for words, until in found:
+            rare = max(words, key=len)
+            if until is None or not _is_held(words, known.get(rare, ())):
+                self._by_word.setdefault(rare, []).append(EndedFact(words, until))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_word)
+
+    def tells(self, text: str, said_at: Instant) -> bool:
+        """Tell whether words that were said at a moment hold every word of a fact that has ended since."""
+        if not self._by_word:
+            return False
+        said = frozenset(terms(text))
+        possible = (fact for word in said & self._by_word.keys() for fact in self._by_word[word])
+        return any(fact.words <= said and (fact.until is None or said_at < fact.until) for fact in possible)
+
+
+@lru_cache(maxsize=8192)  # the same facts are looked at with every message
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(query_terms(text)) - _USER
+
+
+def _is_held(words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
+    """Tell whether something that is known says this and perhaps more, and does not deny it."""
+    return any(words <= one and words & _DENIALS == one & _DENIALS for one in known)
+
+
+NOTHING_ENDED: Final = EndedFacts((), ())
+
+
+# --- the profile ------------------------------------------------------------------------------------------------------
+
 
 LONGEST: Final = 400
 """A longer text is a document or a story: it is recalled when it is asked for, and would crowd out everything else."""

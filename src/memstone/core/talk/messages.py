@@ -7,15 +7,176 @@ message does not have here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
-from memstone.core.checks.values import checked_text
-from memstone.core.talk.attached import is_protocol, reference
-from memstone.core.talk.shapes import ROLES, MessageLike, as_mapping, role_of
+from memstone.core.checks.arguments import checked_text
 from memstone.errors import InvalidInput, TooLarge
 from memstone.model.message import Attachment, Message
 from memstone.model.policy import Limits
+
+# --- parts of a message that are no words -----------------------------------------------------------------------------
+
+
+_NAMES: Final = ("filename", "file_name", "name", "title", "url", "file_id", "image_url", "media_type", "format")
+_NAME_CHARS: Final = 200
+_WEB: Final = ("http://", "https://")
+_PROTOCOL: Final = frozenset(
+    {"tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking", "reasoning", "refusal"}
+)
+"""Calls of tools and their results, and what a model thinks: no words of a person, as in messages of that kind."""
+
+
+def is_protocol(part: object) -> bool:
+    """Whether a part belongs to the protocol and holds nothing that anybody said."""
+    return isinstance(part, Mapping) and part.get("type") in _PROTOCOL
+
+
+def reference(part: Mapping[str, Any]) -> Attachment:
+    """A picture, a sound or a file by what it is called, where it is, or what type of data it holds."""
+    kind: str = part["type"]
+    places = list(_places(part, kind))
+    name = next((_called(place[key]) for place in places for key in _NAMES if _is_text(place.get(key))), "unnamed")
+    inner = part.get(kind)
+    if isinstance(inner, str):
+        name = _called(inner)
+    return Attachment(
+        kind.removesuffix("_url").removeprefix("input_"), name[:_NAME_CHARS], _media_type(places, inner), _url(places)
+    )
+
+
+def _places(part: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
+    """Where protocols put what they say about a file, the most telling first."""
+    inner, source = part.get(kind), part.get("source")
+    for place in (inner, {key: value for key, value in part.items() if key != "type"}, source):
+        if isinstance(place, Mapping):
+            yield place
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _called(value: str) -> str:
+    if value.startswith("data:"):
+        return value.partition(",")[0].partition(";")[0]
+    return _address(value) if value.startswith(_WEB) else value
+
+
+def _address(url: str) -> str:
+    """Where something can be fetched, without what may be a secret: who asks, and what stands behind the path."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "unnamed"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _media_type(places: list[Mapping[str, Any]], inner: object) -> str:
+    for place in places:
+        for key in ("media_type", "mime_type"):
+            if _is_text(place.get(key)):
+                return str(place[key])[:_NAME_CHARS]
+    held = [inner, *(place.get(key) for place in places for key in ("url", "image_url", "file_data"))]
+    data = next((one for one in held if isinstance(one, str) and one.startswith("data:")), "")
+    return _called(data).removeprefix("data:")[:_NAME_CHARS]
+
+
+def _url(places: list[Mapping[str, Any]]) -> str:
+    found = (place.get(key) for place in places for key in ("url", "image_url"))
+    return next((_address(one) for one in found if isinstance(one, str) and one.startswith(_WEB)), "")
+
+
+# --- the shapes in which programs have messages at hand, as one -------------------------------------------------------
+
+
+ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+_OTHER_NAMES: Final = {"human": "user", "ai": "assistant", "model": "assistant"}
+_ROLES: Final = {**{role: role for role in ROLES}, **_OTHER_NAMES}
+_PAIR: Final = 2
+_WORDLESS: Final = {"type": "tool_use"}
+"""A part of the protocol, in which nobody says anything."""
+
+_FILES: Final = ("inline_data", "inlineData", "file_data", "fileData")
+_CALLS: Final = ("functionCall", "function_call", "functionResponse", "function_response", "executableCode")
+_STEPS: Final = ("tool-", "dynamic-tool", "step-start", "source-", "data-")
+
+
+class MessageLike(Protocol):
+    """An object of an SDK: with content, and a role or a type."""
+
+    @property
+    def content(self) -> Any:
+        """What was said."""
+
+
+def as_mapping(item: object) -> Mapping[str, Any] | None:
+    """A message as a mapping: one already, an object of an SDK, anything with role and content, or (role, text)."""
+    found = _mapping(item)
+    return None if found is None else _with_content(found)
+
+
+def _mapping(item: object) -> Mapping[str, Any] | None:
+    if isinstance(item, Mapping):
+        return item
+    if isinstance(item, tuple):
+        return {"role": item[0], "content": item[1]} if len(item) == _PAIR and role_named(item[0]) else None
+    dump = getattr(item, "model_dump", None)
+    dumped = dump() if callable(dump) and not isinstance(item, type) else None
+    if isinstance(dumped, Mapping):
+        return dumped
+    role = getattr(item, "role", None) or getattr(item, "type", None)
+    if role is None or not hasattr(item, "content"):
+        return None
+    name = getattr(item, "name", None)
+    return {"role": role, "content": item.content, "name": name if isinstance(name, str) else None}
+
+
+def role_of(item: Mapping[str, Any]) -> object:
+    """The role that a message names, some by its type; a user's when it names none. What is no role stays as it is."""
+    given = item.get("role")
+    if given is not None:
+        return role_named(given) or given
+    return role_named(item.get("type")) or "user"
+
+
+def role_named(value: object) -> str | None:
+    """The role of that name, None where there is none."""
+    return _ROLES.get(value) if isinstance(value, str) else None
+
+
+def _with_content(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message whose words stand in ``parts``, as the AI SDK of Vercel and Gemini write it, with them as content."""
+    parts = item.get("parts")
+    if item.get("content") or not isinstance(parts, (list, tuple)) or not parts:
+        return item
+    return {**{name: item[name] for name in item if name != "parts"}, "content": [_part(part) for part in parts]}
+
+
+def _part(part: Any) -> Any:
+    """A part as other services write it; what is not known stays as it is."""
+    if not isinstance(part, Mapping):
+        return part
+    kind = part.get("type")
+    if isinstance(kind, str):
+        return _WORDLESS if kind.startswith(_STEPS) else {"media_type": part.get("mediaType"), **part}
+    if part.get("thought") or any(name in part for name in _CALLS):
+        return _WORDLESS
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    held = next((part[name] for name in _FILES if isinstance(part.get(name), Mapping)), None)
+    return part if held is None else _file(held)
+
+
+def _file(held: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said about a file, without what it holds."""
+    name, url = held.get("displayName") or held.get("display_name"), held.get("fileUri") or held.get("file_uri")
+    return {"type": "file", "name": name, "url": url, "media_type": held.get("mimeType") or held.get("mime_type")}
+
+
+# --- from the shapes callers use to checked messages ------------------------------------------------------------------
+
 
 MessagesInput: TypeAlias = (
     "str | Mapping[str, Any] | MessageLike | Sequence[str | Mapping[str, Any] | MessageLike | tuple[str, Any]]"
@@ -28,12 +189,12 @@ _PROTOCOL_FIELDS: Final = frozenset(
     {"tool_calls", "tool_call_id", "function_call", "refusal", "audio", "annotations", "id", "type", "status"}
 )
 _KNOWN: Final = _FIELDS | _PROTOCOL_FIELDS
-_CALLS: Final = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
+_MESSAGES_CALLS: Final = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
 _TIMES: Final = frozenset({"occurred_at", "timestamp", "created_at"})
 _FORMS: Final = 'text, {"role": ..., "content": ..., "name": ...}, an object with role and content, or (role, text)'
 _SHOWN: Final = 10
 _TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
-_NAME_CHARS: Final = 256
+_MESSAGES_NAME_CHARS: Final = 256
 
 
 def read_messages(given: MessagesInput, limits: Limits, warnings: list[str] | None = None) -> list[Message]:
@@ -66,7 +227,7 @@ def _is_one(given: object) -> bool:
 
 def left_out(where: str, unread: set[str]) -> str:
     """A warning that names fields nothing is done with."""
-    names = [name[:_NAME_CHARS] for name in sorted(unread)]
+    names = [name[:_MESSAGES_NAME_CHARS] for name in sorted(unread)]
     more = ", ..." if len(names) > _SHOWN else ""
     said = "; occurred_at of the call says when it was said, and ingest reads times" if unread & _TIMES else ""
     return f"{where}: {', '.join(names[:_SHOWN])}{more} was ignored: a message has role, content and name{said}"
@@ -116,17 +277,19 @@ def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits, hel
     if isinstance(content, (list, tuple)):
         if content and all(is_protocol(part) for part in content):
             return ""  # neither has one that is written as a part
-        shown = (_part(part, f"{where}.content[{at}]", held) for at, part in enumerate(content))
+        shown = (_messages_part(part, f"{where}.content[{at}]", held) for at, part in enumerate(content))
         content = "\n".join(part for part in shown if part is not None)
     return checked_text(content, f"{where}.content", limits.text_chars, "limits.text_chars")
 
 
 def _is_wordless(item: Mapping[str, Any]) -> bool:
     """Whether it is of the protocol and says nothing: its words do not stand somewhere else."""
-    return any(item.get(name) for name in _CALLS) or bool(set(item) & _PROTOCOL_FIELDS and not unknown_fields(item))
+    return any(item.get(name) for name in _MESSAGES_CALLS) or bool(
+        set(item) & _PROTOCOL_FIELDS and not unknown_fields(item)
+    )
 
 
-def _part(part: object, where: str, held: list[Attachment]) -> str | None:
+def _messages_part(part: object, where: str, held: list[Attachment]) -> str | None:
     if isinstance(part, str):
         return part
     if is_protocol(part):
@@ -147,4 +310,4 @@ def _part(part: object, where: str, held: list[Attachment]) -> str | None:
 def _name(value: object, where: str) -> str:
     if value is None:
         return ""
-    return checked_text(value, f"{where}.name", _NAME_CHARS).strip()
+    return checked_text(value, f"{where}.name", _MESSAGES_NAME_CHARS).strip()

@@ -11,15 +11,309 @@ Weeks start on Monday and seasons are those of the northern half. A day or month
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from calendar import monthrange
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
-from memstone.core.temporal.phrases import Reader, rules
-from memstone.core.temporal.said import Said
-from memstone.core.temporal.spans import MONTHS, WEEKDAYS, Grain, in_words
+from memstone.core.temporal.spans import (
+    MONTH_NUMBERS,
+    MONTHS,
+    SATURDAY,
+    WEEKDAY_NUMBERS,
+    WEEKDAYS,
+    Grain,
+    Said,
+    Stretch,
+    around,
+    in_words,
+    month_at,
+    nearest,
+    one_day,
+    shift,
+    span,
+)
+
+# --- the phrases English has for a time, and what each of them means --------------------------------------------------
+
+
+_CLEAR_MONTHS: Final = frozenset("January February July September October November December".split())
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_NUMBERS: Final = {
+    word: at for at, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
+} | {"a": 1, "an": 1, "couple": 2, "twenty": 20, "thirty": 30}
+_FEW: Final = range(2, 6)
+_NAMED_DAYS: Final = {
+    "today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "yesterday": -1,
+    "last night": -1, "tomorrow": 1, "the day before yesterday": -2, "the night before last": -2,
+    "the day after tomorrow": 2,
+}  # fmt: skip
+_OFFSETS: Final = {"last": -1, "this past": -1, "past": -1, "this": 0, "next": 1, "this coming": 1, "coming": 1}
+_BEFORE_MONTHS: Final = frozenset("in since until till during of early late mid through throughout around".split())
+_BEFORE_CLEAR: Final = _BEFORE_MONTHS | frozenset("on by from before after for to between and year back circa".split())
+_NOUN_NEXT: Final = re.compile(
+    r"\s+(?!(?:and|or|at|to|but|so|because|with|for|in|was|is|will|we|i|he|she|they)\b)[a-z]"
+)
+_NOT_ONE_DAY: Final = frozenset("every each most some all any black good easter ash palm cyber fat super the".split())
+
+
+_FAR_DAYS: Final = 270
+"""A day farther off than this has a nearer one on the other side: the verb alone does not decide between them."""
+
+
+def _amount(match: re.Match[str]) -> range:
+    """How many are meant: one number, or several for "a few"."""
+    word = [word for word in match["n"].lower().split() if word != "of"][-1]
+    if word in {"few", "several"}:
+        return _FEW
+    number = _NUMBERS[word] if word in _NUMBERS else int(word)
+    return range(number, number + 1)
+
+
+def _counted(match: re.Match[str], said: Said, sign: int) -> Stretch:
+    amount, unit = _amount(match), match["unit"].lower()
+    if unit in {"minute", "hour"}:
+        moment = said.now.astimezone(UTC) + sign * timedelta(**{unit + "s": amount[0]})
+        return one_day(moment.astimezone(said.now.tzinfo).date())
+    if len(amount) > 1:
+        return span(shift(said.today, unit, sign * amount[0]), shift(said.today, unit, sign * amount[-1]))
+    return around(shift(said.today, unit, sign * amount[0]), unit)
+
+
+def _ago(match: re.Match[str], said: Said) -> Stretch | None:
+    if said.word_before(match.start()) == "or":  # "two or three days ago"
+        return None
+    if match["weekday"]:
+        return one_day(nearest(said.today, match["weekday"], -1) - timedelta(7 * (_amount(match)[0] - 1)))
+    if match["exact"] and len(_amount(match)) == 1:
+        return one_day(shift(said.today, match["unit"].lower(), -_amount(match)[0]))
+    return _counted(match, said, -1)
+
+
+def _ahead(match: re.Match[str], said: Said) -> Stretch | None:
+    """What comes "in two weeks"; in the past and after "three times" that is a duration."""
+    tense = said.tense(match)
+    if tense == -1 or said.word_before(match.start()) in {"times", "once", "twice"}:
+        return None
+    return _counted(match, said, 1)._replace(relative=tense is not None or " from " in _plain(match[0]))
+
+
+def _stretch(match: re.Match[str], said: Said) -> Stretch:
+    sign = _OFFSETS[_plain(match["rel"])] or 1
+    return span(said.today, shift(said.today, match["unit"].lower(), sign * _amount(match)[-1]))
+
+
+def _named_day(match: re.Match[str], said: Said) -> Stretch:
+    return one_day(said.today + timedelta(_NAMED_DAYS[_plain(match["day"])]))
+
+
+def _other_day(_match: re.Match[str], said: Said) -> Stretch:
+    return span(said.today - timedelta(7), said.today - timedelta(1))
+
+
+def _unit(match: re.Match[str], said: Said) -> Stretch | None:
+    """The week, weekend, month or year before, around or after the day."""
+    unit, rel, weekdays = match["unit"].lower(), _plain(match["rel"]), said.today.weekday() < SATURDAY
+    the = said.word_before(match.start()) == "the"
+    if the and rel == "next":  # after something else
+        return None
+    if unit != "weekend" and ("past" in rel or (the and rel == "last")):
+        return span(shift(said.today, unit, -1), said.today)
+    offset = _OFFSETS[rel] - (unit == "weekend" and rel == "this" and weekdays and said.tense(match) == -1)
+    return around(shift(said.today, unit, offset), unit)
+
+
+def _far_unit(match: re.Match[str], said: Said) -> Stretch:
+    sign = 1 if match["rel"].lower().startswith("after") else -1
+    if match["weekday"]:
+        return one_day(nearest(said.today, match["weekday"], sign) + timedelta(7 * sign))
+    return around(shift(said.today, match["unit"].lower(), 2 * sign), match["unit"].lower())
+
+
+def _the_weekend(match: re.Match[str], said: Said) -> Stretch:
+    tense = said.tense(match)
+    gone = said.is_past(tense) and said.today.weekday() < SATURDAY
+    return around(shift(said.today, "week", -gone), "weekend")._replace(relative=bool(tense))
+
+
+def _weekday(match: re.Match[str], said: Said) -> Stretch | None:
+    rel, week = _plain(match["rel"]), _plain(match["week"])
+    if not _is_one_day(match["weekday"], said.word_before(match.start()), clear=bool(rel or week)):
+        return None
+    tense = said.tense(match)
+    if week or rel == "this":
+        return one_day(_of_week(match, said, week or rel, past=said.is_past(tense)))
+    sign = _OFFSETS[rel] if rel else -1 if said.is_past(tense) else 1
+    certain = tense is not None and not said.has_doubts(match) and not _is_attribute(match, said)
+    return one_day(nearest(said.today, match["weekday"], sign), relative=bool(rel) or certain)
+
+
+def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
+    """Whether a word is one certain weekday: not "every Monday", "the sun", "Black Friday"."""
+    if before in _NOT_ONE_DAY:
+        return False
+    if name.title() not in WEEKDAYS:  # an abbreviation
+        return name[0].isupper() and (clear or before in {"on", "by", "until", "since"})
+    return name[0].isupper() or clear or before in _BEFORE_CLEAR
+
+
+def _is_attribute(match: re.Match[str], said: Said) -> bool:
+    """Whether a weekday only says what sort of thing the next word is: "no more Friday deploys"."""
+    before = said.word_before(match.start())
+    return bool(before) and before not in _BEFORE_CLEAR and _NOUN_NEXT.match(said.text, match.end()) is not None
+
+
+def _of_week(match: re.Match[str], said: Said, rel: str, *, past: bool) -> date:
+    """The day of last, this or next week; "this Friday" on a Saturday is the coming one, unless it was."""
+    name, today = match["weekday"], said.today
+    day = around(today, "week").first + timedelta(WEEKDAY_NUMBERS[name[:3].lower()] + 7 * _OFFSETS[rel])
+    if match["week"] or day == today or (day < today) == past:
+        return day
+    return nearest(today, name, -1 if day > today else 1)
+
+
+def _dated(match: re.Match[str], said: Said) -> Stretch | None:
+    """A day of a month; the nearest on the right side when there is no year."""
+    name, day, year = match["month"], int(match["number"]), match["year"]
+    month = MONTH_NUMBERS[name[:3].lower()]
+    if year:
+        return one_day(date(int(year), month, day), relative=False)
+    if name in {"may", "march", "mar"} and not match["sure"]:
+        return None
+    tense = said.tense(match)
+    sign = -1 if said.is_past(tense) else 1
+    years = range(said.today.year, said.today.year + 9 * sign, sign)  # enough for a 29th of February
+    days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
+    nearest_day = next((day for day in days if sign * (day - said.today).days >= 0), None)
+    certain = bool(tense) and not said.has_doubts(match)
+    is_far = nearest_day is not None and abs((nearest_day - said.today).days) > _FAR_DAYS
+    return one_day(nearest_day, relative=certain and not is_far) if nearest_day else None
+
+
+def _by_month(match: re.Match[str], said: Said) -> Stretch | None:
+    rel, month = _plain(match["rel"]), MONTH_NUMBERS[match["month"][:3].lower()] - 1
+    if match["year"]:
+        return month_at(int(match["year"]) * 12 + month, relative=False)
+    if match["until"]:  # "from May to July 2023"
+        earlier = month >= MONTH_NUMBERS[match["until"][:3].lower()]
+        return month_at((int(match["later"]) - earlier) * 12 + month, relative=False)
+    if not _is_month(match["month"], said.word_before(match.start()), rel):
+        return None
+    if rel == "this":
+        return month_at(said.today.year * 12 + month)
+    now, other = said.today.year * 12 + said.today.month - 1, bool(rel)  # "last May" is never the present one
+    tense = said.tense(match)
+    if rel == "last" or (not rel and said.is_past(tense)):
+        index = now - other - (now - other - month) % 12
+    else:
+        index = now + other + (month - now - other) % 12
+    return month_at(index, relative=other or (bool(tense) and not said.has_doubts(match)))
+
+
+def _is_month(name: str, before: str, rel: str) -> bool:
+    """Whether a word is a month: not the verbs "may" and "march", nor somebody called April."""
+    if rel:
+        return rel != "this" or name[0].isupper()
+    if before in _BEFORE_MONTHS:
+        return True
+    return name in _CLEAR_MONTHS or (name[0].isupper() and before in {"by", "before", "after", "from", "between"})
+
+
+def _season(match: re.Match[str], said: Said) -> Stretch | None:
+    rel, before = _plain(match["rel"]), said.words_before(match.start())
+    start = _SEASONS[match["season"].lower()] - 1
+    if match["year"]:
+        return month_at(int(match["year"]) * 12 + start, months=3, relative=False)
+    if not rel and (before[-1:] != ["the"] or before[-2:-1] not in (["in"], ["during"], ["over"], ["since"])):
+        return None
+    known = [month_at(year * 12 + start, months=3) for year in range(said.today.year - 2, said.today.year + 3)]
+    if rel == "last":
+        return [time for time in known if time.last < said.today][-1]
+    if rel == "next":
+        return next(time for time in known if time.first > said.today)
+    tense = said.tense(match)
+    past = [time for time in known if time.first <= said.today][-1]
+    ahead = next(time for time in known if time.last >= said.today)
+    certain = bool(rel) or (bool(tense) and not said.has_doubts(match))
+    return (past if said.is_past(tense) else ahead)._replace(relative=certain)
+
+
+def _year(match: re.Match[str], said: Said) -> Stretch | None:
+    if said.word_before(match.start()) not in _BEFORE_CLEAR:
+        return None
+    first, last = int(match["year"]), int(match["to"] or match["year"])
+    return Stretch(date(first, 1, 1), date(last, 12, 31), Grain.YEAR, relative=False) if first <= last else None
+
+
+def _iso(match: re.Match[str], _said: Said) -> Stretch:
+    return one_day(date(int(match["year"]), int(match["month"]), int(match["number"])), relative=False)
+
+
+def _plain(phrase: str | None) -> str:
+    return " ".join((phrase or "").lower().split())
+
+
+Reader: TypeAlias = Callable[[re.Match[str], Said], Stretch | None]
+Rule: TypeAlias = tuple[frozenset[str], re.Pattern[str], Reader]
+
+_N: Final = rf"(?P<n>[0-9]{{1,4}}|(?:a\s+)?couple(?:\s+of)?|(?:a\s+)?few|several|{'|'.join(_NUMBERS)})\s+"
+_UNIT: Final = r"(?P<unit>minute|hour|day|week|fortnight|month|year)"
+_UNITS: Final = "day days week weeks month months year years hour hours minute minutes fortnight"
+_LONG: Final = r"(?P<unit>weekend|week|month|year)"
+_REL: Final = r"(?P<rel>last|next|past|coming|this(?:\s+(?:past|coming))?)"
+_WHICH: Final = r"(?:(?P<rel>last|next|this)\s+)?"
+_DAY_NAME: Final = rf"(?P<weekday>{'|'.join(WEEKDAYS)}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+_DAY_NAMES: Final = " ".join(WEEKDAYS).lower() + " mon tue tues wed thu thur thurs fri sat sun"
+_MONTH_NAME: Final = f"{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
+_MONTH: Final = rf"(?P<month>{_MONTH_NAME})\b"
+_DATE_AHEAD: Final = rf"(?!,?\s+(?:the\s+)?(?:[0-9]{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?:{_MONTH_NAME})\b)"
+_TO: Final = r"(?:\s*[-\u2013]\s*|\s+(?:to|and|until|through)\s+)"
+_THEN: Final = rf"{_TO}(?P<until>{_MONTH_NAME})\b\s+(?P<later>(?:19|20)[0-9]{{2}})\b"
+_MONTH_NAMES: Final = " ".join(MONTHS).lower() + " jan feb mar apr jun jul aug sep sept oct nov dec"
+_YEAR: Final = r"(?P<year>(?:19|20)[0-9]{2})\b"
+_PART: Final = r"(?:\s+(?:morning|afternoon|evening|night))?\b"
+_NAMED: Final = "|".join(_NAMED_DAYS).replace(" ", r"\s+")
+_OF_WEEK: Final = r"(?:\s+(?:of\s+)?(?P<week>last|this|next)\s+week)?\b(?!-)"
+_TO_YEAR: Final = r"(?:\s?(?:-|\u2013|to|and|until)\s?(?P<to>(?:19|20)[0-9]{2}))?(?![\w:/%-])"
+_NO_NUMBER: Final = r"(?!\s+(?:words|people|dollars|euros|steps|miles|km|times|pages|users|calories|feet|days)\b)"
+_NUMBER: Final = "(?P<number>[0-9]{1,2})"
+
+
+def _rule(words: str, phrase: str, read: Reader) -> Rule:
+    return frozenset(words.split()), re.compile(rf"\b{phrase}", re.IGNORECASE), read
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """For each sort of phrase: words of which one must occur ("#": a year), its pattern, and what it means."""
+    return (
+        _rule("today tonight yesterday tomorrow this night", rf"(?P<day>{_NAMED}){_PART}", _named_day),
+        _rule("other", r"the\s+other\s+(?:day|night|morning|evening)\b", _other_day),
+        _rule("ago", rf"(?<![-\u2013]){_N}(?:{_UNIT}|{_DAY_NAME})s?\s+ago\b(?P<exact>\s+today\b)?", _ago),
+        _rule(
+            _UNITS,
+            rf"in\s+(?:about\s+|another\s+)?{_N}{_UNIT}s?(?:['\u2019]?\s+time\b)?(?![-'\u2019\w])(?!\s+old)",
+            _ahead,
+        ),
+        _rule("from", rf"{_N}{_UNIT}s?\s+from\s+(?:now|today)\b", _ahead),
+        _rule("last past next coming", rf"{_REL}\s+{_N}(?P<unit>day|week|month|year)s?\b(?!\s+of\b)", _stretch),
+        _rule("last past next coming this", rf"{_REL}\s+{_LONG}\b(?!\s+of\b)", _unit),
+        _rule("last next", rf"the\s+(?:{_LONG}|{_DAY_NAME})\s+(?P<rel>before\s+last|after\s+next)\b", _far_unit),
+        _rule("weekend", r"(?:over|on|at|during|for)\s+the\s+weekend\b", _the_weekend),
+        _rule(_DAY_NAMES, rf"(?:{_REL}\s+)?{_DAY_NAME}{_PART}{_OF_WEEK}{_DATE_AHEAD}", _weekday),
+        _rule(_MONTH_NAMES, rf"{_MONTH}\.?\s+{_NUMBER}(?P<sure>st|nd|rd|th)?\b(?:,?\s+{_YEAR})?(?![:/%])", _dated),
+        _rule(_MONTH_NAMES, rf"{_NUMBER}(?:st|nd|rd|th)?\s+(?P<sure>of\s+)?{_MONTH}(?:\.?,?\s+{_YEAR})?", _dated),
+        _rule(_MONTH_NAMES, rf"{_WHICH}{_MONTH}(?:\.?,?\s+(?:of\s+)?{_YEAR}|(?={_THEN}))?", _by_month),
+        _rule(" ".join(_SEASONS), rf"{_WHICH}(?P<season>{'|'.join(_SEASONS)})\b(?:\s+(?:of\s+)?{_YEAR})?", _season),
+        _rule("#", rf"{_YEAR}{_TO_YEAR}{_NO_NUMBER}", _year),
+        _rule("#", rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/]{_NUMBER}(?![0-9])", _iso),
+    )
+
+
+# --- when something is said to happen ---------------------------------------------------------------------------------
+
 
 _POSSESSIVE: Final = re.compile("(?:['\u2019]s\\b)?")
 _GROUNDED: Final = re.compile(r"\s*\([^()]*[0-9]{4}\)")

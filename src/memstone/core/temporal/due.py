@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.core.temporal.dates import TimeRef, resolve
-from memstone.core.text.amendment import AMENDED, SAID_ON
 from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.normalize import AMENDED, SAID_ON
 
 AHEAD: Final = timedelta(days=2)
 OVERDUE: Final = timedelta(days=3)

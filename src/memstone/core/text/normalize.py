@@ -7,6 +7,9 @@ from typing import Final
 
 from memstone.model.unicode_forms import normalize
 
+# --- when two texts say the same in the same words --------------------------------------------------------------------
+
+
 _UNSEEN: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SINGLE_QUOTES: Final = re.compile("[\u2018\u2019\u201b\u02bc]")
 _DOUBLE_QUOTES: Final = re.compile("[\u201c\u201d\u201f]")
@@ -28,3 +31,39 @@ def _fold(text: str) -> str:
     text = _SINGLE_QUOTES.sub("'", _DOUBLE_QUOTES.sub('"', _UNSEEN.sub("", text)))
     text = normalize("NFKC", normalize("NFD", text).casefold())
     return normalize("NFKC", text.casefold())  # folding can undo the form and the form can need folding
+
+
+# --- how many model tokens a text is likely to be ---------------------------------------------------------------------
+
+
+CHARS_PER_TOKEN: Final = 4
+
+
+def estimate_tokens(text: object) -> int:
+    """A quarter of the characters, rounded up; 0 for what is empty or not text.
+
+    Good enough to keep a budget, needs no vocabulary, and never guesses too low for plain English.
+    """
+    return -(-len(text) // CHARS_PER_TOKEN) if isinstance(text, str) else 0
+
+
+# --- a memory that newer words have changed ---------------------------------------------------------------------------
+
+
+MAX_CHARS: Final = 500
+AMENDED: Final = re.compile(r' On \d{4}-\d\d-\d\d: "([^"]*)"\.')
+"""The words behind a memory, with their day."""
+
+SAID_ON: Final = re.compile(r" \(said on [^()]*\)")
+"""The day on which something was said that holds only around then; it is no part of what was said."""
+
+
+def amended(memory: str, quote: str, day: str) -> str:
+    """Return a memory with newer words behind it, and when they were said; of many, the last."""
+    said = " ".join(quote.split()).replace('"', "'").strip()
+    base = AMENDED.sub("", memory)
+    end = base if base.endswith((".", "!", "?", '"')) else f"{base}."
+    more = [*(found[0] for found in AMENDED.finditer(memory)), f' On {day}: "{said}".']
+    while len(more) > 1 and len(end) + sum(map(len, more)) > MAX_CHARS:
+        more.pop(0)
+    return end + "".join(more)

@@ -1,26 +1,99 @@
 """What becomes of memories over time, decided from what is known of them alone.
 
 Nothing here depends on when somebody looked last: whoever asks once a year and whoever asks every hour come to the same
-end. What fades does so by ``memstone.core.ranking.decay`` and is never written down.
+end. What fades does so by ``memstone.core.ranking.importance`` and is never written down.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from memstone.core.changes.decide import is_known
-from memstone.core.changes.words import understand
-from memstone.core.ranking.decay import Strength, effective, reinforced
-from memstone.core.upkeep.shingles import Pieces, alike, pieces, twins
+from memstone.core.changes.decide import is_known, understand
+from memstone.core.ranking.importance import Strength, effective, reinforced
+from memstone.core.ranking.mmr import SHINGLE_CHARS
 from memstone.model.ageing import Aged
 from memstone.model.instant import Instant, instant, moment
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Upkeep
 from memstone.model.scope import Scope
+
+# --- texts as sets of small pieces, and which of them are nearly the same ---------------------------------------------
+
+
+Pieces: TypeAlias = frozenset[str]
+
+_WORD: Final = re.compile(r"\w+")
+_NEARLY: Final = 1e-9
+"""So much a product of a share and a count may be off."""
+
+
+def pieces(text: str) -> Pieces:
+    """The pieces of a text; one without any word is a single piece, so that two equal ones are alike."""
+    folded = text.casefold()
+    words = _WORD.findall(folded)
+    if not words:
+        return frozenset({folded} if folded else ())
+    return frozenset(
+        word[start : start + SHINGLE_CHARS] for word in words for start in range(max(1, len(word) - SHINGLE_CHARS + 1))
+    )
+
+
+def twins(
+    sets: Sequence[Pieces], threshold: float, may: Callable[[int, int], bool] | None = None
+) -> Iterator[tuple[int, int]]:
+    """For every set that is at least so much like one before it: the first such one, and itself.
+
+    What has found its like is no longer compared with what comes after, so the answer is the same whether all are
+    looked at in one go or a few at a time. ``may`` is asked about each pair before it is taken.
+    """
+    order = _rarest_first(sets)
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    for place, one in enumerate(sets):
+        telling = sorted(one, key=order.__getitem__)[: _prefix(len(one), threshold)]
+        near = sorted({other for piece in telling for other in holding[piece]})
+        like = next((other for other in near if alike(sets[other], one, threshold) and _asked(may, other, place)), None)
+        if like is not None:
+            yield like, place
+            continue
+        for piece in telling:
+            holding[piece].append(place)
+
+
+def _rarest_first(sets: Sequence[Pieces]) -> dict[str, int]:
+    """An order of all pieces in which those that tell most come first."""
+    counts = Counter(piece for one in sets for piece in one)
+    return {piece: place for place, piece in enumerate(sorted(counts, key=lambda piece: (counts[piece], piece)))}
+
+
+def _prefix(size: int, threshold: float) -> int:
+    """How many pieces have to be looked at: two sets that are alike share one of the first so many of each.
+
+    If none of them were shared, all that could be would be the rest, and the rest is less than the threshold wants.
+    """
+    return size - math.ceil(threshold * size - _NEARLY) + 1 if size else 0
+
+
+def alike(one: Pieces, other: Pieces, threshold: float) -> bool:
+    """Whether two have at least such a share in common; those of very different size are told apart at once."""
+    size, other_size = len(one), len(other)
+    if size + _NEARLY < threshold * other_size or other_size + _NEARLY < threshold * size:
+        return False
+    shared = len(one & other)
+    return shared + _NEARLY >= threshold * (size + other_size - shared)
+
+
+def _asked(may: Callable[[int, int], bool] | None, older: int, newer: int) -> bool:
+    return may is None or may(older, newer)
+
+
+# --- what becomes of memories over time, decided from what is known of them alone -------------------------------------
+
 
 Owner: TypeAlias = tuple[str, str]
 """A user and an agent: what belongs to two of them is never mixed."""
@@ -29,7 +102,6 @@ LASTING: Final = frozenset({Kind.OVERRIDE, Kind.NARRATIVE})
 """Kinds that a person wrote, or that are made anew: no pass touches them."""
 
 _TIMES: Final = 100
-_WORD: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 
@@ -232,3 +304,35 @@ def is_overdue(one: Aged, now: Instant, policy: Upkeep) -> bool:
     if days is None or one.uses >= policy.immune_uses:
         return False
     return one.touched_at <= days_before(now, days)
+
+
+# --- old memories made shorter ----------------------------------------------------------------------------------------
+
+
+SENTENCES: Final = 3
+"""So many sentences are left of a memory that is shortened."""
+
+# An end of a sentence is followed by a blank, so that neither 3.5 nor example.org is cut in two; Chinese and Japanese
+# write none.
+_END: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|[\u3002\uff01\uff1f]+")
+
+
+def shortened(text: str) -> str | None:
+    """The first three sentences of a text; None when it has no more than that, or would not get shorter."""
+    sentences = [part.strip() for part in _END.split(text) if part.strip()]
+    if len(sentences) <= SENTENCES:
+        return None
+    short = ". ".join(sentences[:SENTENCES]) + "."
+    return short if len(short) < len(text) else None
+
+
+def over_budget(tokens: Iterable[int], budget: int) -> list[int]:
+    """The places of those that do not fit, when each is taken in turn as long as there is room for it."""
+    left = budget
+    over: list[int] = []
+    for place, size in enumerate(tokens):
+        if size <= left:
+            left -= size
+        else:
+            over.append(place)
+    return over

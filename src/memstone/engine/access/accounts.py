@@ -10,7 +10,7 @@ from typing import Any, Final
 from memstone.core.access.passwords import SALT_BYTES, checked_password, hashed
 from memstone.engine.parts import Parts
 from memstone.errors import Conflict, InvalidInput, NotFoundError
-from memstone.model.account import ROLES, Account, Role, StoredSecret
+from memstone.model.access import ROLES, Account, Role, StoredSecret
 from memstone.model.ids import clean_id, new_id
 from memstone.model.unicode_forms import normalize
 from memstone.ports.ledger import Tx

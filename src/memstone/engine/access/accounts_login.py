@@ -13,7 +13,7 @@ from memstone.engine.access.accounts import folded, hash_of, is_login, shown
 from memstone.engine.access.accounts_tokens import INVALID, LongToken, digest, read_long, short_token, signing_key
 from memstone.engine.parts import Parts
 from memstone.errors import InvalidInput, Unauthenticated
-from memstone.model.account import Account, Lifetimes, Session
+from memstone.model.access import Account, Lifetimes, Session
 from memstone.model.ids import new_id
 from memstone.model.instant import instant, moment
 from memstone.ports.ledger import Tx

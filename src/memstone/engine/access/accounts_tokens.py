@@ -19,8 +19,7 @@ from typing import Any, Final
 from memstone.core.access import jwt
 from memstone.engine.parts import Parts
 from memstone.errors import TokenExpired, Unauthenticated
-from memstone.model.access import ApiKey
-from memstone.model.account import Account, Lifetimes, Session, StoredSecret
+from memstone.model.access import Account, ApiKey, Lifetimes, Session, StoredSecret
 from memstone.model.ids import MAX_ID_CHARS
 from memstone.model.instant import Instant, instant, moment
 from memstone.ports.ledger import Tx

@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from memstone.core.checks.visible import reached, within
+from memstone.core.checks.filters import reached, within
 from memstone.engine.access.bounds_events import BoundEvents
 from memstone.engine.access.bounds_links import BoundLinks, beyond
 from memstone.engine.access.bounds_work import BoundJobs, BoundSignals
 from memstone.engine.parts import Parts
 from memstone.engine.storing.holders import is_inside
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Record
 from memstone.model.query import And, Condition, Op, Or, Where

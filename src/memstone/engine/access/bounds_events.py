@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstone.engine.access.bounds_links import beyond
 from memstone.engine.storing.holders import is_inside
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.event import Done, Event
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Events

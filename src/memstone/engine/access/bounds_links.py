@@ -7,7 +7,7 @@ from typing import Any
 
 from memstone.engine.storing.holders import is_inside
 from memstone.errors import Forbidden
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.instant import Instant
 from memstone.model.memory import Link
 from memstone.model.query import And, Condition, Op

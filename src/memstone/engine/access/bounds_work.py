@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memstone.engine.access.bounds_links import beyond
-from memstone.model.bounds import Bounds
-from memstone.model.event import Signal
-from memstone.model.job import Job
+from memstone.model.access import Bounds
+from memstone.model.event import Job, Signal
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Jobs, Signals
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 from memstone.engine.parts import Parts
 from memstone.engine.storing.named import checked_id
 from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
-from memstone.model.access import ALL_VERBS, ApiKey, Subjects, Verb
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.ids import clean_id, pool_id
 from memstone.model.instant import When, instant, parse_when
 from memstone.model.policy import Identity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.filters import within
 from memstone.engine.parts import Parts
 from memstone.model.ids import POOLS, clean_id, pool_id
 from memstone.model.scope import Scope

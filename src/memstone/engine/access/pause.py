@@ -22,7 +22,7 @@ _MOST: Final = 1_000
 
 async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
     """Pause those that are named, where they are together."""
-    from memstone.core.settings.resolve import pause_key  # every write loads this module, few of them need that one
+    from memstone.core.settings.lenient import pause_key  # every write loads this module, few of them need that one
 
     key, now = pause_key(parts.scope(given).required()), parts.now()
     end = "" if until is None else parse_when(until, "until")
@@ -35,7 +35,7 @@ async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> d
 
 async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """End a pause of exactly those that are named."""
-    from memstone.core.settings.resolve import pause_key
+    from memstone.core.settings.lenient import pause_key
 
     key, now = pause_key(parts.scope(given).required()), parts.now()
     ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
@@ -45,7 +45,7 @@ async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
 
 async def paused(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
-    from memstone.core.settings.resolve import pause_keys
+    from memstone.core.settings.lenient import pause_keys
 
     scope, now = scope_or_everybody(parts, given, everybody=everybody), parts.now()
     if scope.is_open:
@@ -97,6 +97,6 @@ def not_shown(parts: Parts) -> str:
 
 
 def _named(key: str) -> dict[str, str]:
-    from memstone.core.settings.resolve import pause_ids
+    from memstone.core.settings.lenient import pause_ids
 
     return {f"{kind}_id": name for kind, name in pause_ids(key).items()}

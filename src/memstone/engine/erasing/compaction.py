@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from memstone.engine.parts import Parts
-from memstone.model.account import StoredSecret
+from memstone.model.access import StoredSecret
 from memstone.model.instant import Instant
 from memstone.ports.erasure import WHOLE_STORE
 from memstone.ports.ledger import Tx

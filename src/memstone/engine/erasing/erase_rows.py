@@ -13,12 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from memstone.core.settings.resolve import scope_keys
+from memstone.core.settings.lenient import scope_keys
 from memstone.engine.recall import calibrate
 from memstone.engine.storing.draft import text_doc
-from memstone.model.entity import owner_of
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Link
+from memstone.model.memory import INDEXED, Link, owner_of
 from memstone.model.scope import Scope
 from memstone.ports.erasure import Reach, Subject, Words
 from memstone.ports.ledger import Tx

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact, redact_moving
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import dedupe_value, text_doc, text_hash
 from memstone.engine.storing.redaction import walked

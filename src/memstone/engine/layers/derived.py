@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.core.checks.visible import own, visible
+from memstone.core.checks.filters import own, visible
 from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
 from memstone.core.text.normalize import normal_text
 from memstone.engine.parts import Parts

@@ -12,8 +12,14 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from memstone.core.digest.extractive import Stated, extractive
-from memstone.core.digest.model import Digest, merged
-from memstone.core.digest.portrait import IDENTITY_SALIENCE, identity_category, is_identity_grade, is_lasting
+from memstone.core.digest.portrait import (
+    IDENTITY_SALIENCE,
+    Digest,
+    identity_category,
+    is_identity_grade,
+    is_lasting,
+    merged,
+)
 from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, digest_prompt, parse_digest
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.distilled_facts import Known, known_facts, prepared, proposed

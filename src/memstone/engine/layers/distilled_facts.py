@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from memstone.core.checks.visible import own, visible
+from memstone.core.checks.filters import own, visible
+from memstone.core.digest.extractive import MIN_CHARS, says_the_same
 from memstone.core.digest.portrait import IDENTITY_GRADE
-from memstone.core.digest.similar import MIN_CHARS, says_the_same
 from memstone.core.llm.digest import DigestFact
 from memstone.core.llm.operations import KINDS
 from memstone.engine.learning.by_model import Asked, fact_of
@@ -23,9 +23,8 @@ from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import current_space
 from memstone.errors import MemstoneError
 from memstone.model.instant import Instant
-from memstone.model.memory import Kind, Layer
+from memstone.model.memory import Kind, Layer, Vector
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 from memstone.ports.ledger import Tx
 
 _NOTHING_LATER: Final = 2**62

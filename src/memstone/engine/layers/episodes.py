@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from memstone.core.checks.visible import current, visible, within
-from memstone.core.digest.model import Digest
+from memstone.core.checks.filters import current, visible, within
+from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.asking import checked_limit, checked_offset
 from memstone.engine.learning.recognition import recognise
 from memstone.engine.parts import Parts

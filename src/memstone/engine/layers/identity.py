@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_text
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.checks.arguments import checked_text
+from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.layers.derived import holding, identity_dedupe, place_of, rows_of, true_derived
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash

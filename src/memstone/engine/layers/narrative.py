@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import own, visible
-from memstone.core.digest.model import cut
-from memstone.core.digest.portrait import Line, composed, inputs_of, with_names
-from memstone.core.llm.narrative import narrative_prompt, parse_narrative
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import own, visible
+from memstone.core.digest.portrait import Line, composed, cut, inputs_of, with_names
+from memstone.core.llm.digest import narrative_prompt, parse_narrative
+from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.layers.derived import (
     identity_dedupe,
     may_be_identity,

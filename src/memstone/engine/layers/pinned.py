@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.checks.visible import own, visible
-from memstone.core.ranking.decay import Strength, effective
+from memstone.core.checks.filters import own, visible
+from memstone.core.ranking.importance import Strength, effective
 from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.core.privacy.poison import disarmed
 from memstone.core.reading.facts import SHORT
 from memstone.engine.parts import Parts

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from memstone.core.llm.parse import How, UnreadableAnswer
-from memstone.core.llm.question import Question, repair_prompt, safe_messages
+from memstone.core.llm.questions import Question, repair_prompt, safe_messages
 from memstone.engine.parts import Parts
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
 from memstone.ports.models import Prompt

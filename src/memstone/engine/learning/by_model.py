@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from memstone.core.changes.decide import Action
-from memstone.core.checks.visible import visible, within
-from memstone.core.llm.facts import extraction_prompt, parse_extraction
+from memstone.core.checks.filters import visible, within
+from memstone.core.llm.decisions import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
     EARLIER,
     MOST_REMOVED,
@@ -32,11 +32,9 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.privacy.poison import disarmed
 from memstone.core.reading.facts import Candidate, fact_key, requests_in
-from memstone.core.rules.named import speaker_name, without_prefix
-from memstone.core.rules.plain import plain, sentences
 from memstone.core.rules.requests import forgets_everything, may_forget
-from memstone.core.rules.speakers import speakers_from
-from memstone.core.settings.categories import asked_for, sorted_into
+from memstone.core.rules.sentence import plain, sentences, speaker_name, speakers_from, without_prefix
+from memstone.core.settings.forms import asked_for, sorted_into
 from memstone.core.text.analyze import query_terms
 from memstone.engine.learning.ask import ask
 from memstone.engine.learning.drafting import drafted

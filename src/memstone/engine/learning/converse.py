@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.changes.slots import slots_of
-from memstone.core.changes.words import understand
+from memstone.core.changes.decide import slots_of, understand
 from memstone.core.checks.filters import write_filters
 from memstone.engine.learning.ask import as_llm_error
 from memstone.engine.learning.by_model import Asked, in_two

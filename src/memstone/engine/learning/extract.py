@@ -12,10 +12,9 @@ from zoneinfo import ZoneInfo
 from memstone.core.llm.operations import Dropped
 from memstone.core.reading.facts import Candidate, Curated, read_message
 from memstone.core.reading.restated import restated
-from memstone.core.rules.material import handed_over
-from memstone.core.rules.named import speaker_name, without_prefix
-from memstone.core.rules.speakers import speakers_from
-from memstone.core.settings.categories import sorted_into
+from memstone.core.rules.own_prose import handed_over
+from memstone.core.rules.sentence import speaker_name, speakers_from, without_prefix
+from memstone.core.settings.forms import sorted_into
 from memstone.core.temporal.dates import dated_quote, ground, note_day
 from memstone.engine.learning.answering import said_before
 from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp

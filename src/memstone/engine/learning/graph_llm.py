@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from logging import WARNING
 from typing import Any
 
-from memstone.core.entities.finding import norm
+from memstone.core.entities.find import norm
 from memstone.core.llm.graph import ENTITY_TOOL, RELATION_TOOL, graph_question, parse_graph
 from memstone.engine.learning.ask import ask
 from memstone.engine.parts import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
-from memstone.model.entity import NOTHING, USER, Entity, EntityType, Found
+from memstone.model.memory import NOTHING, USER, Entity, EntityFound, EntityType
 from memstone.ports.models import Llm, Prompt, Reply
 from memstone.trace import log_event
 
 
-async def graph_of(parts: Parts, texts: Sequence[str], speaker: str = USER) -> list[Found | None]:
+async def graph_of(parts: Parts, texts: Sequence[str], speaker: str = USER) -> list[EntityFound | None]:
     """What each of these texts names according to the configured model; None when there is no model or it fails.
 
     One question for all of them. Call it before the transaction: the memories are stored either way.
@@ -40,11 +40,11 @@ async def graph_of(parts: Parts, texts: Sequence[str], speaker: str = USER) -> l
     return [NOTHING if not one.entities else _found(one.entities, one.relations, speaker) for one in found]
 
 
-def _found(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> Found:
+def _found(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> EntityFound:
     """With the speaker in the place of "user", who is an entity only when something is said about him."""
     form = norm(speaker)
     if not form:
-        return Found(named, tuple(one for one in edges if USER not in (one.source, one.target)))
+        return EntityFound(named, tuple(one for one in edges if USER not in (one.source, one.target)))
     moved = {USER: form}
     put = tuple(
         replace(one, source=moved.get(one.source, one.source), target=moved.get(one.target, one.target))
@@ -53,7 +53,7 @@ def _found(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> F
     kept = tuple(one for one in put if one.source != one.target)
     known = {one.norm for one in named}
     himself = form not in known and any(form in (one.source, one.target) for one in kept)
-    return Found((*named, Entity(speaker, form, EntityType.PERSON)) if himself else named, kept)
+    return EntityFound((*named, Entity(speaker, form, EntityType.PERSON)) if himself else named, kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from memstone.core.digest.told import is_idle
+from memstone.core.digest.portrait import is_idle
 from memstone.engine.learning.relate import Fact
 from memstone.engine.parts import Parts
 from memstone.engine.storing.turns import IDLE, Turn

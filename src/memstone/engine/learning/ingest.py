@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_expiry, checked_metadata
+from memstone.core.checks.arguments import checked_expiry, checked_metadata
 from memstone.core.privacy.redact import redact
 from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import Said, read_transcript

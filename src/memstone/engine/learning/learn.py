@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from memstone.core.checks.arguments import checked_expiry
 from memstone.core.checks.filters import split_scope
-from memstone.core.checks.values import checked_expiry
-from memstone.core.rules.plain import plain, sentences
 from memstone.core.rules.requests import forgets_everything
+from memstone.core.rules.sentence import plain, sentences
 from memstone.core.talk.messages import read_messages, stored_messages
 from memstone.engine.learning.converse import Conversation, Learned, converse
 from memstone.engine.learning.extract import FACTS

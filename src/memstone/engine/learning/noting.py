@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memstone.core.rules.courtesy import tells_nothing
+from memstone.core.rules.sentence import tells_nothing
 from memstone.engine.learning.extract import PATTERN
 from memstone.engine.learning.queueing import is_inline
 from memstone.engine.learning.remember import AddRequest, add, draft_request

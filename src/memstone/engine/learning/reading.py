@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from memstone.core.changes.decide import odds_of, shared_words
-from memstone.core.rules.named import as_user
+from memstone.core.rules.sentence import as_user
 from memstone.engine.learning.relate import Fact, Related, related
 from memstone.engine.parts import Parts
 from memstone.model.curator import Curator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.filters import within
 from memstone.engine.storing.turns import Turn
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op

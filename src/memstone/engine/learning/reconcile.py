@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from memstone.core.changes.decide import Action, Decision, New, also_changed, decide, to_forget
-from memstone.core.rules.named import as_user
+from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.learning.relate import Fact, Neighbour
 from memstone.engine.storing.draft import text_hash

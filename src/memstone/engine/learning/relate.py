@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from memstone.core.changes.decide import Action, Known
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.core.reading.facts import Candidate
-from memstone.core.rules.named import as_user, begins_with, speaker_name
+from memstone.core.rules.sentence import as_user, begins_with, speaker_name
 from memstone.core.text.analyze import query_terms
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, scope_tokens
@@ -19,7 +19,7 @@ from memstone.engine.storing.turns import Turn
 from memstone.errors import BackendError
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record
-from memstone.model.own import OwnSlot
+from memstone.model.policy import OwnSlot
 from memstone.model.query import And, Condition, Op, TextQuery, VectorQuery, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

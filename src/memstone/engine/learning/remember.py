@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from memstone.core.checks.arguments import checked_expiry, checked_key, checked_kind, checked_metadata
 from memstone.core.checks.filters import Filters, split_scope
-from memstone.core.checks.values import checked_expiry, checked_key, checked_kind, checked_metadata
 from memstone.core.talk.messages import MessagesInput, read_messages, stored_messages
 from memstone.engine import shape
 from memstone.engine.access.door import turned_away

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memstone.core.changes.decide import Action, New, decide
-from memstone.core.checks.visible import within
-from memstone.core.rules.named import as_user
+from memstone.core.checks.filters import within
+from memstone.core.rules.sentence import as_user
 from memstone.engine.learning.relate import Fact, known_as
 from memstone.engine.storing.draft import text_hash
 from memstone.model.memory import Layer, Record, Status

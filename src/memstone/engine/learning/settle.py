@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from memstone.core.changes.decide import Action, Decision, is_known
-from memstone.core.changes.words import understand
-from memstone.core.checks.visible import visible, within
+from memstone.core.changes.decide import Action, Decision, is_known, understand
+from memstone.core.checks.filters import visible, within
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.learning.recognition import recognise
 from memstone.engine.learning.reconcile import LATER, bounded, decided, guarded, judged
 from memstone.engine.learning.relate import Fact, Neighbour, neighbours

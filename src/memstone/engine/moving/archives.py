@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final
 
-from memstone.core.checks.values import checked_path
+from memstone.core.checks.arguments import checked_path
 from memstone.core.importers import AUTO, DATABASES, MARKDOWN, read_text
 from memstone.core.importers import tables as databases
 from memstone.core.importers.items import Reading, word_of

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memstone.core.access.store_key import FOREIGN, BackupSigner
-from memstone.core.checks.values import checked_path
+from memstone.core.checks.arguments import checked_path
 from memstone.engine.access.accounts import REMOVED
 from memstone.engine.erasing.erase_rows import Removed, remove
 from memstone.engine.erasing.erasure_report import digest
@@ -26,8 +26,7 @@ from memstone.engine.erasing.traces import Pieces, pieces_of
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress
 from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
-from memstone.model.access import ApiKey
-from memstone.model.account import Account, StoredSecret
+from memstone.model.access import Account, ApiKey, StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy, Subject

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.values import checked_metadata
+from memstone.core.checks.arguments import checked_metadata
 from memstone.engine.moving.carried import read_carried
 from memstone.errors import InvalidInput
 from memstone.model.event import Event, EventType, Signal

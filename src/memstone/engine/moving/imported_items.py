@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstone.core.checks.values import checked_metadata
+from memstone.core.checks.arguments import checked_metadata
 from memstone.core.importers.items import Item
 from memstone.core.privacy.redact import RedactPolicy, redact
 from memstone.engine.storing.redaction import masked_metadata, redaction_of

@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.filters import within
 from memstone.errors import BackendError
 from memstone.model.query import And, Condition, Op, VectorQuery, Where
 from memstone.model.scope import Scope

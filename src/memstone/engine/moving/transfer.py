@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from memstone.core.checks.visible import within
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.checks.filters import within
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.moving.carried import carried, put_carried
 from memstone.engine.moving.export_lines import (
     Deletion,

@@ -21,6 +21,7 @@ import numpy as np
 from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
+    PROBES,
     UNHEARD,
     Null,
     Weights,
@@ -29,13 +30,12 @@ from memstone.core.ranking.abstain import (
     slope_of,
     vocabulary,
 )
-from memstone.core.ranking.probes import PROBES
 from memstone.core.text.analyze import query_terms
 from memstone.engine.parts import Parts
 from memstone.errors import MemstoneError, StorageError
+from memstone.model.memory import Vector
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 from memstone.ports.ledger import Tx
 from memstone.products import multiply
 

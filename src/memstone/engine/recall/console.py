@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.filters import Filters, split_scope
-from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import current, within
-from memstone.core.privacy.preview import preview
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import Filters, current, split_scope, within
+from memstone.core.privacy.poison import preview
 from memstone.core.privacy.redact import redact_preview
 from memstone.core.showing.planner import Plan
 from memstone.core.text.analyze import query_terms, terms

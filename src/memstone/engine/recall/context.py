@@ -10,9 +10,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from memstone.core.checks.values import checked_text
+from memstone.core.checks.arguments import checked_text
 from memstone.core.gate import checked_mode
-from memstone.core.gate.agenda import asks_what_is_up
+from memstone.core.gate.rules import asks_what_is_up
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, plan, profile_tokens
 from memstone.core.text.analyze import query_terms
@@ -31,8 +31,8 @@ from memstone.engine.scoping import scope_in
 from memstone.errors import InvalidInput
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import GateDecision, GateMode, Route
-from memstone.model.entity import USER
 from memstone.model.instant import Instant, instant, moment, parse_when
+from memstone.model.memory import USER
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.read_cache import seen
 from memstone.trace import log_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from memstone.core.checks.visible import own, visible
+from memstone.core.checks.filters import own, visible
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.core.temporal.due import Due, by_day, due_day, is_done, line_of_due
 from memstone.engine.recall.profile import ProfileRequest

@@ -6,8 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from memstone.core.gate import TOO_SHORT, checked_mode, decide
-from memstone.core.llm.gate import ANSWER_TOKENS, gate_question, parse_route
-from memstone.core.llm.question import safe_messages
+from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.engine.parts import Parts
 from memstone.model.context_gate import GateDecision, GateMode
 from memstone.ports.models import Llm, Prompt

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from memstone.engine.asking import checked_limit, checked_offset
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import merged_scope
-from memstone.model.entity import USER, EntityRow
+from memstone.model.memory import USER, EntityRow
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.core.entities.edges import Edge
+    from memstone.core.entities.relations import Edge
 
 MOST: Final = 0.5
 """What naming an entity adds to the score of a memory at most."""
@@ -32,7 +32,7 @@ async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, flo
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    from memstone.core.entities.finding import query_forms
+    from memstone.core.entities.find import query_forms
     from memstone.core.entities.relations import query_roles
 
     forms, roles = query_forms(query), query_roles(query)
@@ -89,7 +89,7 @@ async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
-    from memstone.core.entities.edges import edges
+    from memstone.core.entities.relations import edges
 
     found = edges(row for _, row, _ in stated)
     return [_edge(one, names) for one in found[offset : offset + limit]]

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memstone.core.ranking.relevance import ASKED_FOR, cues, forms, word_weights
+from memstone.core.ranking.abstain import ASKED_FOR, cues, forms, word_weights
 from memstone.products import multiply
 
 SIGNATURE: Final = "local:all-minilm-l6-v2-int8:384"

@@ -12,7 +12,7 @@ import numpy as np
 
 from memstone.core.ranking.fusion import fuse
 from memstone.core.text.analyze import query_terms, terms
-from memstone.core.text.bm25 import bm25
+from memstone.core.text.clues import bm25
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.embedding import failure_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.text.keyword import by_keywords, by_labels, by_word_starts
+from memstone.core.text.clues import by_keywords, by_labels, by_word_starts
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit

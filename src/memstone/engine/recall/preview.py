@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.showing.neutralize import neutralize
+from memstone.core.showing.fence import neutralize
 from memstone.core.showing.planner import Plan
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import shape
 from memstone.engine.access.pause import not_shown
 from memstone.engine.asking import SearchRequest, check

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any, Final
 
-from memstone.core.checks.visible import own, visible, within
+from memstone.core.checks.filters import own, visible, within
 from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.importance import CLASSES, importance
-from memstone.core.showing.excerpt import one_line
+from memstone.core.showing.inject import one_line
 from memstone.core.showing.profile import (
+    NOTHING_ENDED,
     VISIBILITY,
+    EndedFacts,
     Profile,
     ProfileFact,
     ProfileTurn,
@@ -21,12 +23,12 @@ from memstone.core.showing.profile import (
     build_profile,
     importance_of,
     room_left,
+    says_more,
     says_who,
+    tells,
     visibility_of,
 )
-from memstone.core.showing.says_more import says_more, tells
-from memstone.core.showing.staleness import NOTHING_ENDED, EndedFacts
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
 from memstone.engine.parts import Parts

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.visible import current
-from memstone.core.showing.says_more import says_more
+from memstone.core.checks.filters import current
+from memstone.core.showing.profile import says_more
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.profile import read_repeated_facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from memstone.core.ranking.decay import Strength, effective, left
 from memstone.core.ranking.fusion import Scored
+from memstone.core.ranking.importance import Strength, effective, left
 from memstone.core.ranking.mmr import mmr
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.rules.material import has_foreign_words, is_english
-from memstone.core.showing.excerpt import EXCERPT_CHARS
+from memstone.core.rules.own_prose import has_foreign_words, is_english
+from memstone.core.showing.inject import EXCERPT_CHARS
 from memstone.core.text.analyze import query_terms, terms
-from memstone.core.text.first_person import Person, person_of
 from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import only_asks
+from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.asking import Search
 from memstone.engine.parts import Parts
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
@@ -21,8 +20,8 @@ from memstone.engine.recall.read import check as check_search
 from memstone.engine.recall.surface import FAR
 from memstone.engine.storing.projects import PREFIX
 from memstone.model.memory import Layer, Origin, Record
-from memstone.model.presets import BUILT_IN
-from memstone.model.questions import asks_alone
+from memstone.model.message import asks_alone
+from memstone.model.policy import BUILT_IN
 from memstone.ports.io import hurried
 
 if TYPE_CHECKING:

@@ -21,20 +21,19 @@ from memstone.core.ranking.abstain import (
     chance,
     checked_rate,
     familiarity,
+    is_judged,
     rows_told,
     vocabulary,
     worth_showing,
 )
-from memstone.core.ranking.relevance import is_judged
 from memstone.core.text.analyze import terms
 from memstone.engine.parts import Parts
 from memstone.engine.recall import judge
 from memstone.engine.recall.calibrate import TEXT, closeness, null_for, text_closeness
 from memstone.engine.recall.ranking import Hit
 from memstone.errors import MemstoneError
-from memstone.model.memory import Origin
+from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 
 _DEPTH = 4
 _NAMELESS = frozenset({"", *Origin})

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.entities.naming import NOBODY, Spoken, spoken
+from memstone.core.entities.find import NOBODY, Spoken, spoken
 from memstone.core.ranking.fusion import (
     NO_NUMBERS,
     PEOPLE,
@@ -26,10 +26,9 @@ from memstone.engine.recall.graph import related
 from memstone.engine.recall.wordwise import CANDIDATES, Asked, similarities
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
-from memstone.model.memory import Layer
+from memstone.model.memory import Layer, Vector
 from memstone.model.query import VectorQuery, WordsQuery
 from memstone.model.scope import Scope
-from memstone.model.vector import Vector
 from memstone.ports.index import DenseHits, TextHits
 from memstone.ports.io import hurried
 

@@ -12,12 +12,11 @@ from datetime import date, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from memstone.core.checks.visible import current, unexpired, valid_at, within
+from memstone.core.checks.filters import current, unexpired, valid_at, within
 from memstone.core.privacy.poison import words_to_show
-from memstone.core.showing.excerpt import excerpt, place_of
+from memstone.core.showing.inject import excerpt, place_of
 from memstone.core.showing.planner import Item
-from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, visibility_of
-from memstone.core.showing.says_more import tells
+from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, tells, visibility_of
 from memstone.core.text.questions import only_asks
 from memstone.engine.blocks import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
@@ -33,7 +32,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.retelling import retold
 from memstone.engine.storing.status import OPEN
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.context import Dropped
 from memstone.model.instant import Instant, moment
 from memstone.model.memory import Found, Layer, Origin, Record, Status

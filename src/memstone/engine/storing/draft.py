@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from memstone.core.temporal.dates import date_words, resolve
 from memstone.core.text import analyze
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.storing.attachments import attached
 from memstone.engine.storing.snapshot import link_state, shown_of, state_of
-from memstone.model.entity import Found as Named
 from memstone.model.event import Event
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, moment
+from memstone.model.memory import EntityFound as Named
 from memstone.model.memory import Layer, Link, Origin, Record, Status, TextDoc
 from memstone.model.message import Message
 from memstone.model.scope import Scope

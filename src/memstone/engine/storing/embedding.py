@@ -19,7 +19,7 @@ from memstone.errors import (
     ModelError,
     embedding_reason,
 )
-from memstone.model.vector import Vector
+from memstone.model.memory import Vector
 from memstone.ports.models import Embedder, WordEmbedder
 
 _FLOAT: Final = "<f4"

@@ -11,10 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_text
-from memstone.core.ranking.decay import Strength
-from memstone.core.ranking.feedback import judged, used
-from memstone.core.ranking.usage import Use, uses
+from memstone.core.checks.arguments import checked_text
+from memstone.core.ranking.importance import Strength, Use, judged, used, uses
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import parted

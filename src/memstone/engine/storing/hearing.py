@@ -7,9 +7,8 @@ from typing import Final
 
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft
-from memstone.model.conversation import conversation_of, goes_on
 from memstone.model.instant import Instant
-from memstone.model.memory import Record
+from memstone.model.memory import Record, conversation_of, goes_on
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 

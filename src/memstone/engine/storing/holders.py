@@ -14,12 +14,11 @@ from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.projects import PREFIX
 from memstone.engine.storing.store import Vectors, enter, exchange, part
 from memstone.errors import Forbidden
-from memstone.model.bounds import Bounds
-from memstone.model.entity import owner_of
+from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.ids import POOLS, new_id
 from memstone.model.instant import Instant
-from memstone.model.memory import DIRECT, SHARED, Found, Link, Record, Status
+from memstone.model.memory import DIRECT, SHARED, Found, Link, Record, Status, owner_of
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Tx

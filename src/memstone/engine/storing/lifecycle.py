@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memstone.core.checks.filters import Filters, split_scope
-from memstone.core.checks.visible import current, within
+from memstone.core.checks.filters import Filters, current, split_scope, within
 from memstone.engine.batch import Batch, carried_out
 from memstone.engine.parts import Parts
 from memstone.engine.scoping import admit_filters, merged_scope, no_scope, renamed
@@ -21,7 +20,7 @@ from memstone.engine.storing.retelling import evidence_of, name_again
 from memstone.engine.storing.store import leave
 from memstone.engine.storing.suppression import suppress
 from memstone.errors import InvalidInput, NotFoundError
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Link, Record, Status

@@ -12,10 +12,22 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from memstone.engine.storing.turns import Turn
-from memstone.model.entity import USER, Entity, EntityRow, EntityType, Found, Relation, RelationRow, owner_of
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Layer, Link, Record
+from memstone.model.memory import (
+    INDEXED,
+    USER,
+    Entity,
+    EntityFound,
+    EntityRow,
+    EntityType,
+    Layer,
+    Link,
+    Record,
+    Relation,
+    RelationRow,
+    owner_of,
+)
 from memstone.model.scope import Scope
 from memstone.ports.io import Io
 from memstone.ports.ledger import Tx
@@ -28,10 +40,10 @@ class Note(NamedTuple):
 
     record: Record
     owners: tuple[Scope, ...]
-    found: Found
+    found: EntityFound
 
 
-def note_of(record: Record, links: Sequence[Link], found: Found | None = None) -> Note | None:
+def note_of(record: Record, links: Sequence[Link], found: EntityFound | None = None) -> Note | None:
     """What to write about a version, or None when there is nothing; ``found`` is looked for unless it is given."""
     if record.layer not in _LAYERS or record.status not in INDEXED:
         return None
@@ -41,7 +53,7 @@ def note_of(record: Record, links: Sequence[Link], found: Found | None = None) -
     return Note(record, tuple(dict.fromkeys(owner_of(link.scope) for link in links)), named)
 
 
-def _found_in(record: Record) -> Found:
+def _found_in(record: Record) -> EntityFound:
     from memstone.core.entities.relations import found_in  # loaded when the first thing is learned
 
     return found_in(record.text, speaker_of(record))

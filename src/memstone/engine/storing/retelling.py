@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.checks.visible import current, within
+from memstone.core.checks.filters import current, within
 from memstone.engine.storing.mention import mention, note_of
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record, Status

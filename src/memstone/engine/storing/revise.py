@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_key, checked_kind, checked_metadata, checked_text
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import shape
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.parts import Parts

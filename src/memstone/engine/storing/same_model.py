@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from memstone.core.checks.visible import current, within
+from memstone.core.checks.filters import current, within
 from memstone.engine.parts import Parts
 from memstone.model.query import And
 from memstone.model.scope import Scope

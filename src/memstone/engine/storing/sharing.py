@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed_to
 from typing import Any, Final
 
-from memstone.core.checks.values import checked_text
-from memstone.core.checks.visible import visible
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import visible
 from memstone.engine.asking import checked_limit, checked_offset
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import event_of

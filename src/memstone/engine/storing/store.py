@@ -14,10 +14,9 @@ from memstone.engine.storing.draft import text_doc
 from memstone.engine.storing.mention import mention, note_of
 from memstone.engine.storing.retelling import as_told
 from memstone.errors import Conflict
-from memstone.model.entity import Found as Named
-from memstone.model.entity import owner_of
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Layer, Link, Record, Status
+from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
+from memstone.model.memory import EntityFound as Named
 from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx
 

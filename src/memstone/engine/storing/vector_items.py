@@ -10,12 +10,12 @@ from uuid import UUID
 
 import numpy as np
 
-from memstone.core.checks.values import checked_metadata, checked_text
+from memstone.core.checks.arguments import checked_metadata, checked_text
 from memstone.engine.parts import Parts
 from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.store import Space, Vectors
 from memstone.errors import Conflict, InvalidInput
-from memstone.model.bounds import Bounds, Users
+from memstone.model.access import Bounds, Users
 from memstone.model.ids import MAX_ID_CHARS
 from memstone.model.memory import Layer, Record, Status
 from memstone.ports.ledger import IndexInfo, Tx

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.hearing import said_before
@@ -18,7 +18,7 @@ from memstone.engine.storing.projects import feed_outcomes
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
 from memstone.engine.storing.tally import REDUNDANT, is_idle
 from memstone.errors import MemstoneError
-from memstone.model.bounds import Bounds
+from memstone.model.access import Bounds
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant

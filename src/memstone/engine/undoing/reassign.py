@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.visible import within
+from memstone.core.checks.filters import within
 from memstone.engine.parts import Parts
 from memstone.engine.requests import Progress, report_progress
 from memstone.engine.storing.draft import event_of
@@ -23,10 +23,9 @@ from memstone.engine.storing.store import exchange, leave, part
 from memstone.engine.storing.tally import write_down
 from memstone.engine.undoing.reclaim import claim_in
 from memstone.errors import InvalidInput
-from memstone.model.event import Event, EventType
+from memstone.model.event import Event, EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.model.job import Job
 from memstone.model.memory import Found, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope

@@ -35,10 +35,9 @@ from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, part
 from memstone.engine.upkeep.policies import policies
 from memstone.engine.upkeep.summarize import summarize_pass
 from memstone.errors import MemstoneError
-from memstone.model.event import EventType
+from memstone.model.event import EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.model.job import Job
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy, Upkeep
 from memstone.model.scope import EVERYBODY, Scope

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from memstone.core.checks.visible import visible
+from memstone.core.checks.filters import visible
 from memstone.engine.access.bounds import unbound
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import event_of

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from memstone.core.settings.lenient import TENANT, scope_key
 from memstone.core.settings.names import SETTINGS
-from memstone.core.settings.resolve import TENANT, scope_key
 from memstone.engine.parts import Parts
 from memstone.engine.tuning import resolved
 from memstone.model.memory import Layer, Link

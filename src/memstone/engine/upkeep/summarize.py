@@ -11,21 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.visible import visible
-from memstone.core.text.tokens import estimate_tokens
-from memstone.core.upkeep.consolidation import LASTING, days_before
-from memstone.core.upkeep.summary import over_budget, shortened
+from memstone.core.checks.filters import visible
+from memstone.core.text.normalize import estimate_tokens
+from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shortened
 from memstone.engine.parts import Parts
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import enter, leave
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
-from memstone.model.entity import owner_of
-from memstone.model.event import EventType
+from memstone.model.event import EventType, Job
 from memstone.model.ids import new_id
-from memstone.model.job import Job
-from memstone.model.memory import Layer, Link, Origin, Record, Status
+from memstone.model.memory import Layer, Link, Origin, Record, Status, owner_of
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from memstone.core.ranking.decay import time_constant
+from memstone.core.ranking.importance import time_constant
 from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.parts import Parts

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.visible import current, within
+from memstone.core.checks.filters import current, within
 from memstone.engine.parts import Parts
 from memstone.engine.requests import report_progress
 from memstone.engine.work.session_ingest import SessionRequest, ingest_session, spoken

@@ -26,9 +26,9 @@ from memstone.errors import (
     RateLimited,
     UsageError,
 )
+from memstone.model.event import STATUSES, Job
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
-from memstone.model.job import STATUSES, Job
 from memstone.model.scope import Scope
 
 DISTILLED: Final = "distilled"

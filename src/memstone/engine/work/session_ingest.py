@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.visible import current, within
+from memstone.core.checks.filters import current, within
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.access.pause import not_stored
 from memstone.engine.access.quotas import admit

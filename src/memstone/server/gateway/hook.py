@@ -8,11 +8,9 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from memstone.core.dialects.base import Block, Body, Dialect, readable
-from memstone.core.dialects.tooling import Tool
-from memstone.core.showing.capability import SystemRole, should_inject, system_role
+from memstone.core.dialects.base import Block, Body, Dialect, Tool, readable
 from memstone.core.showing.fence import echoes
-from memstone.core.showing.inject import Position
+from memstone.core.showing.inject import Position, SystemRole, should_inject, system_role
 from memstone.engine.access.pause import why_paused
 from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.errors import Forbidden, ScopeError
-from memstone.model.bounds import Users
+from memstone.model.access import Users
 from memstone.model.ids import clean_id
 from memstone.model.policy import Identity
 from memstone.server.access import Caller

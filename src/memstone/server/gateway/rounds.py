@@ -13,8 +13,7 @@ from typing import Any, Final, Protocol
 
 import httpx2
 
-from memstone.core.dialects.base import Body, Heard
-from memstone.core.dialects.tooling import Begun, Call, Ours, Tooling, added
+from memstone.core.dialects.base import Begun, Body, Call, Heard, Ours, Tooling, added
 from memstone.errors import BackendError
 from memstone.server.gateway.counts import Skip
 from memstone.server.gateway.hook import Exchange

@@ -7,7 +7,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.dialects.tooling import Call, Tool
+from memstone.core.dialects.base import Call, Tool
 from memstone.server.gateway.counts import ROUNDS
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools

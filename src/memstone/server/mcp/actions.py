@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memstone.core.text.tokens import estimate_tokens
+from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.owners import key_of
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput

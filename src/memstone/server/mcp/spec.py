@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from memstone.async_memory import AsyncMemory
-from memstone.core.showing.neutralize import neutralize_values
+from memstone.core.showing.fence import neutralize_values
 from memstone.engine.tuning import tuned
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.access import Verb

@@ -1,16 +1,85 @@
-"""How a statement is put: denied or not, of whom, and with whose names. Lists of words hold several languages."""
+"""What a model is asked: messages, the shape of the answer, and one more try after a bad answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from memstone.core.entities.names import unknown_names
+from memstone.core.llm.parse import UnreadableAnswer, parse_json
+from memstone.core.prompts import prompt_text, version_of
+from memstone.core.showing.fence import neutralize
 from memstone.core.text.lexicon import KIN
 from memstone.core.text.words import STOP_WORDS
+from memstone.model.context_gate import Route
+
+# --- what a model is asked --------------------------------------------------------------------------------------------
+
+
+MAX_QUOTED_ANSWER: Final = 4_000
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+EXISTING: Final = "existing_memories_list"
+NEW_FACTS: Final = "new_facts_list"
+CONVERSATION: Final = "conversation"
+"""Names in braces that a custom prompt may hold: what is known, what is new, and what was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Messages for a model and the JSON schema of its answer.
+
+    ``version`` names the wording, so that an answer can be told from one to another wording. ``targets`` are the ids
+    behind the numbers that the model is shown, in order; ids themselves are never shown. ``cut`` says how many turns
+    did not fit and are shown in part.
+    """
+
+    messages: Sequence[dict[str, str]]
+    schema: dict[str, Any]
+    version: str
+    targets: tuple[str, ...] = ()
+    cut: int = 0
+
+
+def safe_messages(question: Question) -> list[dict[str, str]]:
+    """Return the messages as a model may read them: what people said holds nothing that reads as structure."""
+    return [
+        one if one["role"] == "system" else {**one, "content": neutralize(one["content"])} for one in question.messages
+    ]
+
+
+def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """The system message and its version; a custom text replaces ours, and the answer's format always follows.
+
+    ``fill`` says what stands in the place of ``{name}`` in a custom text, made safe as in any other message. Other
+    braces stay: a text may show JSON.
+    """
+    values = fill or {}
+    own = _PLACEHOLDER.sub(
+        lambda found: neutralize(values[found[1]]) if found[1] in values else found[0], custom.strip()
+    )
+    parts = [own or prompt_text(version_of(name)), *more, prompt_text(version_of(f"{name}_format"))]
+    return "\n\n".join(part for part in parts if part), "custom" if own else version_of(name)
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object in the strict form that providers can enforce: every field is required, no other is allowed."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def repair_prompt(question: Question, bad_answer: str, error: str) -> Question:
+    """The same question once more, after an answer that could not be read."""
+    asked = f"{prompt_text('repair.v1')}\n\nWhat is wrong: {error}"
+    answered = bad_answer if len(bad_answer) <= MAX_QUOTED_ANSWER else bad_answer[:MAX_QUOTED_ANSWER] + " […]"
+    turn = [{"role": "assistant", "content": answered or "(empty)"}, {"role": "user", "content": asked}]
+    return replace(question, messages=[*question.messages, *turn])
+
+
+# --- how a statement is put -------------------------------------------------------------------------------------------
+
 
 _EDGE: Final = re.compile(
     r"[.!?;\u2026\u061f](?!\w)|[\n\u3002\uff01\uff1f\u0964\u3001\uff0c]|[,:](?!\d)|\s[-\u2013\u2014]+\s"
@@ -173,3 +242,44 @@ def _is_mended(name: str, words: set[str]) -> bool:
     """Whether a name was said with a typo."""
     near = (word for word in words if word[0] == name[0] or word[-1] == name[-1])
     return any(SequenceMatcher(None, name, word).ratio() >= _TYPO for word in near)
+
+
+# --- asking a language model whether memory helps with a message, where the rules have found nothing ------------------
+
+
+MAX_MESSAGE: Final = 2_000
+ANSWER_TOKENS: Final = 200
+"""More than the answer takes, for models that say something before it."""
+
+_SCHEMA: Final = {"title": "route", **object_schema({"route": {"type": "string", "enum": [*Route]}})}
+_NAMES: Final = ("route", "layer", "answer")
+_ROUTE: Final = re.compile(rf"\b(?:{'|'.join(Route)})\b")
+
+
+def gate_question(message: str) -> Question:
+    """The question about a message; of a long one its two ends are shown."""
+    system, version = system_message("gate", "")
+    half = MAX_MESSAGE // 2
+    shown = message if len(message) <= MAX_MESSAGE else f"{message[:half]} [\u2026] {message[-half:]}"
+    asked = f"The message:\n<message>\n{shown}\n</message>"
+    return Question([{"role": "system", "content": system}, {"role": "user", "content": asked}], _SCHEMA, version)
+
+
+def parse_route(answer: str) -> Route:
+    """The layer an answer names, in JSON or as a bare word; ``UnreadableAnswer`` when it names none or several."""
+    try:
+        value = parse_json(answer).value
+    except UnreadableAnswer:
+        value = answer
+    named = set(_ROUTE.findall(_said(value).lower()))
+    if len(named) != 1:
+        raise UnreadableAnswer('the answer names no layer: expected {"route": "..."}')
+    return Route(named.pop())
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in _NAMES if name in value), "")
+    if isinstance(value, list) and len(value) == 1:
+        return _said(value[0])
+    return value if isinstance(value, str) else ""

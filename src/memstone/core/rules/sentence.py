@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import lru_cache
 from typing import Final
+
+from memstone.core.entities.names import FIRST_NAMES
+from memstone.core.text.lexicon import KIN
+
+# --- text into plain sentences ----------------------------------------------------------------------------------------
+
 
 _QUOTES: Final = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": " - "}
@@ -116,3 +124,101 @@ def sentences(text: str) -> list[str]:
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks something."""
     return sentence.rstrip("\"') ").endswith("?") or bool(_QUESTION.match(sentence) or _INVERTED.match(sentence))
+
+
+# --- what people say without telling anything -------------------------------------------------------------------------
+
+
+_WORD: Final = re.compile(r"\w+")
+_COURTESIES: Final = frozenset(
+    "a again all and are bye cheers cool day evening everybody everyone fine good goodbye great greetings hello hey hi hiya "
+    "howdy is it later lot morning much nice night no ok okay perfect please see so soon sure team thank thanks that there "
+    "very welcome well wonderful yes you".split()
+)
+
+
+def tells_nothing(text: str) -> bool:
+    """Whether a text is nothing but courtesies."""
+    return all(word in _COURTESIES for word in _WORD.findall(text.lower()))
+
+
+# --- where several people speak in one message ------------------------------------------------------------------------
+
+
+_LABEL: Final = re.compile(
+    r"(?:^[ \t]*+|(?<!\s)(?:\n|(?<=[.!?…\"”)])\s|\s\s)\s*+|\s[/|]\s++)[*_\[(<]{0,3}(?P<label>[^\W\d_][\w'.-]*+(?: [^\W\d_][\w'.-]*+)?)(?: \(\w+\))?[*_\])>]{0,3}:[*_]{0,3} ?(?=\S)"
+)
+_PERSONS: Final = KIN | frozenset(
+    """me i him her them us you he she they user assistant ai bot chatbot human customer agent support client patient doctor nurse
+    interviewer interviewee candidate recruiter host guest teacher student speaker moderator seller buyer operator
+    caller him/her gpt chatgpt claude wife guy girl man woman person""".split()
+)
+_FEWEST: Final = 2
+
+
+def speakers_from(message: str) -> int:
+    """Where the first of several speakers begins; -1 where only one speaks. A list of "Name: Ana, City: Rome" is no talk."""
+    if message.count(":") < _FEWEST:
+        return -1
+    found = [(match["label"].lower(), match.start()) for match in _LABEL.finditer(message)]
+    times = Counter(label for label, _ in found)
+    people = [(label, at) for label, at in found if _is_somebody(label) or (times[label] > 1 and len(label) > 1)]
+    return people[0][1] if len({label for label, _ in people}) >= _FEWEST else -1
+
+
+def _is_somebody(label: str) -> bool:
+    words = label.split()
+    return label in _PERSONS or words[0] in FIRST_NAMES or words[-1] in _PERSONS
+
+
+# --- speakers who have a name -----------------------------------------------------------------------------------------
+
+
+_ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
+_MONTHS: Final = frozenset(
+    "january february march april may june july august september october november december".split()
+)
+
+
+def speaker_name(name: str) -> str:
+    """The name of a speaker as far as it is one; '' for a name such as "user"."""
+    return "" if name.strip().casefold() in _ROLES else name.strip()
+
+
+def begins_with(text: str, name: str) -> bool:
+    """Whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
+    found = _name(name).match(text) if name else None
+    return found is not None and _GOES_ON.match(text, found.end()) is not None
+
+
+_GOES_ON: Final = re.compile(r"(?:'s)? [a-z\d]")
+
+
+def as_user(text: str, name: str) -> str:
+    """A text about somebody by name as it would be told about "User"."""
+    return _name(name).sub("User", text) if name else text
+
+
+def without_prefix(text: str, speaker: str) -> str:
+    """The words of a message that begins with who says them: "Maya: I moved to Bergen"."""
+    found = _prefix(speaker).match(text) if speaker and ":" in text[: len(speaker) + 16] else None
+    return text[found.end() :] if found else text
+
+
+@lru_cache(maxsize=256)
+def _prefix(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*[*_\[(<]{{0,3}}{_written(name)}[*_\])>]{{0,3}}\s*:[*_]{{0,3}}\s+", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def _name(name: str) -> re.Pattern[str]:
+    """A name at the start of a sentence, and as it is written anywhere else but where it is told as a name."""
+    word = _written(name)
+    behind = "(?='s )" if name.casefold() in _MONTHS else r"(?!\w)"
+    return re.compile(
+        rf"(?:^|(?<=[.!?] ))(?i:{word})(?!\w)|(?<!name is )(?<!called )(?<!named )(?<!call )(?<!\w){word}{behind}"
+    )
+
+
+def _written(name: str) -> str:
+    return r"\s+".join(map(re.escape, name.split()))
