@@ -13,11 +13,11 @@ import numpy as np
 from memstone import Memory
 from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
-from memstone.engine.parts import Parts
 from memstone.engine.recall import judge
+from memstone.engine.recall.judge import asked_of, told_of
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.read import SearchRequest, check, hits_of
-from memstone.engine.recall.relevance import asked_of, told_of
+from memstone.engine.recall.search import SearchRequest, check, hits_of
+from memstone.engine.runtime import Parts
 from memstone.model.scope import Scope
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -14,9 +14,9 @@ from memstone import Memory
 from memstone.compose import EmbedderLike
 from memstone.core.ranking.abstain import RATE
 from memstone.drive import drive
-from memstone.engine.parts import Parts
-from memstone.engine.recall.read import SearchRequest, check, hits_of
-from memstone.engine.recall.relevance import relevance
+from memstone.engine.recall.judge import relevance
+from memstone.engine.recall.search import SearchRequest, check, hits_of
+from memstone.engine.runtime import Parts
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
 """Which share of unrelated questions may be shown something; the second is what the engine takes by default."""

@@ -62,9 +62,9 @@ _NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.ranking", "_near", _none
 _CONTEXT: Final = Seam("memstone.engine.storing.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
-    "words (text channel)": (Seam("memstone.engine.recall.read", "fuse", _text_left_out),),
-    "meaning (vector of the whole text)": (Seam("memstone.engine.recall.read", "fuse", _meaning_left_out),),
-    "word-by-word comparison": (Seam("memstone.engine.recall.read", "word_by_word", _as_ranked),),
+    "words (text channel)": (Seam("memstone.engine.recall.search", "fuse", _text_left_out),),
+    "meaning (vector of the whole text)": (Seam("memstone.engine.recall.search", "fuse", _meaning_left_out),),
+    "word-by-word comparison": (Seam("memstone.engine.recall.search", "word_by_word", _as_ranked),),
     "neighbours' words in the text channel": (_NEIGHBOURS_WORDS,),
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),

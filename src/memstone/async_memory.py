@@ -15,11 +15,11 @@ from memstone.core.checks.arguments import either
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
-from memstone.engine.asking import SearchRequest
 from memstone.engine.engine import Engine
 from memstone.engine.learning.remember import AddRequest
 from memstone.engine.recall.listing import ListRequest
-from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.search_request import SearchRequest
 from memstone.engine.storing.revise import UNSET, UpdateRequest
 from memstone.faces.aio.accounts import Accounts
 from memstone.faces.aio.configuring import Configuring

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from memstone.config import DEFAULT_KEY_PATH, Settings, postgres_url, readable, store_path
 from memstone.drive import drive
 from memstone.engine.engine import Engine
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
 from memstone.ports.index import VectorIndex

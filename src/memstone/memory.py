@@ -17,11 +17,11 @@ from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive, drive_iter
-from memstone.engine.asking import SearchRequest
 from memstone.engine.engine import Engine
 from memstone.engine.learning.remember import AddRequest
 from memstone.engine.recall.listing import ListRequest
-from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.search_request import SearchRequest
 from memstone.engine.storing.revise import UNSET, UpdateRequest
 from memstone.faces.accounts import Accounts
 from memstone.faces.configuring import Configuring

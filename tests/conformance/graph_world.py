@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from memstone.compose import compose
 from memstone.engine.engine import Engine
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.mention import mention, note_of
 from memstone.engine.storing.store import enter, leave
 from memstone.model.ids import new_id

@@ -9,7 +9,7 @@ import pytest
 
 from memstone.adapters.rerank.http import HttpReranker
 from memstone.core.ranking.fusion import Scored
-from memstone.engine.recall.rerank import reranked
+from memstone.engine.recall.ranking import reranked
 from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
 from memstone.ports.models import Reranker

@@ -8,7 +8,8 @@ import pytest
 
 from memstone.core.access import passwords
 from memstone.core.access.passwords import Cost
-from memstone.engine.access import accounts_login, accounts_tokens
+from memstone.engine.access import accounts
+from memstone.engine.access import accounts as access_accounts
 from memstone.model.access import Lifetimes
 from tests.faces.harness import Face
 
@@ -29,12 +30,12 @@ async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
 
 
 async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008
-    return await run(face, accounts_login.login, login, password, life)
+    return await run(face, accounts.login, login, password, life)
 
 
 async def recognised(face: Face, answer: dict[str, Any]) -> Any:
-    return await run(face, accounts_tokens.authenticate, answer["access_token"])
+    return await run(face, access_accounts.authenticate, answer["access_token"])
 
 
 async def refreshed(face: Face, token: str) -> Any:
-    return await run(face, accounts_login.refresh, token, Lifetimes())
+    return await run(face, accounts.refresh, token, Lifetimes())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of, text_hash
 from memstone.engine.storing.store import ensure_space, enter
 from memstone.engine.storing.write import current_space

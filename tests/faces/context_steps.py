@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from memstone.engine.parts import Parts
-from memstone.engine.recall.account import receipt
 from memstone.engine.recall.context import context
-from memstone.engine.requests import ContextRequest
+from memstone.engine.recall.receipts import receipt
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.store import enter
 from memstone.model.context import ContextPack, Receipt

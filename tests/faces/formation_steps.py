@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.engine.layers.distill import Distilled
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
 from memstone.engine.storing.store import enter
 from memstone.engine.storing.turns import Turn
@@ -115,5 +115,5 @@ class Distiller:
 def distiller(monkeypatch: pytest.MonkeyPatch) -> Distiller:
     """Stands in for whoever distils."""
     made = Distiller()
-    monkeypatch.setattr("memstone.engine.work.session_work.distill", made)
+    monkeypatch.setattr("memstone.engine.work.sessions.distill", made)
     return made

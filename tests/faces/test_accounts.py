@@ -8,7 +8,8 @@ import pytest
 
 from memstone.core.access import passwords
 from memstone.core.access.passwords import Cost
-from memstone.engine.access import accounts_login, accounts_tokens
+from memstone.engine.access import accounts
+from memstone.engine.access import accounts as access_accounts
 from memstone.errors import (
     Conflict,
     InvalidInput,
@@ -110,7 +111,7 @@ async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
         compared.append(stored)
         return passwords.matches(given, stored)
 
-    monkeypatch.setattr(accounts_login, "matches", counted)
+    monkeypatch.setattr(accounts, "matches", counted)
     with pytest.raises(Unauthenticated) as refused:
         await logged_in(face, login, password)
     assert refused.value.message == "the login or the password is wrong"
@@ -201,11 +202,11 @@ async def test_who_logs_out_is_out_here_or_everywhere(face: Face) -> None:
     await face.create_account(ADA, SENTENCE)
     one, two, three = [await logged_in(face) for _ in range(3)]
     who = await recognised(face, one)
-    assert await run(face, accounts_login.logout, who.account, who.session_id, everywhere=False) == 1
+    assert await run(face, accounts.logout, who.account, who.session_id, everywhere=False) == 1
     with pytest.raises(Unauthenticated):
         await recognised(face, one)
     assert await recognised(face, two)
-    assert await run(face, accounts_login.logout, who.account, who.session_id, everywhere=True) == 2
+    assert await run(face, accounts.logout, who.account, who.session_id, everywhere=True) == 2
     for answer in (two, three):
         with pytest.raises(Unauthenticated):
             await recognised(face, answer)
@@ -217,11 +218,11 @@ async def test_another_password_ends_every_other_session(face: Face) -> None:
     here, there = await logged_in(face), await logged_in(face)
     who = await recognised(face, here)
     with pytest.raises(Unauthenticated):
-        await run(face, accounts_login.change_password, who.account, who.session_id, OTHER, OTHER)
+        await run(face, accounts.change_password, who.account, who.session_id, OTHER, OTHER)
     for new in ("short", SENTENCE):
         with pytest.raises(InvalidInput):
-            await run(face, accounts_login.change_password, who.account, who.session_id, SENTENCE, new)
-    changed = await run(face, accounts_login.change_password, who.account, who.session_id, SENTENCE, OTHER)
+            await run(face, accounts.change_password, who.account, who.session_id, SENTENCE, new)
+    changed = await run(face, accounts.change_password, who.account, who.session_id, SENTENCE, OTHER)
     assert changed == {"changed": True, "sessions_ended": 1}
     assert await recognised(face, here)
     for attempt in (recognised(face, there), logged_in(face)):
@@ -236,7 +237,7 @@ async def test_another_password_ends_every_other_session(face: Face) -> None:
 async def test_an_account_has_so_many_sessions_and_the_oldest_goes(face: Face, opens: Opens) -> None:
     await face.create_account(ADA, SENTENCE)
     answers = []
-    for _ in range(accounts_login.SESSIONS + 2):
+    for _ in range(accounts.SESSIONS + 2):
         opens.clock.advance(seconds=1)
         answers.append(await logged_in(face))
     for gone in answers[:2]:
@@ -297,4 +298,4 @@ async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Open
     at = int(opens.clock.now().timestamp())
     claims = jwt.Claims(shown.claims.sub, "default", "admin", shown.claims.sid, at, at, at + 900)
     with pytest.raises(Unauthenticated):
-        await run(face, accounts_tokens.authenticate, jwt.issued(claims, stolen.value))
+        await run(face, access_accounts.authenticate, jwt.issued(claims, stolen.value))

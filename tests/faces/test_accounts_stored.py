@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memstone.engine.access import accounts_tokens, keys
+from memstone.engine.access import accounts, keys
 from memstone.engine.moving import copying
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import (
     Forbidden,
     Unauthenticated,
@@ -48,7 +48,7 @@ async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
     assert secret is not None
     assert jwt.read(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
     with pytest.raises(Unauthenticated):
-        await run(face, accounts_tokens.authenticate, jwt.issued(shown.claims, secret.value))
+        await run(face, accounts.authenticate, jwt.issued(shown.claims, secret.value))
 
 
 async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:

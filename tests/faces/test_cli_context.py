@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memstone.cli.parse import SCOPES, STRATEGIES
-from memstone.engine import asking
+from memstone.engine import search_request
 from tests.faces.cli_runner import Cli
 from tests.faces.test_cli_terminal import ANSI, on_terminal
 
@@ -157,7 +157,7 @@ def test_on_a_narrow_terminal_the_tables_of_a_context_keep_within_it(tmp_path: P
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    assert (tuple(STRATEGIES), tuple(SCOPES)) == (asking.STRATEGIES, asking.SCOPES)
+    assert (tuple(STRATEGIES), tuple(SCOPES)) == (search_request.STRATEGIES, search_request.SCOPES)
 
 
 @pytest.mark.req("N-37")

@@ -9,7 +9,7 @@ import pytest
 
 from memstone import Memory
 from memstone.engine.upkeep.consolidate import consolidate
-from memstone.engine.upkeep.schedule import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
+from memstone.engine.upkeep.passes import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
 from memstone.errors import BackendUnavailable, Conflict
 from memstone.model.instant import instant
 from tests.faces import consolidate_steps as steps

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memstone.engine.recall.account import receipt
-from memstone.engine.recall.read import SearchRequest, check, hits_of
+from memstone.engine.recall.receipts import receipt
+from memstone.engine.recall.search import SearchRequest, check, hits_of
 from memstone.engine.recall.surface import Surfacing, material
 from memstone.errors import EmbeddingError, InvalidInput, ScopeError
 from memstone.model.memory import Kind, Layer

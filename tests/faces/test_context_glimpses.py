@@ -9,12 +9,11 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.sql.memories import MemoriesTable
-from memstone.engine.parts import Parts
-from memstone.engine.recall import context_hits as module
-from memstone.engine.recall.context_hits import READ
-from memstone.engine.recall.judge import LOOKED_AT
-from memstone.engine.recall.read import Hits, hits_of, read_up
-from memstone.engine.recall.relevance import Relevance
+from memstone.engine.recall import context as module
+from memstone.engine.recall.context import READ
+from memstone.engine.recall.judge import LOOKED_AT, Relevance
+from memstone.engine.recall.search import Hits, hits_of, read_up
+from memstone.engine.runtime import Parts
 from memstone.model.context import ContextPack
 from tests.faces.context_steps import account, parts_of, shown
 from tests.faces.harness import ON_DISK, Face, Opens

@@ -6,7 +6,7 @@ import pytest
 
 from memstone.engine import continued
 from memstone.engine.continued import end_of, note_end
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import Forbidden, ScopeError
 from tests.faces.consolidate_steps import parts_of
 from tests.faces.harness import ON_DISK, Face, Opens, passed

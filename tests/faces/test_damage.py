@@ -16,7 +16,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.sqlite import integrity
-from memstone.engine.upkeep.schedule import CHECK_HOURS, FIRST_SECONDS, Timetable, check_store
+from memstone.engine.upkeep.passes import CHECK_HOURS, FIRST_SECONDS, Timetable, check_store
 from memstone.errors import Corrupted, MemstoneError
 from tests.faces import consolidate_steps as steps
 from tests.faces.cli_runner import Cli

@@ -96,7 +96,7 @@ async def test_only_who_speaks_waits_for_what_was_put_off(face: Face, model: Fra
 async def test_what_fails_again_is_left_alone_for_a_while(
     face: Face, model: Fragile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memstone.engine.waiting._REST", 600.0)  # longer than the machine may take for the rest
+    monkeypatch.setattr("memstone.engine.runtime._REST", 600.0)  # longer than the machine may take for the rest
     model.bad = {"bad"}
     await face.store("bad", user_id="alice")
     await face.store("one", user_id="alice")

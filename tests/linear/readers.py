@@ -47,7 +47,7 @@ from memstone.core.showing.fence import Fence
 from memstone.core.showing.inject import Position
 from memstone.core.talk.messages import read_messages
 from memstone.core.talk.transcript import Source, read_transcript
-from memstone.engine.storing.retelling import _with_its_joint
+from memstone.engine.storing.hide_deleted import _with_its_joint
 from memstone.engine.storing.turns import without_injected
 from memstone.errors import MemstoneError
 from memstone.model.memory import EntityType

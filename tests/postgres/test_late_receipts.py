@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memstone import AsyncMemory, Memory
-from memstone.engine import late_receipts
-from memstone.engine.requests import ContextRequest
+from memstone.engine import deferred_receipts
+from memstone.engine.scoping import ContextRequest
 from tests.patience import LONG
 from tests.postgres.server import Server
 
@@ -19,8 +19,8 @@ ASKED = "Where do I live?"
 @pytest.fixture(autouse=True)
 def held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written until somebody asks for it, and whoever does waits as long as it takes."""
-    monkeypatch.setattr(late_receipts, "SOON", 3_600.0)
-    monkeypatch.setattr(late_receipts, "PATIENCE", LONG)
+    monkeypatch.setattr(deferred_receipts, "SOON", 3_600.0)
+    monkeypatch.setattr(deferred_receipts, "PATIENCE", LONG)
 
 
 def test_late_receipts_are_written_for_their_tenants_and_for_nobody_who_was_erased(postgres: Server) -> None:

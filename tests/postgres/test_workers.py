@@ -10,7 +10,7 @@ import pytest
 
 from memstone import Memory
 from memstone.drive import drive
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.work.claims import Claim, claim, lease_name
 from memstone.model.event import Signal
 from memstone.model.scope import Scope

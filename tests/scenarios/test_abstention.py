@@ -15,11 +15,11 @@ import pytest
 from memstone import Memory
 from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
-from memstone.engine.asking import SearchRequest, check
 from memstone.engine.recall import calibrate
+from memstone.engine.recall.judge import Relevance, relevance
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.read import hits_of
-from memstone.engine.recall.relevance import Relevance, relevance
+from memstone.engine.recall.search import hits_of
+from memstone.engine.search_request import SearchRequest, check
 from memstone.errors import InvalidInput
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

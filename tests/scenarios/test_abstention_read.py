@@ -11,10 +11,10 @@ import pytest
 from memstone import Memory
 from memstone.adapters.sql.indexes import VectorsTable
 from memstone.drive import drive
-from memstone.engine.asking import SearchRequest, check
 from memstone.engine.recall import judge
-from memstone.engine.recall.read import hits_of
-from memstone.engine.recall.relevance import Relevance, relevance
+from memstone.engine.recall.judge import Relevance, relevance
+from memstone.engine.recall.search import hits_of
+from memstone.engine.search_request import SearchRequest, check
 from memstone.errors import EmbeddingError
 
 LIFE: Final = (

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from memstone import Memory
-from memstone.engine.erasing.traces import Pieces, pieces_of
+from memstone.engine.erasing.erase import Pieces, pieces_of
 
 _SYLLABLES: Final = "ba ke lo mu ni po ra se ti vu xa ye zo qui fro gla".split()
 _PREFIX: Final = 4

@@ -16,9 +16,9 @@ from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.sqlite.copies import SqliteCopies
 from memstone.drive import drive
-from memstone.engine.erasing import compaction
+from memstone.engine.erasing import erase_rows
 from memstone.engine.erasing.erase_rows import BATCH
-from memstone.engine.upkeep.schedule import FIRST_SECONDS, Timetable
+from memstone.engine.upkeep.passes import FIRST_SECONDS, Timetable
 from memstone.testing.clock import FakeClock
 from tests.concurrency.intact import assert_sound
 
@@ -62,7 +62,7 @@ def tenant(operator: Memory) -> Memory:
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a quiet moment by itself."""
-    monkeypatch.setattr(compaction, "_QUIET_SECONDS", 600.0)
+    monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 600.0)
 
 
 def checks(report: dict[str, Any]) -> dict[str, bool]:
@@ -102,7 +102,7 @@ def test_a_tenant_does_not_have_the_file_written_anew_while_others_wait(
     assert {name for name, ok in checks(report).items() if not ok} <= {"free space", "files"}
     assert not tenant.verify_erasure(report)["ok"]
     monkeypatch.undo()
-    assert drive(compaction.compact(operator._engine.parts))
+    assert drive(erase_rows.compact(operator._engine.parts))
     checked = tenant.verify_erasure(report)
     assert (checked["ok"], checked["complete"]) == (True, True)
 
@@ -110,7 +110,7 @@ def test_a_tenant_does_not_have_the_file_written_anew_while_others_wait(
 def test_it_is_done_when_nobody_calls(
     path: Path, tenant: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "_QUIET_SECONDS", 0.01)
+    monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 0.01)
     clock.advance(seconds=1)
     report = tenant.erase(user_id="alice")
     shop = tenant._engine.parts.workshop

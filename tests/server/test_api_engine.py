@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.engine_status import PROBE_KEY, PROBE_OWNER
+from memstone.engine.status import PROBE_KEY, PROBE_OWNER
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 

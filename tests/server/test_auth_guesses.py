@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from memstone.engine.access.accounts_tokens import LongToken
+from memstone.engine.access.accounts import LongToken
 from memstone.errors import TooManyRequests
 from memstone.server.accounts import Guesses, reception_of
 from memstone.testing.clock import FakeClock

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memstone.engine.erasing import compaction
+from memstone.engine.erasing import erase_rows
 from memstone.server.gateway.tasks import Tasks
 from memstone.server.journal import Journal, Line
 from memstone.server.running import Works
@@ -389,6 +389,6 @@ def test_erasing_takes_the_id_typed_again_and_gives_a_report(world: World) -> No
     assert (texts(world), texts(world, "bob")) == ([], ["I like chess"])
     verified = world.client.post("/v1/console/erasures/verify", json=told).json()
     assert (verified["unchanged"], verified["sealed_by_this_store"], verified["left"]) == (True, True, {})
-    world.run(compaction.compact, world.app.state.memstone.memory._engine.parts)
+    world.run(erase_rows.compact, world.app.state.memstone.memory._engine.parts)
     verified = world.client.post("/v1/console/erasures/verify", json=told).json()
     assert (verified["ok"], verified["complete"]) == (True, True)

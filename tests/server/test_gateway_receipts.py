@@ -16,7 +16,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.sqlite.ledger import SqliteLedger
-from memstone.engine import late_receipts
+from memstone.engine import deferred_receipts
 from memstone.engine.erasing import erase
 from memstone.errors import StorageReadOnly
 from memstone.model.instant import instant, moment
@@ -39,13 +39,13 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a write may take more than the second for which a verb waits for it."""
-    monkeypatch.setattr(late_receipts, "PATIENCE", LONG)
+    monkeypatch.setattr(deferred_receipts, "PATIENCE", LONG)
 
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written until somebody asks for it."""
-    monkeypatch.setattr(late_receipts, "SOON", 3_600.0)
+    monkeypatch.setattr(deferred_receipts, "SOON", 3_600.0)
 
 
 def promised(gate: Gate, text: str = WHERE, user: str = "alice", **more: Any) -> str:
@@ -128,7 +128,7 @@ def test_an_answer_does_not_wait_for_a_store_that_somebody_else_writes_to(gate: 
 
 
 def test_a_service_that_is_stopped_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_receipts, "SOON", 3_600.0)
+    monkeypatch.setattr(deferred_receipts, "SOON", 3_600.0)
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice")
         numbers = [promised(gate, f"{WHERE} I ask for the {time}. time") for time in range(3)]
@@ -202,7 +202,7 @@ def test_a_receipt_that_cannot_be_kept_is_told_of_and_no_other_is_promised_until
     async def refused(self: SqliteLedger, work: Work[Any]) -> Any:
         raise StorageReadOnly("the store may not be written")
 
-    monkeypatch.setattr(late_receipts, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(deferred_receipts, "_PAUSES", (0.0, 0.0))
     late = gate.app.state.memstone.memory._engine.parts.late
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memstone"):
         patch.setattr(SqliteLedger, "note", refused)

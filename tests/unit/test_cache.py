@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.engine.storing.cache import Cache
+from memstone.engine.storing.embedding import Cache
 
 
 class _Time:

@@ -30,12 +30,12 @@ def asked(text: str, *directions: int) -> judge.Asked:
 @given(st.floats(0.0001, 0.9999), st.booleans())
 def test_the_share_that_exceeds_what_a_rate_needs_is_that_rate(rate: float, read: bool) -> None:  # noqa: FBT001
     levels = judge.weights().levels_read if read else None
-    assert judge.chance(judge.needed(rate, levels), levels) == pytest.approx(rate, rel=0.01, abs=1e-4)
+    assert judge.judge_chance(judge.needed(rate, levels), levels) == pytest.approx(rate, rel=0.01, abs=1e-4)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.001, 1e3))
 def test_a_higher_value_is_less_likely_to_be_chance(value: float, more: float) -> None:
-    assert 0 <= judge.chance(value + more) <= judge.chance(value) <= 1
+    assert 0 <= judge.judge_chance(value + more) <= judge.judge_chance(value) <= 1
 
 
 # --- what is read -----------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memstone.adapters.io.aio import AsyncIo
-from memstone.engine import late_receipts
-from memstone.engine.late_receipts import Late, LateReceipts
+from memstone.engine import deferred_receipts
+from memstone.engine.deferred_receipts import Late, LateReceipts
 from memstone.errors import StorageBusy, StorageReadOnly
 from tests.patience import until_awaited
 
@@ -51,7 +51,7 @@ async def put(held: LateReceipts, io: AsyncIo, *those: Late) -> None:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_receipts, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(deferred_receipts, "_PAUSES", (0.0, 0.0))
 
 
 def test_each_tenant_is_written_by_itself_and_what_nobody_waits_for_is_written_too() -> None:
@@ -141,7 +141,7 @@ def test_what_a_loop_that_ended_left_is_written_on_the_next() -> None:
 
 
 def test_the_oldest_are_given_up_when_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_receipts, "_MOST", 2)
+    monkeypatch.setattr(deferred_receipts, "_MOST", 2)
     written: Written = []
 
     async def steps() -> None:
@@ -155,7 +155,7 @@ def test_the_oldest_are_given_up_when_too_many_wait(monkeypatch: pytest.MonkeyPa
 
 
 def test_nobody_waits_for_a_store_that_has_just_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(late_receipts, "_PAUSES", (60.0,))
+    monkeypatch.setattr(deferred_receipts, "_PAUSES", (60.0,))
 
     async def story() -> None:
         io, written, receipts = AsyncIo(), list[list[str]](), LateReceipts()

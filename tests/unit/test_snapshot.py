@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.engine.storing.snapshot import ended_state, is_live, links_of, record_of, state_of
+from memstone.engine.storing.draft import ended_state, is_live, links_of, record_of, state_of
 from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
 from memstone.model.scope import Scope
 

@@ -12,12 +12,12 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import own, visible
 from memstone.core.settings.backends import native, operators, refuse_operators, tenant_only
 from memstone.core.settings.lenient import AGENT, scope_key
-from memstone.engine.asking import checked_limit, checked_offset
 from memstone.engine.layers.derived import is_of_identity
-from memstone.engine.layers.pinned import STANDING
-from memstone.engine.parts import Parts
-from memstone.engine.storing.lifecycle import delete_all
-from memstone.engine.tuning import PAUSED, decoded
+from memstone.engine.layers.identity import STANDING
+from memstone.engine.policy import PAUSED, decoded
+from memstone.engine.runtime import Parts
+from memstone.engine.search_request import checked_limit, checked_offset
+from memstone.engine.storing.revise import delete_all
 from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
 from memstone.model.access import Users

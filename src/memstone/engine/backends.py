@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from memstone.core.access.store_key import BackupSigner
 from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, masked, place_of
-from memstone.engine.erasing.traces import Pieces, pieces_of
-from memstone.engine.parts import Parts
-from memstone.engine.tuning import decoded
+from memstone.engine.erasing.erase import Pieces, pieces_of
+from memstone.engine.policy import decoded
+from memstone.engine.runtime import Parts
 from memstone.errors import ConfigError, Forbidden, MemstoneError
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from memstone.core.checks.arguments import check_fields, checked_text
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import Conflict, InvalidInput, TooLarge
 from memstone.model.instant import Instant, instant, moment
 from memstone.ports.ledger import Tx

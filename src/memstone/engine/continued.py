@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from memstone.core.upkeep.consolidation import days_before
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.ports.ledger import Tx
 
 _KEPT: Final = 10_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from memstone.engine.engine import Engine
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.ports.ledger import Ledger, Tx, Work
 
 P = ParamSpec("P")

@@ -11,17 +11,17 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from memstone.core.checks.filters import Filters
-from memstone.engine.asking import SearchRequest
 from memstone.engine.learning import remember
-from memstone.engine.parts import Parts
+from memstone.engine.policy import tuned, tuned_for
 from memstone.engine.recall import listing
-from memstone.engine.requests import ContextRequest, ExportLines, IngestRequest, Loop, Progress
-from memstone.engine.scoping import admit_filters
-from memstone.engine.storing import indexer, lifecycle, revise
-from memstone.engine.storing.named import as_text
-from memstone.engine.storing.tally import write_down
-from memstone.engine.tuning import tuned, tuned_for
-from memstone.engine.workshop import IN_BACKGROUND
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Loop, Progress, admit_filters
+from memstone.engine.search_request import SearchRequest
+from memstone.engine.storing import indexer, revise
+from memstone.engine.storing import revise as lifecycle
+from memstone.engine.storing.repeat_counter import write_down
+from memstone.engine.storing.store import as_text
+from memstone.engine.worker_state import IN_BACKGROUND
 from memstone.errors import InvalidInput
 from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
@@ -51,7 +51,7 @@ class Engine:
         if not self._open:
             await self.parts.ledger.open()
             if hasattr(self.parts.embedding.embedder, "known_as"):
-                from memstone.engine.storing.same_model import introduce
+                from memstone.engine.storing.indexer import introduce
 
                 await introduce(self.parts)
             self._open = True
@@ -142,11 +142,11 @@ class Engine:
     async def search(self, request: SearchRequest) -> Any:
         """See ``Memory.search``."""
         await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
-        from memstone.engine.recall import read
+        from memstone.engine.recall import search
 
         request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
-            return self._shaped(await read.search(await tuned_for(self.parts, request), request))
+            return self._shaped(await search.search(await tuned_for(self.parts, request), request))
 
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
@@ -168,9 +168,9 @@ class Engine:
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
         await self.open()
-        from memstone.engine.recall import account
+        from memstone.engine.recall import receipts
 
-        found = await account.receipt(self.parts, receipt_id)
+        found = await receipts.receipt(self.parts, receipt_id)
         return None if found is None else found.as_dict()
 
     async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
@@ -268,9 +268,9 @@ class Engine:
     async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
         """See ``Memory.redact``."""
         await self.open()
-        from memstone.engine.erasing import backscan
+        from memstone.engine.erasing import masking
 
-        return await backscan.redact_stored(self.parts, progress, dry_run=dry_run)
+        return await masking.redact_stored(self.parts, progress, dry_run=dry_run)
 
     def export(self, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
         """See ``Memory.export``."""

@@ -8,10 +8,11 @@ from typing import Any, Final
 from memstone.core.checks.filters import visible
 from memstone.core.text.normalize import CHARS_PER_TOKEN
 from memstone.engine import agents
-from memstone.engine.asking import LARGEST, checked_limit, checked_offset
-from memstone.engine.layers import episodes, identity, pinned
-from memstone.engine.parts import Parts
+from memstone.engine.layers import episodes, identity
+from memstone.engine.layers import identity as pinned
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.search_request import LARGEST, checked_limit, checked_offset
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
 from memstone.model.event import JobFigures

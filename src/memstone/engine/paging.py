@@ -9,10 +9,10 @@ from typing import Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
 from memstone.core.checks.filters import Filters, split_scope, visible
-from memstone.engine import shape
-from memstone.engine.asking import checked_limit
-from memstone.engine.parts import Parts
+from memstone.engine import results
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
+from memstone.engine.search_request import checked_limit
 from memstone.engine.storing.feedback import JUDGED, USED
 from memstone.errors import InvalidInput
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -55,7 +55,7 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
         kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
         uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
         stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}
-        return {"results": [shape.item(found) for found in rows], "stats": stats}
+        return {"results": [results.item(found) for found in rows], "stats": stats}
 
     page = await parts.ledger.read(work)
     total, cache = page["stats"]["total"], parts.embedding.cache.stats() if parts.at_home else {}

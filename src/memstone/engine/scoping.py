@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+import os
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import isawaitable
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from memstone.core.checks.filters import Filters, names_several, reached, read_filters, within
-from memstone.engine.parts import Parts
-from memstone.engine.storing.projects import project_scope
+from memstone.core.talk.transcript import TranscriptInput
+from memstone.engine.runtime import Parts
+from memstone.engine.storing.holders import project_scope
 from memstone.errors import Forbidden, InvalidFilter, InvalidInput, ScopeError
 from memstone.model.access import Bounds, Users
 from memstone.model.ids import clean_id
+from memstone.model.instant import When
 from memstone.model.query import METADATA, And, Condition, Not, Op, Or, Where
 from memstone.model.scope import NO_SCOPE, Scope
+
+# --- whose memory a call is about, and which part of it ---------------------------------------------------------------
+
 
 _MOST_NAMES: Final = 10_000
 """Many users may each be the bounds of a key."""
@@ -159,3 +166,74 @@ def _renamed(bounds: Bounds, where: Where) -> Where:
     if bounds.users is Users.POOLS:
         raise InvalidFilter(f"this key cannot compare user_id by {where.op.value}", hint="use eq, ne, in or nin")
     return where
+
+
+# --- what callers ask for, apart from the code that answers -----------------------------------------------------------
+
+
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called with how many are done and how many there are; ``AsyncMemory`` awaits one that is async."""
+
+
+async def report_progress(progress: Progress | None, done: int, total: int) -> object:
+    """Say how far something has come, where somebody wants to know; return what they answer."""
+    answer = None if progress is None else progress(done, total)
+    return await answer if isawaitable(answer) else answer
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """Something open to read bytes from."""
+
+    def read(self, size: int = -1, /) -> Any:
+        """The next bytes, so many at most."""
+        ...
+
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | Readable"
+"""What is imported: a path, the bytes themselves, or something to read them from."""
+
+ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[str, Any]]"
+"""The lines of an export, as either face gives them."""
+
+
+@dataclass(slots=True)
+class ContextRequest:
+    """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then.
+
+    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``.
+    """
+
+    query: str
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    budget: int | None = None
+    gate: str | None = None
+    route: str | None = None
+    project_id: Any = None
+    as_of: When | None = None
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A chat whose model may call tools of its caller; ``goes_on`` when one has answered since the user spoke."""
+
+    session: str | None
+    goes_on: bool
+
+
+@dataclass(slots=True)
+class IngestRequest:
+    """One call of ``ingest``."""
+
+    turns: TranscriptInput
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    metadata: Mapping[str, Any] | None = None
+    occurred_at: When | None = None
+    expires_at: When | None = None
+    learn: bool = False
+    progress: Progress | None = None

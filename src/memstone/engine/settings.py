@@ -9,8 +9,8 @@ from typing import Any
 from memstone.core.settings.backends import native, native_names, operators, refuse_operators, tenant_only, view
 from memstone.core.settings.lenient import TENANT, base_source, gateway_effective, merged, scope_key, usable, whose
 from memstone.core.settings.names import SETTINGS
-from memstone.engine.parts import Parts
-from memstone.engine.tuning import PAUSED, decoded, tuned
+from memstone.engine.policy import PAUSED, decoded, tuned
+from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

@@ -11,15 +11,15 @@ from typing import Final
 
 from memstone.core.checks.filters import reached, within
 from memstone.engine.access.bounds import BoundLedger
-from memstone.engine.blocks import Key
-from memstone.engine.erasing.erasure_report import digest
-from memstone.engine.late_receipts import Late
-from memstone.engine.parts import Parts
-from memstone.engine.recall.account import Account, recorded, unkept
+from memstone.engine.block_cache import Key
+from memstone.engine.deferred_receipts import Late
+from memstone.engine.erasing.erase import digest
 from memstone.engine.recall.context import answered, held
-from memstone.engine.requests import ContextRequest, Loop
+from memstone.engine.recall.receipts import Account, recorded, unkept
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest, Loop
 from memstone.engine.storing.feedback import note_answers
-from memstone.engine.storing.retelling import retold
+from memstone.engine.storing.hide_deleted import retold
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant, instant, moment
 from memstone.model.memory import Layer, Record, Status

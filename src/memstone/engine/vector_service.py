@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.checks.filters import current, reached, visible
-from memstone.engine.access.pause import not_stored
+from memstone.engine.access.admission import not_stored
 from memstone.engine.access.quotas import admit
-from memstone.engine.asking import LARGEST, checked_limit
 from memstone.engine.layers.identity import embedded
-from memstone.engine.parts import Parts
+from memstone.engine.policy import tuned
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.search_request import LARGEST, checked_limit
 from memstone.engine.storing.draft import Draft, event_of, new_record
+from memstone.engine.storing.hide_deleted import evidence_of, name_again
 from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.lifecycle import take_from
-from memstone.engine.storing.retelling import evidence_of, name_again
-from memstone.engine.storing.revise import next_version
+from memstone.engine.storing.revise import next_version, take_from
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
 from memstone.engine.storing.vector_items import (
@@ -50,7 +50,6 @@ from memstone.engine.storing.vector_items import (
     values_of,
     vector_id_of,
 )
-from memstone.engine.tuning import tuned
 from memstone.errors import Conflict, Forbidden, NotFoundError
 from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType

@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Final
 
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
 
 _ANYTHING: Final = "What did I say about that?"
@@ -31,7 +31,7 @@ def _modules() -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
     from memstone.core.entities import find as entities  # noqa: F401 - as the next two, loaded for its own sake
     from memstone.core.gate import rules  # noqa: F401
-    from memstone.engine.recall import context, judge, relevance  # noqa: F401
+    from memstone.engine.recall import context, judge  # noqa: F401
 
     judge.weights()
     return judge

@@ -80,10 +80,10 @@ class Configuring(Face):
         known stays, and a search by hand finds it. Who names several means all of them together: with a user and a
         session only that session of this user is paused.
         """
-        from memstone.engine.access import pause
+        from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(pause.pause, given, until))
+        return drive(self._engine.run(admission.pause, given, until))
 
     def resume(
         self,
@@ -94,10 +94,10 @@ class Configuring(Face):
         dry_run: bool = False,
     ) -> dict[str, Any]:
         """End a pause; name exactly those that it was made for."""
-        from memstone.engine.access import pause
+        from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.dry(dry_run).run(pause.resume, given))
+        return drive(self._engine.dry(dry_run).run(admission.resume, given))
 
     def paused(
         self,
@@ -108,10 +108,10 @@ class Configuring(Face):
         everybody: bool = False,
     ) -> dict[str, Any]:
         """The pauses that hold for those that are named, or with ``everybody`` all there are; and until when."""
-        from memstone.engine.access import pause
+        from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(pause.paused, given, everybody=everybody))
+        return drive(self._engine.run(admission.paused, given, everybody=everybody))
 
     def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The agents of this memory, each with its settings and how many memories it has.

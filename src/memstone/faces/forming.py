@@ -74,7 +74,7 @@ class Forming(Face):
         left to do and ``pending`` when it waits for another try; ``distillation`` says what happened: ``distilled``,
         ``no_signals``, ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
         """
-        from memstone.engine.work.session_ingest import SessionRequest, ingest_session
+        from memstone.engine.work.sessions import SessionRequest, ingest_session
 
         request = SessionRequest(turns, user_id, agent_id, run_id, occurred_at, metadata, skip_extraction)
         return drive(self._engine.run(ingest_session, request))
@@ -106,7 +106,7 @@ class Forming(Face):
         ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
         in one transaction.
         """
-        from memstone.engine import health
+        from memstone.engine import status as health
 
         return drive(health.health(self._engine.parts))
 

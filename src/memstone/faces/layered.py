@@ -114,7 +114,7 @@ class Layered(Face):
         ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
         was not learned from a session), ``use_count`` and ``last_used`` how often and when it was shown to a model.
         """
-        from memstone.engine.layers import pinned
+        from memstone.engine.layers import identity as pinned
 
         return drive(self._engine.run(pinned.pinned, pinned.PinnedRequest(user_id, agent_id, run_id, limit)))
 
@@ -131,7 +131,7 @@ class Layered(Face):
         newest message; these lines change rarely, belong to the instructions that an application keeps for its agent,
         and are put there by the application, never by Memstone.
         """
-        from memstone.engine.layers import pinned
+        from memstone.engine.layers import identity as pinned
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(pinned.standing_instructions, given))

@@ -7,7 +7,7 @@ from typing import Any
 
 from memstone.core.checks.filters import Filters
 from memstone.drive import drive
-from memstone.engine.asking import SearchRequest
+from memstone.engine.search_request import SearchRequest
 from memstone.faces.base import Face
 
 
@@ -68,27 +68,27 @@ class Previewing(Face):
 
     def engine_status(self) -> dict[str, Any]:
         """Every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
-        from memstone.engine import engine_status
+        from memstone.engine import status
 
-        return drive(self._engine.run(engine_status.engine_status))
+        return drive(self._engine.run(status.engine_status))
 
     def verify(self) -> dict[str, Any]:
         """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
-        from memstone.engine import engine_status
+        from memstone.engine import status
 
-        return drive(self._engine.run(engine_status.verify))
+        return drive(self._engine.run(status.verify))
 
     def pending_vectors(self) -> int:
         """How many memories wait for a vector of the configured embedder."""
-        from memstone.engine import engine_status
+        from memstone.engine import status
 
-        return drive(self._engine.run(engine_status.pending_vectors))
+        return drive(self._engine.run(status.pending_vectors))
 
     def refresh_vectors(self) -> dict[str, Any]:
         """Make every vector anew, in place, as when a model was changed under its old name."""
-        from memstone.engine import engine_status
+        from memstone.engine import status
 
-        return drive(self._engine.run(engine_status.refresh_vectors))
+        return drive(self._engine.run(status.refresh_vectors))
 
     def summarize_old(
         self,
@@ -102,19 +102,19 @@ class Previewing(Face):
 
         See ``summarize``.
         """
-        from memstone.engine.upkeep import shortening
+        from memstone.engine.upkeep import summarize
 
         wanted = {"everybody": everybody, "dry_run": dry_run}
-        return drive(self._engine.run(shortening.summarize_old, {"user_id": user_id}, older_than_days, **wanted))
+        return drive(self._engine.run(summarize.summarize_old, {"user_id": user_id}, older_than_days, **wanted))
 
     def owner(self, key_id: str | None = None, *, own_key: str = "") -> str:
         """The user whose memories are meant by the id of a key: the one it is bound to, or the pool of the key.
 
         Nobody named is ``own_key``; what is not the id of a key is the id of a user.
         """
-        from memstone.engine.access import owners
+        from memstone.engine.access import admission
 
-        return drive(self._engine.run(owners.owner, key_id, own_key))
+        return drive(self._engine.run(admission.owner, key_id, own_key))
 
     def backends(self) -> dict[str, Any]:
         """Which embedder, reranker and stores a service is to use; keys are shown by their last four characters."""

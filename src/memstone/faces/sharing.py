@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memstone.drive import drive
-from memstone.engine.requests import Progress
+from memstone.engine.scoping import Progress
 from memstone.faces.base import Face
 from memstone.model.instant import When
 
@@ -147,6 +147,6 @@ class Sharing(Face):
         ``retrieval_hit_rate`` that of memories an answer used among those shown, as far as answers were recorded. A
         rate is None as long as there is nothing to tell; ``counts`` holds what they are made of.
         """
-        from memstone.engine import metrics
+        from memstone.engine import status
 
-        return drive(self._engine.run(metrics.metrics, user_id, since, everybody=everybody))
+        return drive(self._engine.run(status.metrics, user_id, since, everybody=everybody))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memstone.drive import drive
-from memstone.engine.requests import Progress
+from memstone.engine.scoping import Progress
 from memstone.faces.base import Face
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
-from memstone.engine.requests import ExportLines
+from memstone.engine.scoping import ExportLines
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, MemstoneError, StorageError
 from memstone.model.context import Citation, ContextPack, Section
 from memstone.model.context_gate import GateDecision, Route

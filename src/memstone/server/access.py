@@ -19,8 +19,8 @@ from starlette.responses import Response
 
 from memstone.async_memory import AsyncMemory
 from memstone.core.access.jwt import looks_like_one
-from memstone.engine.access import accounts_tokens, keys
-from memstone.engine.access.accounts_tokens import Recognised
+from memstone.engine.access import accounts, keys
+from memstone.engine.access.accounts import Recognised
 from memstone.errors import Forbidden, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Verb
 from memstone.model.policy import Identity
@@ -30,7 +30,7 @@ from memstone.server.proxies import is_local
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
-    from memstone.engine.parts import Parts
+    from memstone.engine.runtime import Parts
     from memstone.server.state import State
 
 _SECONDS: Final = 5.0
@@ -117,7 +117,7 @@ class Doorkeeper:
     async def _looked_up(self, token: str) -> ApiKey | Recognised:
         engine = self._memory._engine  # noqa: SLF001 - recognising somebody is not a verb of the face
         if looks_like_one(token):
-            return await engine.ask(accounts_tokens.authenticate, token)
+            return await engine.ask(accounts.authenticate, token)
         return await engine.ask(keys.authenticate, token)
 
     def _holds(self, known: ApiKey | Recognised) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from starlette.requests import Request
 
-from memstone.engine.access import accounts_login
+from memstone.engine.access import accounts
 from memstone.engine.access.accounts import folded, is_login
 from memstone.engine.engine import Engine
 from memstone.errors import Forbidden, TooManyRequests, Unauthenticated
@@ -93,7 +93,7 @@ class Reception:
         who = (tenant_id or self._state.settings.tenant, folded(login) if is_login(login) else "")
         engine = self._engine_of(who[0])
         answer = await self._compared(
-            request, who, lambda: engine.run(accounts_login.login, login, password, self._lifetimes)
+            request, who, lambda: engine.run(accounts.login, login, password, self._lifetimes)
         )
         log.info("account.login", account=answer["account"]["id"])
         return answer
@@ -103,7 +103,7 @@ class Reception:
         self._failures.check(request)
         try:
             return await self._engine_of(None).run(
-                accounts_login.refresh, token, self._lifetimes, self._state.doorkeeper.forget
+                accounts.refresh, token, self._lifetimes, self._state.doorkeeper.forget
             )
         except Unauthenticated as error:
             log.warning("account.refused", reason=error.message)
@@ -114,7 +114,7 @@ class Reception:
         """End the session of a caller, or all of theirs."""
         person = person_of(caller)
         engine = self._engine_of(caller.key.tenant_id)
-        ended = await engine.run(accounts_login.logout, person.account, person.session_id, everywhere=everywhere)
+        ended = await engine.run(accounts.logout, person.account, person.session_id, everywhere=everywhere)
         self._state.doorkeeper.forget()
         return ended
 
@@ -125,7 +125,7 @@ class Reception:
         answer = await self._compared(
             request,
             (account.tenant_id, account.login),
-            lambda: engine.run(accounts_login.change_password, account, person.session_id, old, new),
+            lambda: engine.run(accounts.change_password, account, person.session_id, old, new),
         )
         self._state.doorkeeper.forget()
         return answer

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import LlmBudgetSpent
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
-from memstone.engine.health import try_to_write
+from memstone.engine.status import try_to_write
 from memstone.errors import TokenExpired, Unauthenticated
 from memstone.server.access import Caller, Doorkeeper, token_of
 from memstone.server.gateway.tasks import Tasks

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 import os
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-from memstone.core.access.passwords import SALT_BYTES, checked_password, hashed
-from memstone.engine.parts import Parts
-from memstone.errors import Conflict, InvalidInput, NotFoundError
-from memstone.model.access import ROLES, Account, Role, StoredSecret
-from memstone.model.ids import clean_id, new_id
+from memstone.core.access import jwt
+from memstone.core.access.passwords import MAX_CHARS, SALT_BYTES, checked_password, decoy, hashed, is_outdated, matches
+from memstone.engine.runtime import Parts
+from memstone.errors import Conflict, InvalidInput, NotFoundError, TokenExpired, Unauthenticated
+from memstone.model.access import ROLES, Account, ApiKey, Lifetimes, Role, Session, StoredSecret
+from memstone.model.ids import MAX_ID_CHARS, clean_id, new_id
+from memstone.model.instant import Instant, instant, moment
 from memstone.model.unicode_forms import normalize
 from memstone.ports.ledger import Tx
+
+# --- accounts ---------------------------------------------------------------------------------------------------------
+
 
 REMOVED: Final = "removed:"
 """Under this name and its id it is noted that an account was removed; nothing else about it is kept."""
@@ -180,3 +192,302 @@ def _role(role: object) -> Role:
     if not isinstance(role, str) or role not in ROLES:
         raise InvalidInput(f"unknown role {role!r}", hint=", ".join(ROLES))
     return Role(role)
+
+
+# --- the tokens of accounts -------------------------------------------------------------------------------------------
+
+
+MARK: Final = "rr_"
+INVALID: Final = "this token is not valid"
+
+_CURRENT: Final = "tokens"
+_PREVIOUS: Final = "tokens before"
+_KEY_BYTES: Final = 32
+_SECRET_BYTES: Final = 24
+_PARTS: Final = 4
+_LONGEST: Final = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """Somebody who is logged in, as a key would stand for them, and until when the token says so."""
+
+    key: ApiKey
+    account: Account
+    session_id: str
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class LongToken:
+    """What a long token is made of: the session, what every one of the session holds, and what only this one does."""
+
+    tenant_id: str
+    session_id: str
+    family: str
+    own: str
+
+    def __str__(self) -> str:
+        tenant = base64.urlsafe_b64encode(self.tenant_id.encode()).decode().rstrip("=")
+        return f"{MARK}{tenant}.{self.session_id}.{self.family}.{self.own}"
+
+    @classmethod
+    def new(cls, tenant_id: str, session_id: str, family: str = "") -> LongToken:
+        """Another one, of a family or of its own."""
+        family = family or secrets.token_urlsafe(_SECRET_BYTES)
+        return cls(tenant_id, session_id, family, secrets.token_urlsafe(_SECRET_BYTES))
+
+    def belongs_to(self, session: Session) -> bool:
+        """Whether it was given out for a session, now or earlier."""
+        return hmac.compare_digest(digest(self.family), session.family)
+
+    def is_current(self, session: Session) -> bool:
+        """Whether it is the one that was given out last."""
+        return hmac.compare_digest(digest(self.own), session.current)
+
+
+def read_long(token: str) -> LongToken:
+    """The parts of a long token, or ``Unauthenticated``."""
+    parts = token.removeprefix(MARK).split(".") if token.startswith(MARK) and len(token) <= _LONGEST else []
+    if len(parts) != _PARTS or not all(parts) or not token.isascii():
+        raise Unauthenticated(INVALID)
+    try:
+        tenant = base64.b64decode(parts[0] + "=" * (-len(parts[0]) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        raise Unauthenticated(INVALID) from None
+    return LongToken(_tenant(tenant), *parts[1:])
+
+
+def digest(secret: str) -> str:
+    """A fast hash will do: the secrets are random and long, nobody guesses them."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+async def signing_key(tx: Tx, tenant_id: str, now: Instant) -> bytes:
+    """The key with which the tokens of a tenant are signed; made when it is first wanted."""
+    known = await tx.vault.secret(tenant_id, _CURRENT)
+    if known is None:
+        known = StoredSecret(os.urandom(_KEY_BYTES), now)
+        await tx.vault.put_secret(tenant_id, _CURRENT, known)
+    return known.value
+
+
+async def rotate_token_key(parts: Parts, *, grace: bool) -> dict[str, Any]:
+    """Sign with another key from now on; with ``grace``, tokens that are out already are valid until they expire."""
+    now = parts.now()
+
+    async def work(tx: Tx) -> None:
+        old = await tx.vault.secret(parts.tenant_id, _CURRENT)
+        await tx.vault.put_secret(parts.tenant_id, _PREVIOUS, old if grace else None)
+        await tx.vault.put_secret(parts.tenant_id, _CURRENT, StoredSecret(os.urandom(_KEY_BYTES), now))
+
+    await parts.ledger.write(work)
+    return {"rotated_at": now, "grace": bool(grace)}
+
+
+async def authenticate(parts: Parts, token: str) -> Recognised:
+    """Who shows a short token, or ``Unauthenticated``; it is told only to its holder that it has expired.
+
+    The account and the session are looked at each time: who is disabled, logged out or has another role by now is known
+    at once, whatever the token says.
+    """
+    shown = jwt.read(token)
+    if shown is None:
+        raise Unauthenticated(INVALID)
+    claims, now = shown.claims, parts.clock.now()
+    home = parts.of(_tenant(claims.tenant))
+
+    async def work(tx: Tx) -> tuple[Session | None, Account | None]:
+        if not await _is_ours(tx, shown):
+            return None, None
+        session = await tx.accounts.session(claims.tenant, claims.sid)
+        return session, await tx.accounts.find(claims.tenant, claims.sub)
+
+    session, account = await home.ledger.read(work)
+    fits = session is not None and session.account_id == claims.sub and session.expires_at > instant(now)
+    if account is None or session is None or not fits or account.disabled:
+        raise Unauthenticated(INVALID)
+    if not claims.hold_at(int(now.timestamp())):
+        raise TokenExpired("this token has expired")
+    until = instant(datetime.fromtimestamp(claims.exp, now.tzinfo))
+    return Recognised(key_of(account), account, session.id, min(until, session.expires_at))
+
+
+async def _is_ours(tx: Tx, shown: jwt.Unproven) -> bool:
+    """Whether it is signed with the key of the tenant, or with the one before while that was the one."""
+    tenant = shown.claims.tenant
+    current = await tx.vault.secret(tenant, _CURRENT)
+    if current is None or shown.is_by(current.value):
+        return current is not None
+    previous = await tx.vault.secret(tenant, _PREVIOUS)
+    changed = moment(current.created_at).timestamp()
+    return previous is not None and shown.is_by(previous.value) and shown.claims.iat <= changed
+
+
+def key_of(account: Account) -> ApiKey:
+    """What a key would be that allows the same."""
+    verbs = tuple(str(verb) for verb in account.role.verbs)
+    return ApiKey(account.tenant_id, account.id, "", account.created_at, account.login, account.subjects, verbs)
+
+
+def short_token(account: Account, session_id: str, key: bytes, now: datetime, lifetimes: Lifetimes) -> str:
+    """A token to ask with."""
+    at = int(now.timestamp())
+    named = {"sub": account.id, "tenant": account.tenant_id, "role": str(account.role), "sid": session_id}
+    return jwt.issued(jwt.Claims(**named, iat=at, nbf=at, exp=at + lifetimes.access), key)
+
+
+def _tenant(name: str) -> str:
+    """A name from a token that nobody has checked yet."""
+    if not name or len(name) > MAX_ID_CHARS or not name.isprintable() or len(name.split()) != 1:
+        raise Unauthenticated(INVALID)
+    return name
+
+
+# --- logging in and out, staying logged in, and changing one's own password -------------------------------------------
+
+
+SESSIONS: Final = 50
+"""An account has at most so many; the oldest ends when there is one more."""
+
+_WRONG: Final = "the login or the password is wrong"
+_HINT: Final = "ask an administrator for another password"
+
+Told: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused']"
+
+
+async def login(parts: Parts, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
+    """A session for whoever knows the password, or ``Unauthenticated``.
+
+    Whether the login, the password or the account is at fault is not told, and takes as long to find out.
+    """
+    known = None
+    if is_login(login):
+        known = await parts.ledger.peek(lambda tx: tx.accounts.named(parts.tenant_id, folded(login)))
+    right = await _is_right(parts, password, known)
+    if known is None or not right or known.disabled:
+        raise Unauthenticated(_WRONG, hint=_HINT)
+    stored = await hash_of(parts, password) if is_outdated(known.password) else known.password
+    return await _opened(parts, known, stored, lifetimes)
+
+
+async def _is_right(parts: Parts, password: str, account: Account | None) -> bool:
+    given = password if isinstance(password, str) and len(password) <= MAX_CHARS else ""
+    stored = decoy() if account is None else account.password
+    return await parts.io.run(partial(matches, given, stored))
+
+
+async def _opened(parts: Parts, account: Account, stored: str, lifetimes: Lifetimes) -> dict[str, Any]:
+    now = parts.clock.now()
+    token = LongToken.new(account.tenant_id, new_id())
+    begun = Session(
+        account.tenant_id,
+        token.session_id,
+        account.id,
+        digest(token.family),
+        digest(token.own),
+        instant(now),
+        _until(now, now, lifetimes),
+    )
+
+    async def work(tx: Tx) -> Told:
+        found = await tx.accounts.find(account.tenant_id, account.id)
+        if found is None or found.disabled or found.password != account.password:
+            return "invalid"  # it was changed while the password was compared
+        await tx.accounts.put(replace(found, password=stored, last_login_at=instant(now)))
+        await tx.accounts.tidy(account.tenant_id, account.id, instant(now), SESSIONS - 1)
+        await tx.accounts.begin(begun)
+        key = await signing_key(tx, account.tenant_id, instant(now))
+        return _answer(replace(found, last_login_at=instant(now)), begun, token, key, now, lifetimes)
+
+    return _told(await parts.ledger.write(work), _WRONG)
+
+
+async def refresh(
+    parts: Parts, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
+) -> dict[str, Any]:
+    """Another pair of tokens for a long one, which is used up by that.
+
+    One that was used up before is in two hands: whoever it is that comes second, the session ends. ``ended`` is called
+    when a session has ended by it.
+    """
+    given, now = read_long(token), parts.clock.now()
+    home = parts.of(given.tenant_id)
+    known = await home.ledger.peek(lambda tx: tx.accounts.session(given.tenant_id, given.session_id))
+    if known is None or not given.belongs_to(known):  # whoever only guesses does not hold up those who write
+        raise Unauthenticated(INVALID, hint="log in again")
+
+    async def work(tx: Tx) -> Told:
+        session = await tx.accounts.session(given.tenant_id, given.session_id)
+        if session is None or not given.belongs_to(session):
+            return "invalid"
+        account = await tx.accounts.find(session.tenant_id, session.account_id)
+        new = LongToken.new(session.tenant_id, session.id, given.family)
+        turned = replace(
+            session, current=digest(new.own), expires_at=_until(moment(session.created_at), now, lifetimes)
+        )
+        over = account is None or account.disabled or session.expires_at <= instant(now)
+        fresh = not over and given.is_current(session) and await tx.accounts.turn(session, turned)
+        if account is None or not fresh:
+            await tx.accounts.end(session.tenant_id, session.id)
+            return "over" if over else "reused"
+        key = await signing_key(tx, account.tenant_id, instant(now))
+        return _answer(account, turned, new, key, now, lifetimes)
+
+    answer = await home.ledger.write(work)
+    if answer in ("over", "reused") and ended is not None:
+        ended()
+    return _told(answer, INVALID)
+
+
+async def logout(parts: Parts, account: Account, session_id: str, *, everywhere: bool) -> int:
+    """End a session, or all of an account; gives how many."""
+    if everywhere:
+        return await parts.ledger.write(lambda tx: tx.accounts.end_all(account.tenant_id, account.id))
+    return int(await parts.ledger.write(lambda tx: tx.accounts.end(account.tenant_id, session_id)))
+
+
+async def change_password(parts: Parts, account: Account, session_id: str, old: str, new: str) -> dict[str, Any]:
+    """Change one's own password; every other session of the account ends."""
+    known = await parts.ledger.peek(lambda tx: tx.accounts.find(account.tenant_id, account.id))
+    if known is None or not await _is_right(parts, old, known):
+        raise Unauthenticated("the password is wrong", hint=_HINT)
+    if checked_password(new, known.login) == old:
+        raise InvalidInput("the new password is the old one")
+    stored, now = await hash_of(parts, new), parts.now()
+
+    async def work(tx: Tx) -> int:
+        found = await tx.accounts.find(known.tenant_id, known.id)
+        if found is None or found.disabled or found.password != known.password:
+            raise Unauthenticated("the password is wrong", hint=_HINT)
+        await tx.accounts.put(replace(found, password=stored, updated_at=now))
+        return await tx.accounts.end_all(known.tenant_id, known.id, but=session_id)
+
+    return {"changed": True, "sessions_ended": await parts.ledger.write(work)}
+
+
+def _told(answer: Told, wrong: str) -> dict[str, Any]:
+    """The answer of a transaction; what is wrong is said only once what had to end has ended."""
+    if answer == "reused":
+        raise Unauthenticated("this token was used before", hint="log in again: the session was ended")
+    if isinstance(answer, str):
+        raise Unauthenticated(wrong, hint="log in again")
+    return answer
+
+
+def _until(begun: datetime, now: datetime, lifetimes: Lifetimes) -> str:
+    last = begun + timedelta(seconds=lifetimes.session)
+    return instant(min(now + timedelta(seconds=lifetimes.refresh), last))
+
+
+def _answer(
+    account: Account, session: Session, token: LongToken, key: bytes, now: datetime, lifetimes: Lifetimes
+) -> dict[str, Any]:
+    return {
+        "access_token": short_token(account, session.id, key, now, lifetimes),
+        "token_type": "Bearer",
+        "expires_in": lifetimes.access,
+        "refresh_token": str(token),
+        "refresh_expires_at": session.expires_at,
+        "account": shown(account),
+    }

@@ -14,10 +14,8 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from memstone.core.checks.filters import reached, within
-from memstone.engine.access.bounds_events import BoundEvents
-from memstone.engine.access.bounds_links import BoundLinks, beyond
-from memstone.engine.access.bounds_work import BoundJobs, BoundSignals
-from memstone.engine.parts import Parts
+from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, beyond
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.holders import is_inside
 from memstone.model.access import Bounds, Users
 from memstone.model.instant import Instant

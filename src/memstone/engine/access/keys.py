@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from memstone.engine.parts import Parts
-from memstone.engine.storing.named import checked_id
+from memstone.engine.runtime import Parts
+from memstone.engine.storing.store import checked_id
 from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.ids import clean_id, pool_id

@@ -18,7 +18,7 @@ from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 
 if TYPE_CHECKING:
-    from memstone.engine.parts import Parts
+    from memstone.engine.runtime import Parts
 
 _KEPT: Final = timedelta(minutes=1)
 _CLOSE: Final = {"memories": 1_000, "turns": 1_000, "chars": 100_000}

@@ -10,7 +10,11 @@ short transaction, the full text follows in small steps, and writing the file an
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import logging
+import re
 import secrets
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,21 +24,203 @@ from time import monotonic
 from typing import Any, Final
 
 from memstone.core.access.store_key import BackupSigner
-from memstone.engine.erasing.compaction import compact, compact_when_quiet
-from memstone.engine.erasing.erase_rows import Begun, Removed, look, remove, remove_batch
-from memstone.engine.erasing.erasure_report import FORMAT, VERSION, digest, is_pending, named, sealed
-from memstone.engine.erasing.traces import Pieces, pieces_of
-from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress, report_progress
-from memstone.engine.storing.named import checked_id, under_id
-from memstone.errors import ConfigError, Corrupted, MemstoneError, ScopeError
+from memstone.engine.erasing.erase_rows import (
+    Begun,
+    Removed,
+    compact,
+    compact_when_quiet,
+    compacted_since,
+    look,
+    remove,
+    remove_batch,
+)
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import Progress, report_progress
+from memstone.engine.storing.store import checked_id, under_id
+from memstone.errors import ConfigError, Corrupted, InvalidInput, MemstoneError, ScopeError
+from memstone.model.former_name import FORMER_NAME, formats_of
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant
-from memstone.model.scope import NO_SCOPE
+from memstone.model.instant import Instant, parse_when
+from memstone.model.scope import NO_SCOPE, Scope
 from memstone.ports.erasure import WHOLE_STORE, Erased, Subject
 from memstone.ports.ledger import Tx, Work
 from memstone.ports.storage import Beyond, Copy, Copying, Look
 from memstone.trace import log, log_event
+
+# --- the report of an erasure -----------------------------------------------------------------------------------------
+
+
+FORMAT: Final = "memstone-erasure"
+FORMATS: Final = formats_of("erasure")
+VERSION: Final = 1
+_SEALS: Final = ("sha256", "hmac")
+_NAMES: Final = ("user_id", "agent_id", "run_id", "memory_id")
+_PURPOSE: Final = "{name} erasure report 1\n"
+"""What a seal is for; a report of the former name is sealed under that name."""
+
+
+def named(subject: Subject) -> dict[str, str]:
+    """Whom and what an erasure was about."""
+    who = subject.scope
+    values = zip(_NAMES, (who.user_id, who.agent_id, who.run_id, subject.memory_id), strict=True)
+    return {name: value for name, value in values if value}
+
+
+def sealed(report: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+    """A report with its digest, and with a seal that only who has the store's key can make."""
+    written = _canonical(report)
+    return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _seal(written, key, FORMAT)}
+
+
+def digest(key: bytes, field: str, value: str) -> str:
+    """A name as the list of erasures keeps it: it can be recognised with the key, and told by nobody."""
+    # Under the former name: what is listed was written so, and has to be recognised.
+    return (
+        hmac.new(key, f"{FORMER_NAME} erased {field} 1\n{value}".encode(), hashlib.sha256).hexdigest() if value else ""
+    )
+
+
+async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether a report is what this store wrote, and whether anything from before it has come back."""
+    subject, until = _read(parts, report)
+    written = _canonical(report)
+    keys = await parts.ledger.read(lambda tx: tx.vault.keys())
+    key = keys.get(parts.tenant_id, b"")
+    whole = hmac.compare_digest(str(report["sha256"]), hashlib.sha256(written).hexdigest())
+    ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _seal(written, key, str(report["format"])))
+    left = await parts.ledger.read(lambda tx: tx.erasure.left(subject, until))
+    passed, beyond = await _is_passed(parts, report), list(report.get("not_looked_at") or ())
+    return {
+        "ok": whole and ours and not any(left.values()) and passed,
+        "unchanged": whole,
+        "sealed_by_this_store": ours,
+        "complete": passed and not beyond,
+        "not_looked_at": beyond,
+        "left": {table: count for table, count in left.items() if count},
+        "subject": named(subject),
+    }
+
+
+def is_pending(checks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether checks are not passed, and all that is missing will be done without anybody's doing."""
+    failed = [check for check in checks if not check.get("ok")]
+    return bool(failed) and all(check.get("pending") is True for check in failed)
+
+
+async def _is_passed(parts: Parts, report: Mapping[str, Any]) -> bool:
+    """Whether every check was passed, or what was still to be done has been done since."""
+    checks = report.get("checks")
+    if not isinstance(checks, list) or not all(isinstance(check, Mapping) for check in checks):
+        return report["complete"] is True
+    if is_pending(checks):
+        return await compacted_since(parts, parse_when(report["created_at"], "created_at"))
+    return all(check.get("ok") is True for check in checks)
+
+
+def _read(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
+    if not isinstance(report, Mapping) or report.get("format") not in FORMATS:
+        raise InvalidInput("this is not the report of an erasure", hint="pass what `erase` returned, or its JSON")
+    if report.get("version") != VERSION:
+        raise InvalidInput(f"a report of form {report.get('version')!r} is unknown", hint="upgrade Memstone")
+    about = report.get("subject")
+    if not isinstance(about, Mapping) or not all(name in report for name in (*_SEALS, "created_at", "complete")):
+        raise InvalidInput("the report is not whole: a part of it is missing")
+    who = {name: about.get(name) for name in _NAMES[:3]}
+    subject = Subject(Scope.of(**who, tenant_id=parts.tenant_id), str(about.get("memory_id") or ""))
+    if subject.scope.is_open and not subject.memory_id:
+        raise InvalidInput("the report does not say what was erased")
+    return subject, parse_when(report["created_at"], "created_at")
+
+
+def _canonical(report: Mapping[str, Any]) -> bytes:
+    """The bytes that are signed; the same however the JSON was written."""
+    told = {name: value for name, value in report.items() if name not in _SEALS}
+    return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _seal(written: bytes, key: bytes, form: str) -> str:
+    purpose = _PURPOSE.format(name=form.partition("-")[0]).encode()
+    return hmac.new(key, purpose + written, hashlib.sha256).hexdigest()
+
+
+# --- looking for pieces of erased text in raw bytes -------------------------------------------------------------------
+
+
+_SHORTEST: Final = 12
+"""A shorter text says too little to be recognised by."""
+
+_PIECE: Final = 32
+_APART: Final = 512
+"""Long texts lie on several pages of a file, so a piece is taken from every part of one."""
+
+_HEAD: Final = 8
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z\Z")
+"""Times say nothing of anybody, and stand everywhere."""
+
+
+def pieces_of(texts: Iterable[str]) -> set[bytes]:
+    """What to look for: short enough to lie on one page, long enough to be told from anything else."""
+    found: set[bytes] = set()
+    for text in texts:
+        if _MOMENT.match(text):
+            continue
+        data = text.encode("utf-8", "ignore")
+        if len(data) >= _SHORTEST:
+            starts = [*range(0, len(data), _APART), len(data) - _PIECE]
+            found |= {data[max(0, at) : max(0, at) + _PIECE] for at in starts}
+    return {piece for piece in found if len(piece) >= _SHORTEST}
+
+
+class Pieces:
+    """See ``memstone.ports.storage.Look``.
+
+    Every place is asked, two bytes at a time, whether any piece begins like this; the few that are left are compared.
+    So the number of pieces hardly matters.
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        import numpy as np
+
+        self._by_head: dict[bytes, dict[int, set[bytes]]] = {}
+        for piece in pieces:
+            self._by_head.setdefault(piece[:_HEAD], {}).setdefault(len(piece), set()).add(piece)
+        self._tables: list[Any] = []
+        for at in range(0, _HEAD, 2):
+            table = np.zeros(1 << 16, dtype=bool)
+            table[[int.from_bytes(head[at : at + 2], "little") for head in self._by_head]] = True
+            self._tables.append(table)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(len(same) for by_length in self._by_head.values() for same in by_length.values())
+
+    @property
+    def overlap(self) -> int:
+        """So many bytes a next part must repeat."""
+        return _PIECE - 1
+
+    def __call__(self, part: bytes) -> set[bytes]:
+        """The pieces that occur in it."""
+        import numpy as np
+
+        if len(part) < _HEAD or not self._by_head:
+            return set()
+        wide = np.frombuffer(part, dtype=np.uint8).astype(np.uint16)
+        pairs = wide[:-1] | (wide[1:] << 8)
+        places = np.flatnonzero(self._tables[0][pairs[: len(part) - _HEAD + 1]])
+        for number, table in enumerate(self._tables[1:], start=1):
+            places = places[table[pairs[places + 2 * number]]]
+        found: set[bytes] = set()
+        for at in places.tolist():
+            for length, same in self._by_head.get(part[at : at + _HEAD], {}).items():
+                if (piece := part[at : at + length]) in same:
+                    found.add(piece)
+        return found
+
+
+# --- ``erase`` --------------------------------------------------------------------------------------------------------
+
 
 _STEPS: Final = 6
 _MERGE_STEPS: Final = 100_000

@@ -13,7 +13,7 @@ from typing import Any, Final
 from memstone.core.checks.filters import own, visible
 from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
 from memstone.core.text.normalize import normal_text
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of
 from memstone.engine.storing.status import set_status
 from memstone.engine.storing.store import ensure_space, enter, leave, supersede, vectors_of

@@ -14,12 +14,12 @@ from memstone.core.checks.filters import current, visible, within
 from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.asking import checked_limit, checked_offset
-from memstone.engine.learning.recognition import recognise
-from memstone.engine.parts import Parts
+from memstone.engine.learning.lessons import recognise
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
+from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
-from memstone.engine.storing.retelling import retold, spans, without
+from memstone.engine.storing.hide_deleted import retold, spans, without
 from memstone.engine.storing.store import Vectors, enter, supersede
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
 from memstone.model.event import EventType

@@ -27,13 +27,12 @@ from memstone.engine.layers.derived import (
 )
 from memstone.engine.layers.identity import embedded, identity, owner_for
 from memstone.engine.layers.portrayed import imported_lines, imported_of, is_imported, line_of, still_told
-from memstone.engine.learning.ask import ask
-from memstone.engine.learning.metered import metered
-from memstone.engine.parts import Parts
+from memstone.engine.learning.by_model import ask, metered
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of, text_hash
-from memstone.engine.storing.lifecycle import take_from
-from memstone.engine.storing.redaction import masked_text, redaction_of
+from memstone.engine.storing.revise import take_from
 from memstone.engine.storing.store import Vectors, ensure_space, enter, leave, supersede
+from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.event import EventType
 from memstone.model.ids import new_id

@@ -7,11 +7,14 @@ facts first (here), then for what becomes of each (``propose``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, zip_longest
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,21 +33,22 @@ from memstone.core.llm.operations import (
     learn_question,
     parse_operations,
 )
+from memstone.core.llm.parse import How, UnreadableAnswer
+from memstone.core.llm.questions import Question, repair_prompt, safe_messages
 from memstone.core.privacy.poison import disarmed
 from memstone.core.reading.facts import Candidate, fact_key, requests_in
 from memstone.core.rules.requests import forgets_everything, may_forget
 from memstone.core.rules.sentence import plain, sentences, speaker_name, speakers_from, without_prefix
 from memstone.core.settings.forms import asked_for, sorted_into
 from memstone.core.text.analyze import query_terms
-from memstone.engine.learning.ask import ask
 from memstone.engine.learning.drafting import drafted
-from memstone.engine.learning.relate import SIDE_BY_SIDE, Fact, Proposal
-from memstone.engine.parts import Parts
+from memstone.engine.learning.neighbours import SIDE_BY_SIDE, Fact, Proposal
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import DOUBTFUL, PASSED_ON, Draft, dedupe_value, scope_tokens, text_hash
-from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
-from memstone.errors import BackendError, MemstoneError
+from memstone.errors import AnswerCutOff, BackendError, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
 from memstone.model.instant import moment
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.message import Message
@@ -52,6 +56,139 @@ from memstone.model.query import And, Condition, TextQuery, VectorQuery, Where
 from memstone.model.query import Op as Compare
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from memstone.ports.models import Llm, Prompt, Reply
+
+# --- asking a language model ------------------------------------------------------------------------------------------
+
+
+_HINT: Final = "nothing was learned; try again, or leave strict out and it is kept and tried again by itself"
+
+
+class Readable(Protocol):
+    """An answer that was read: how it was obtained, and how much there is in it."""
+
+    @property
+    def how(self) -> How: ...  # noqa: D102 - the class says it
+
+    @property
+    def size(self) -> int: ...  # noqa: D102 - the class says it
+
+
+T = TypeVar("T", bound=Readable)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """An answer as it was understood; with ``cut`` it breaks off, and only what is complete in it is there."""
+
+    value: T
+    cut: LLMError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Try(Generic[T]):
+    text: str
+    value: T | None
+    problem: LLMError | None = None
+
+    @property
+    def size(self) -> int:
+        return self.value.size if self.value is not None else -1
+
+
+async def ask(parts: Parts, question: Question, read: Callable[[str], T]) -> Answer[T]:
+    """The answer to a question as ``read`` understands it; ``LLMError`` when the model cannot be understood.
+
+    The same question to the same model is asked once: an application that sends a conversation again pays nothing.
+    """
+    key = _key(parts, question)
+    remembered = await parts.ledger.peek(lambda tx: tx.llm_cache.get(parts.tenant_id, key))
+    if remembered is not None:
+        with suppress(UnreadableAnswer):
+            return Answer(await parts.io.compute(lambda: read(remembered)))
+    tried = await _try(parts, question, read)
+    if tried.problem is not None:
+        tried = await _try_again(parts, question, read, tried)
+    if tried.problem is None:
+        now = parts.now()
+        await parts.ledger.write(lambda tx: tx.llm_cache.put(parts.tenant_id, key, tried.text, now))
+    if tried.value is None:
+        raise tried.problem or LLMError("the model gave no answer")
+    return Answer(tried.value, tried.problem)
+
+
+async def _try(parts: Parts, question: Question, read: Callable[[str], T]) -> _Try[T]:
+    cut: LLMError | None = None
+    try:
+        text = await _generated(parts, question)
+    except AnswerCutOff as error:
+        text, cut = error.raw, error
+    try:
+        value = await parts.io.compute(lambda: read(text))
+    except UnreadableAnswer as error:
+        return _Try(text, None, cut or _unreadable(text, error))
+    if value.how != "truncated":  # it may have reached its limit, but not before it was complete
+        return _Try(text, value)
+    cut = cut or AnswerCutOff("the model's answer breaks off", raw=text)
+    return _Try(text, value if value.size else None, cut)
+
+
+def _unreadable(text: str, error: UnreadableAnswer) -> BadModelOutput:
+    problem = f"the model's answer could not be read: {error}"
+    unreadable = BadModelOutput(problem, raw=text, hint="use a model that can answer in JSON")
+    unreadable.__cause__ = error
+    return unreadable
+
+
+async def _try_again(parts: Parts, question: Question, read: Callable[[str], T], first: _Try[T]) -> _Try[T]:
+    """Ask once more; what is complete in an answer that breaks off is kept whatever becomes of that."""
+    said = first.problem.message if first.problem else ""
+    try:
+        second = await _try(parts, repair_prompt(question, first.text, said), read)
+    except MemstoneError:
+        if first.value is None:
+            raise
+        return first
+    return second if second.problem is None or second.size > first.size else first
+
+
+async def _generated(parts: Parts, question: Question) -> str:
+    if parts.llm is None:
+        raise LLMError("no language model is configured")
+    messages = await parts.io.compute(lambda: safe_messages(question))
+    prompt = Prompt(messages, response_format="json", schema=question.schema)
+    try:
+        return (await parts.llm.generate(prompt)).text
+    except MemstoneError:
+        raise
+    except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
+        raise LLMError(f"the language model failed: {type(error).__name__}: {error}") from error
+
+
+def as_llm_error(error: MemstoneError) -> LLMError:
+    """The failure of a model as the one error that callers wait for; what went wrong underneath is its cause."""
+    if isinstance(error, LLMError):
+        error.hint = error.hint or _HINT
+        return error
+    kind = LlmUnavailable if error.retryable else LLMError
+    failed = kind(f"the language model failed: {error.message}", hint=error.hint or _HINT)
+    failed.__cause__ = error
+    return failed
+
+
+def _whose(parts: Parts) -> list[str]:
+    """Who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
+    return [parts.asker] if parts.asker else []
+
+
+def _key(parts: Parts, question: Question) -> str:
+    model = parts.llm.model if parts.llm else ""
+    asked = json.dumps([model, question.version, list(question.messages), *_whose(parts)], ensure_ascii=False)
+    return hashlib.sha256(asked.encode()).hexdigest()
+
+
+# --- facts by a language model ----------------------------------------------------------------------------------------
+
 
 SOURCE: Final = "facts"
 _ACTIONS: Final = {
@@ -396,3 +533,42 @@ def _known_again(parts: Parts, asked: Asked, turn: Turn, record: Record) -> Fact
     fact = Fact(candidate, turn, draft, adds=False, judged=True)
     fact.proposals = [Proposal(Action.IGNORE, record.seq, "", _REASONS[Op.NONE])]
     return fact
+
+
+# --- what asking a language model costs, added up over the questions of one piece of work -----------------------------
+
+
+class Metered:
+    """A language model that counts; see ``memstone.ports.models.Llm``."""
+
+    def __init__(self, llm: Llm) -> None:
+        self._llm = llm
+        self.calls = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+
+    @property
+    def model(self) -> str:
+        """Which model."""
+        return self._llm.model
+
+    @property
+    def destination(self) -> str:
+        """Where text goes."""
+        return self._llm.destination
+
+    async def generate(self, prompt: Prompt) -> Reply:
+        """One answer, counted."""
+        self.calls += 1
+        reply = await self._llm.generate(prompt)
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        return reply
+
+
+def metered(parts: Parts) -> tuple[Parts, Metered | None]:
+    """The same parts with a model that counts; None without a model."""
+    if parts.llm is None:
+        return parts, None
+    meter = Metered(parts.llm)
+    return replace(parts, llm=meter), meter

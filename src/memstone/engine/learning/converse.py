@@ -9,46 +9,153 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from logging import DEBUG
 from typing import Any, Final, TypeAlias
 
-from memstone.core.changes.decide import slots_of, understand
+from memstone.core.changes.decide import Action, slots_of, understand
 from memstone.core.checks.filters import write_filters
-from memstone.engine.learning.ask import as_llm_error
-from memstone.engine.learning.by_model import Asked, in_two
+from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
+from memstone.core.llm.evidence import Conversation
+from memstone.core.llm.operations import Known
+from memstone.core.reading.facts import fact_key
+from memstone.engine.learning.by_model import Asked, as_llm_error, ask, in_two
+from memstone.engine.learning.commit import NeedsVectors, Plan, known_in, settle
 from memstone.engine.learning.extract import FACTS, Extracted, extract
 from memstone.engine.learning.graph_llm import graph_of
-from memstone.engine.learning.idle import idle_turns, note_idle
-from memstone.engine.learning.propose import propose
-from memstone.engine.learning.reading import read_changes
-from memstone.engine.learning.recognition import recognise
-from memstone.engine.learning.relate import Fact, relate
-from memstone.engine.learning.settle import NeedsVectors, Plan, known_in, settle
-from memstone.engine.parts import Parts
-from memstone.engine.storing.draft import Draft
-from memstone.engine.storing.hearing import said_before
+from memstone.engine.learning.lessons import idle_turns, note_idle, recognise
+from memstone.engine.learning.neighbours import Fact, Proposal, Related, read_changes, relate, related
+from memstone.engine.policy import tuned
+from memstone.engine.runtime import Parts
+from memstone.engine.storing.draft import Draft, dedupe_value
+from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.mention import find_names
 from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
 from memstone.engine.storing.write import Outcome, action_of, current_space
-from memstone.engine.tuning import tuned
-from memstone.errors import MemstoneError
+from memstone.errors import LLMError, MemstoneError
 from memstone.model.event import EventType, Signal
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant
+from memstone.model.instant import Instant, moment
 from memstone.model.memory import Layer
+from memstone.model.message import Message
 from memstone.model.query import Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
+
+# --- what a language model would do with facts that structure leaves open ---------------------------------------------
+
+
+_OPEN_FROM: Final = 0.45
+"""Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
+
+_ACTIONS: Final = {
+    Operation.ADD: Action.ADD,
+    Operation.UPDATE: Action.REVISE,
+    Operation.DELETE: Action.RETRACT,
+    Operation.NONE: Action.IGNORE,
+}
+
+
+async def propose(parts: Parts, scope: Scope, facts: list[Fact], among: list[Fact], signature: str) -> LLMError | None:
+    """Ask about those ``among`` the facts that are near something; notes the answers on them.
+
+    What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
+    off: what is complete in it counts.
+    """
+    near = await related(parts, scope, among, signature)
+    asked = [(fact, around) for fact, around in zip(among, near, strict=True) if _is_open(fact, around)]
+    if not asked:
+        return None
+    shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
+    neighbours = [[Known(str(one.seq), one.text, one.day) for one in around] for around in shown]
+    new = [fact.draft.text for fact, _ in asked]
+    build = partial(decision_prompt, new, neighbours, parts.policy.curation.decision_prompt)
+    question = await parts.io.compute(build)
+    answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
+    for line in answer.value.log:
+        log_event("memory.decision.dropped", DEBUG, what=line)
+    texts = {one.seq: one.text for around in shown for one in around}
+    told = [fact.draft.text for fact, _ in asked]
+    added: list[tuple[Fact, str]] = []
+    for number, (fact, _) in enumerate(asked, 1):
+        decisions = answer.value.for_fact(number) or ()
+        added += _note(facts, fact, [_proposal(one, question.targets, texts, fact, told) for one in decisions])
+    await _reword(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
+    return answer.cut
+
+
+def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
+    """Whether a model is asked: about what is new and near something; what only ends something structure decides."""
+    if fact.candidate.forget or not fact.adds:
+        return False
+    if not around or any(one.text == fact.draft.text for one in around):
+        return False
+    return max(one.cosine for one in around) >= _OPEN_FROM
+
+
+def _shown(around: Sequence[Related], most: int) -> list[Related]:
+    return sorted(around, key=lambda one: -one.cosine)[:most]
+
+
+def _note(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
+    """Keep one proposal for each memory, the last, and the addition; gives what is added, and in which words.
+
+    A fact that goes into a memory, or that one says already, and is added besides is two facts.
+    """
+    fact.proposals = list({one.target: one for one in proposed if one.action is not Action.ADD}.values())
+    addition = next((one for one in reversed(proposed) if one.action is Action.ADD), None)
+    if addition is None:
+        return []
+    if any(one.action in (Action.REVISE, Action.IGNORE) for one in fact.proposals):
+        fact = replace(fact, draft=replace(fact.draft), proposals=[addition])
+        facts.append(fact)
+    else:
+        fact.proposals.append(addition)
+    return [(fact, addition.text)]
+
+
+async def _reword(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
+    """Give additions the words that the model chose; without a vector for them they keep their own."""
+    if not added:
+        return
+    vectors: Sequence[bytes | MemstoneError | None] = [None] * len(added)
+    if parts.embedding.on:
+        vectors = await parts.embedding.many([text for _, text in added])
+    for (fact, text), vector in zip(added, vectors, strict=True):
+        if isinstance(vector, MemstoneError):
+            continue
+        draft, said = fact.draft, fact.candidate
+        draft.text, draft.vector = text, vector
+        draft.key = fact_key(said.category, text, said.polarity)
+        draft.dedupe = dedupe_value(draft.scope, parts.policy.known_scope, speaker="", key=None, text=text)
+
+
+def _proposal(
+    chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact, told: Sequence[str]
+) -> Proposal:
+    """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
+    target = int(targets[chosen.target - 1]) if chosen.target is not None else None
+    reason = chosen.reason or "the model's decision"
+    known = [texts[target]] if target is not None and target in texts else []
+    said = Conversation([Message("user", fact.turn.text)], known=[*known, *told], now=moment(fact.turn.occurred_at))
+    borne_out = not chosen.text or said.bears_out(chosen.text)
+    if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
+        return Proposal(Action.ADD, None, "", reason)
+    return Proposal(_ACTIONS[chosen.operation], target, chosen.text if borne_out else "", reason)
+
+
+# --- ``add`` with ``infer=True`` --------------------------------------------------------------------------------------
+
 
 COMPARED_WITH: Final = "compared_with"
 """Where the inbox keeps the filter of a conversation that has one."""
 
 
 @dataclass(slots=True)
-class Conversation:
+class ConverseConversation:
     """One call: whose it is, what was said, and how to learn from it."""
 
     scope: Scope
@@ -100,7 +207,7 @@ Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
 
 
 async def converse(
-    parts: Parts, said: Conversation, *, keep: bool = True, again: bool = False, closing: Closing | None = None
+    parts: Parts, said: ConverseConversation, *, keep: bool = True, again: bool = False, closing: Closing | None = None
 ) -> Learned:
     """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
 
@@ -174,7 +281,7 @@ def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
     return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
-async def _extracted(parts: Parts, said: Conversation) -> Extracted:
+async def _extracted(parts: Parts, said: ConverseConversation) -> Extracted:
     """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
     log_event("memory.extraction.start", owner=_owner(said))
     with parts.watch.step("learn.extract"):
@@ -190,7 +297,7 @@ async def _extracted(parts: Parts, said: Conversation) -> Extracted:
     return found
 
 
-async def recognised(tx: Tx, *, said: Conversation) -> None:
+async def recognised(tx: Tx, *, said: ConverseConversation) -> None:
     """Find the turns that are stored already: what is sent again is the question that was asked before."""
     for at, turn in enumerate(said.turns):
         last = turn is said.turns[-1]
@@ -206,7 +313,7 @@ async def _name_all(parts: Parts, drafts: Sequence[Draft]) -> None:
         draft.named = named
 
 
-def _is_undecided(parts: Parts, said: Conversation, fact: Fact) -> bool:
+def _is_undecided(parts: Parts, said: ConverseConversation, fact: Fact) -> bool:
     """Whether a model has found a fact and is still to be asked what becomes of it."""
     return fact.judged and fact.adds and not fact.proposals and in_two(parts, said.prompt)
 
@@ -295,7 +402,7 @@ async def _unit(
         await closing(tx, into, now)
 
 
-async def _space_of_turns(parts: Parts, said: Conversation) -> Space | None:
+async def _space_of_turns(parts: Parts, said: ConverseConversation) -> Space | None:
     """Give the turns their vectors, as far as there are any; None without."""
     try:
         return (await _embedded(parts, said.kept, []))[0]
@@ -304,7 +411,7 @@ async def _space_of_turns(parts: Parts, said: Conversation) -> Space | None:
 
 
 async def _put_off(
-    parts: Parts, said: Conversation, error: MemstoneError, space: Space | None = None, *, keep: bool
+    parts: Parts, said: ConverseConversation, error: MemstoneError, space: Space | None = None, *, keep: bool
 ) -> Learned:
     """Keep the turns, with the vectors they have, and the conversation in the inbox, where another try finds it."""
     _log_failure(said, error)
@@ -319,7 +426,7 @@ async def _put_off(
 
 
 def signal_of(
-    said: Conversation,
+    said: ConverseConversation,
     turns: Sequence[Turn],
     now: Instant,
     *,
@@ -356,7 +463,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
     return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
 
 
-def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
+def _tell(said: ConverseConversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
@@ -382,10 +489,10 @@ def _tell(said: Conversation, found: Extracted, learned: Learned) -> None:
         )
 
 
-def _log_failure(said: Conversation, error: MemstoneError) -> None:
+def _log_failure(said: ConverseConversation, error: MemstoneError) -> None:
     """Only the code: a message of somebody else's may hold anything."""
     log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner(said), code=error.code)
 
 
-def _owner(said: Conversation) -> str:
+def _owner(said: ConverseConversation) -> str:
     return said.scope.user_id or said.scope.agent_id or said.scope.run_id

@@ -4,29 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import lru_cache, partial
 from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from memstone.core.checks.filters import visible
 from memstone.core.llm.operations import Dropped
-from memstone.core.reading.facts import Candidate, Curated, read_message
+from memstone.core.privacy.poison import disarmed
+from memstone.core.reading.facts import SHORT, Candidate, Curated, read_message
 from memstone.core.reading.restated import restated
 from memstone.core.rules.own_prose import handed_over
 from memstone.core.rules.sentence import speaker_name, speakers_from, without_prefix
 from memstone.core.settings.forms import sorted_into
 from memstone.core.temporal.dates import dated_quote, ground, note_day
-from memstone.engine.learning.answering import said_before
 from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp
 from memstone.engine.learning.drafting import drafted
-from memstone.engine.learning.relate import Fact
-from memstone.engine.parts import Parts
+from memstone.engine.learning.neighbours import Fact
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
 from memstone.model.instant import moment
-from memstone.model.memory import Kind
+from memstone.model.memory import Kind, Layer, Origin, Record
+from memstone.model.message import Message
+from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope
 from memstone.trace import log_event
+
+# --- what was said right before a message -----------------------------------------------------------------------------
+
+
+_SOON: Final = timedelta(hours=12)
+"""What was asked longer ago is hardly what a word or two answer."""
+
+
+async def said_before(parts: Parts, turns: Sequence[Turn], at: int) -> str:
+    """The assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
+    if at:
+        said = await parts.io.compute(partial(as_heard, turns[at - 1]))
+    elif len(turns[at].text.split()) <= SHORT and (record := await _stored(parts, turns[at])) is not None:
+        said = await parts.io.compute(partial(_said, record))
+    else:
+        return ""
+    return said.text if said.role == "assistant" else ""
+
+
+async def _stored(parts: Parts, turn: Turn) -> Record | None:
+    """The message before the first one of a call, of the same talk and not long ago; None where none is kept."""
+    scope = turn.draft.scope
+    earlier = Condition("seq", Op.LT, turn.place) if turn.place else None
+    where = visible(scope, parts.now(), layers=(Layer.TURN,), extra=earlier)
+    found = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=1))
+    if not found or found[0].link.scope != scope or not _is_near(found[0].record, turn):
+        return None
+    return found[0].record
+
+
+def _is_near(record: Record, turn: Turn) -> bool:
+    return timedelta() <= moment(turn.occurred_at) - moment(record.occurred_at) <= _SOON
+
+
+def _said(record: Record) -> Message:
+    said = Message(str(record.data.get("role", "user")), record.text)
+    return disarmed(said, own=record.origin == Origin.USER)
+
+
+# --- facts from turns -------------------------------------------------------------------------------------------------
+
 
 PATTERN: Final = "pattern"
 FACTS: Final = SOURCE

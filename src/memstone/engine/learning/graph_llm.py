@@ -13,8 +13,8 @@ from typing import Any
 
 from memstone.core.entities.find import norm
 from memstone.core.llm.graph import ENTITY_TOOL, RELATION_TOOL, graph_question, parse_graph
-from memstone.engine.learning.ask import ask
-from memstone.engine.parts import Parts
+from memstone.engine.learning.by_model import ask
+from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
 from memstone.model.memory import NOTHING, USER, Entity, EntityFound, EntityType
 from memstone.ports.models import Llm, Prompt, Reply

@@ -8,7 +8,7 @@ What is to be learned goes into the inbox with its turns, where ``flush`` finds 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -17,23 +17,22 @@ from memstone.core.checks.arguments import checked_expiry, checked_metadata
 from memstone.core.privacy.redact import redact
 from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import Said, read_transcript
-from memstone.engine.access.door import admitted
-from memstone.engine.access.pause import not_stored
+from memstone.engine.access.admission import admitted, not_stored
 from memstone.engine.access.quotas import admit
+from memstone.engine.learning.converse import ConverseConversation, Learned
 from memstone.engine.learning.lessons import Lesson, lessons_of
 from memstone.engine.learning.queueing import due_at, wake
-from memstone.engine.parts import Parts
-from memstone.engine.requests import IngestRequest, report_progress
-from memstone.engine.storing.attachments import accepted
-from memstone.engine.storing.draft import new_record
+from memstone.engine.policy import scope_named
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import IngestRequest, report_progress
+from memstone.engine.storing.draft import accepted, new_record
 from memstone.engine.storing.embedding import failure_of, is_outage
-from memstone.engine.storing.hearing import said_before
+from memstone.engine.storing.embedding_context import said_before
+from memstone.engine.storing.holders import feed_turns
 from memstone.engine.storing.mention import find_names
-from memstone.engine.storing.redaction import masked_metadata, redaction_of, warning
 from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all
-from memstone.engine.storing.turns import Turn, turn_of, without_injected
-from memstone.engine.storing.write import current_space
-from memstone.engine.tuning import scope_named
+from memstone.engine.storing.turns import Turn, masked_metadata, redaction_of, turn_of, warning, without_injected
+from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.event import Signal
 from memstone.model.instant import Instant, parse_when
@@ -41,6 +40,9 @@ from memstone.model.memory import Link
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
+
+# --- ``ingest`` -------------------------------------------------------------------------------------------------------
+
 
 AT_ONCE: Final = 200
 """So many turns are stored in one transaction."""
@@ -239,3 +241,43 @@ def _answer(said: Transcript) -> dict[str, Any]:
         more = len(said.warnings) - _WARNINGS
         answer["warnings"] = [*said.warnings[:_WARNINGS], *([f"and {more:,} more"] if more > 0 else [])]
     return answer
+
+
+# --- what a session leaves beside its memory --------------------------------------------------------------------------
+
+
+def told(said: ConverseConversation) -> dict[str, Any]:
+    """What a run was about."""
+    return {
+        "event": "memory_decision",
+        "user_id": said.scope.user_id,
+        "input_message_length": sum(len(turn.text) for turn in said.turns),
+    }
+
+
+def decisions(said: ConverseConversation, learned: Learned) -> dict[str, Any]:
+    """What was decided about each fact, for the log."""
+    return {**told(said), **decided(learned.outcomes)}
+
+
+def decided(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Each fact with what became of it, and why."""
+    rows = [
+        {
+            "fact": outcome.draft.text,
+            "action": action_of(outcome),
+            "target_id": outcome.record.id if outcome.record else None,
+            "reason": outcome.reason,
+        }
+        for outcome in outcomes
+    ]
+    return {"extracted_count": len(rows), "decisions": rows}
+
+
+async def feed_project(tx: Tx, said: ConverseConversation, made: Mapping[str, Any], now: Instant) -> None:
+    """Let the project in which a session was held see its episode, and the facts that it mentions."""
+    if said.project is None or not made.get("episode_id"):
+        return
+    episode = await tx.memories.current(said.scope.tenant_id, str(made["episode_id"]))
+    facts = list(map(str, episode.data.get("facts") or ())) if episode is not None else []
+    await feed_turns(tx, [str(made["episode_id"]), *facts], said.project, now)

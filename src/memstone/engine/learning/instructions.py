@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from memstone.core.instructions.by_llm import instructions_question, parse_instructions
 from memstone.core.instructions.by_rules import Suggested, suggested
-from memstone.engine.learning.ask import ask
-from memstone.engine.parts import Parts
+from memstone.engine.learning.by_model import ask
+from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
 
 MOST_CHARS: Final = 2_000

@@ -11,16 +11,15 @@ from memstone.core.checks.filters import split_scope
 from memstone.core.rules.requests import forgets_everything
 from memstone.core.rules.sentence import plain, sentences
 from memstone.core.talk.messages import read_messages, stored_messages
-from memstone.engine.learning.converse import Conversation, Learned, converse
+from memstone.engine.learning.converse import ConverseConversation, Learned, converse
 from memstone.engine.learning.extract import FACTS
 from memstone.engine.learning.queueing import is_inline, queue
 from memstone.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import renamed
-from memstone.engine.storing.attachments import accepted
-from memstone.engine.storing.projects import PREFIX
-from memstone.engine.storing.redaction import redaction_of
-from memstone.engine.storing.turns import Heard, Turn, heard, turns_of
+from memstone.engine.storing.draft import accepted
+from memstone.engine.storing.holders import PREFIX
+from memstone.engine.storing.turns import Heard, Turn, heard, redaction_of, turns_of
 from memstone.engine.work.pending import learn_waiting
 from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
@@ -56,7 +55,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
 
     turns = await parts.io.compute(prepared)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
-    said = Conversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
+    said = ConverseConversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
     said.compared_with = compared_with
     if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
         return _unwanted(parts)

@@ -11,11 +11,11 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from memstone.engine.access.pause import why_idle
-from memstone.engine.learning.converse import Conversation, signal_of
+from memstone.engine.access.admission import why_idle
+from memstone.engine.learning.commit import Plan, settle
+from memstone.engine.learning.converse import ConverseConversation, signal_of
 from memstone.engine.learning.retold import QUEUED
-from memstone.engine.learning.settle import Plan, settle
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.model.instant import Instant, instant, moment
 from memstone.ports.ledger import Tx
 
@@ -40,7 +40,7 @@ def due_at(parts: Parts, now: Instant, *, silence: bool = True) -> Instant | Non
     return instant(moment(now) + timedelta(seconds=formation.debounce_seconds))
 
 
-async def queue(parts: Parts, said: Conversation, warnings: Sequence[str]) -> dict[str, Any]:
+async def queue(parts: Parts, said: ConverseConversation, warnings: Sequence[str]) -> dict[str, Any]:
     """Keep what was said for later and wake whoever forms memory of it."""
     counters, now = parts.workshop.counters, parts.now()
     if not said.turns:
@@ -66,7 +66,7 @@ def wake(parts: Parts) -> None:
     parts.workshop.bell(parts.io).ring()
 
 
-async def _keep(tx: Tx, *, parts: Parts, said: Conversation, now: Instant) -> int:
+async def _keep(tx: Tx, *, parts: Parts, said: ConverseConversation, now: Instant) -> int:
     """Turns and one row of the inbox; words that are known already are not learned from again. Gives how many are new.
 
     The vectors of the turns are made when memory is formed of them.

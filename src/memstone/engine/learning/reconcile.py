@@ -9,7 +9,7 @@ from typing import Final
 from memstone.core.changes.decide import Action, Decision, New, also_changed, decide, to_forget
 from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import Visibility, visibility_of
-from memstone.engine.learning.relate import Fact, Neighbour
+from memstone.engine.learning.neighbours import Fact, Neighbour
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.write import Outcome
 from memstone.model.event import EventType

@@ -10,18 +10,17 @@ from typing import Any
 from memstone.core.checks.arguments import checked_expiry, checked_key, checked_kind, checked_metadata
 from memstone.core.checks.filters import Filters, split_scope
 from memstone.core.talk.messages import MessagesInput, read_messages, stored_messages
-from memstone.engine import shape
-from memstone.engine.access.door import turned_away
+from memstone.engine import results
+from memstone.engine.access.admission import turned_away
 from memstone.engine.access.quotas import Ahead
 from memstone.engine.batch import Batch, answered_before, carried_out, request_of
-from memstone.engine.parts import Parts
+from memstone.engine.policy import tuned_for
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import admit_filters, scope_in
-from memstone.engine.storing.attachments import accepted
-from memstone.engine.storing.draft import Details, Draft, verbatim_draft
-from memstone.engine.storing.redaction import masked, masked_metadata, redaction_of
-from memstone.engine.storing.tally import note_known
+from memstone.engine.storing.draft import Details, Draft, accepted, verbatim_draft
+from memstone.engine.storing.repeat_counter import note_known
+from memstone.engine.storing.turns import masked, masked_metadata, redaction_of
 from memstone.engine.storing.write import Outcome, Prepared, commit, prepare
-from memstone.engine.tuning import tuned_for
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.instant import When, parse_when
 from memstone.model.scope import Scope
@@ -237,11 +236,11 @@ def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str,
     waiting = [outcome for outcome in outcomes if outcome.error is not None]
     status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
     answer: dict[str, Any] = {
-        "results": [shape.change(outcome) for outcome in outcomes if outcome.error is None],
+        "results": [results.change(outcome) for outcome in outcomes if outcome.error is None],
         "status": status,
     }
     if waiting:
-        answer["deferred"] = [shape.change(outcome) for outcome in waiting]
+        answer["deferred"] = [results.change(outcome) for outcome in waiting]
     if status == "deferred":
         answer["error"] = answer["deferred"][0]["error"]
     if warnings:

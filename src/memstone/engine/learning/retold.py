@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.core.checks.filters import parse_filters
-from memstone.engine.learning.converse import COMPARED_WITH, Conversation
-from memstone.engine.parts import Parts
+from memstone.engine.learning.converse import COMPARED_WITH, ConverseConversation
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Details, Draft, verbatim_draft
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
 from memstone.model.event import Signal
@@ -28,7 +28,7 @@ def is_session(signal: Signal) -> bool:
     return bool(signal.data.get(QUEUED) or signal.data.get("ingested"))
 
 
-def conversation_of(signals: Sequence[Signal]) -> Conversation:
+def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
     """Signals of one session as the conversation they were; those that tell how to learn from it agree in that."""
     first, data = signals[0], signals[0].data
     told = [turn for signal in signals for turn in _turns(signal)]
@@ -36,7 +36,7 @@ def conversation_of(signals: Sequence[Signal]) -> Conversation:
         turn.draft.item = at
     keep_turns, project = data.get("keep_turns", True), project_of(first)
     given = (data["metadata"], data["prompt"], data["dated"], data.get("expires_at"), keep_turns, project)
-    return Conversation(first.scope, told, *given, compared_with=parse_filters(data.get(COMPARED_WITH)))
+    return ConverseConversation(first.scope, told, *given, compared_with=parse_filters(data.get(COMPARED_WITH)))
 
 
 def _turns(signal: Signal) -> list[Turn]:

@@ -21,7 +21,7 @@ from memstone.core.checks.arguments import checked_path
 from memstone.core.importers import AUTO, DATABASES, MARKDOWN, read_text
 from memstone.core.importers import tables as databases
 from memstone.core.importers.items import Reading, word_of
-from memstone.engine.requests import Readable, Source
+from memstone.engine.scoping import Readable, Source
 from memstone.errors import InvalidInput, TooLarge
 from memstone.model.policy import Limits
 from memstone.ports.storage import TableSource

@@ -20,11 +20,10 @@ from typing import Any, Final
 from memstone.core.access.store_key import FOREIGN, BackupSigner
 from memstone.core.checks.arguments import checked_path
 from memstone.engine.access.accounts import REMOVED
+from memstone.engine.erasing.erase import Pieces, digest, pieces_of
 from memstone.engine.erasing.erase_rows import Removed, remove
-from memstone.engine.erasing.erasure_report import digest
-from memstone.engine.erasing.traces import Pieces, pieces_of
-from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import Progress
 from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
 from memstone.model.access import Account, ApiKey, StoredSecret
 from memstone.model.instant import Instant

@@ -31,7 +31,7 @@ from memstone.core.ranking.abstain import (
     vocabulary,
 )
 from memstone.core.text.analyze import query_terms
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.memory import Vector
 from memstone.model.query import WordsQuery

@@ -16,18 +16,17 @@ from memstone.core.privacy.poison import preview
 from memstone.core.privacy.redact import redact_preview
 from memstone.core.showing.planner import Plan
 from memstone.core.text.analyze import query_terms, terms
-from memstone.engine import shape
-from memstone.engine.asking import SearchRequest, checked_layers, checked_limit
-from memstone.engine.parts import Parts
-from memstone.engine.recall.account import ids_of_left_out, left_out
+from memstone.engine import results
 from memstone.engine.recall.context import check as checked_context
 from memstone.engine.recall.context import made
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.read import check as checked_search
-from memstone.engine.recall.read import hits_of
-from memstone.engine.requests import ContextRequest
-from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
-from memstone.engine.storing.redaction import walked
+from memstone.engine.recall.receipts import ids_of_left_out, left_out
+from memstone.engine.recall.search import check as checked_search
+from memstone.engine.recall.search import hits_of
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest, admit_filters, renamed, scope_or_everybody
+from memstone.engine.search_request import SearchRequest, checked_layers, checked_limit
+from memstone.engine.storing.turns import walked
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, When, parse_when
@@ -179,7 +178,7 @@ async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | Non
 
 
 def _shown(found: Found, score: float | None, reason: str) -> dict[str, Any]:
-    item = walked(shape.item(found), redact_preview)
+    item = walked(results.item(found), redact_preview)
     kept = {name: value for name, value in item.items() if name not in ("memory", "hash")}
     who = {name: getattr(found.link.scope, name) or None for name in ("user_id", "agent_id", "run_id")}
     shown = {**kept, **who, "id": found.record.id, "preview": preview(found.record.text), "why": reason}

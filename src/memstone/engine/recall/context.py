@@ -3,39 +3,218 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.gate import checked_mode
+from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide
 from memstone.core.gate.rules import asks_what_is_up
+from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.core.showing.fence import Fence
-from memstone.core.showing.planner import Plan, plan, profile_tokens
+from memstone.core.showing.planner import Plan, plan, profile_tokens, sizes
 from memstone.core.text.analyze import query_terms
-from memstone.engine.access.pause import not_shown
-from memstone.engine.asking import checked_breadth, scope_of_breadth
-from memstone.engine.parts import Parts
-from memstone.engine.recall.account import Account, accounted, packed
-from memstone.engine.recall.context_hits import find
-from memstone.engine.recall.fencing import fence_of
-from memstone.engine.recall.gating import gate
+from memstone.engine.access.admission import not_shown
+from memstone.engine.recall.judge import LOOKED_AT, relevance
+from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.recalled import find_recalled
+from memstone.engine.recall.receipts import Account, accounted, packed
+from memstone.engine.recall.search import SearchRequest, hits_of, read_up
+from memstone.engine.recall.search import check as checked_search
 from memstone.engine.recall.surface import Material, Surfacing, day_of, material
-from memstone.engine.requests import ContextRequest
-from memstone.engine.scoping import scope_in
-from memstone.errors import InvalidInput
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest, scope_in
+from memstone.engine.search_request import checked_breadth, scope_of_breadth
+from memstone.engine.storing.holders import PREFIX
+from memstone.errors import InvalidInput, StorageError
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, instant, moment, parse_when
-from memstone.model.memory import USER
+from memstone.model.memory import USER, Layer
+from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import EVERYBODY, Scope
+from memstone.ports.io import hurried
+from memstone.ports.models import Llm, Prompt
 from memstone.ports.read_cache import seen
 from memstone.trace import log_event
+
+# --- what is looked for, for a block ----------------------------------------------------------------------------------
+
+
+_LITTLE: Final = 20
+_LATEST: Final = 3
+"""So much of what was spoken of last answers a question that names nothing."""
+
+READ: Final = LOOKED_AT + 4
+"""So many are read at once: those that are judged, and about as many as a block holds."""
+
+_WHOLE: Final = frozenset({DEPENDS_ON_WHO_ASKS, ASKS_HOW_IT_WENT})
+LAYERS: Final[dict[Route, tuple[str, ...]]] = {
+    Route.NONE: (),
+    Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
+    Route.PINNED: (Layer.FACT,),
+    Route.EPISODE: (Layer.FACT, Layer.EPISODE),
+    Route.TRANSCRIPT: (Layer.TURN,),
+    Route.RECALL: (Layer.FACT, Layer.EPISODE, Layer.TURN),
+}
+
+
+async def find(parts: Parts, asked: Asked) -> None:
+    """Look for what the route wants."""
+    layers = LAYERS[asked.gate.route]
+    if not layers:
+        return
+    if asked.gate.route is Route.RECALL:
+        await find_recalled(parts, asked, layers)
+        return
+    request = _request(parts, asked, layers)
+    period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
+    with hurried(parts.policy.retrieval.embed_seconds):
+        if period is not None:
+            await _find_in(parts, asked, request, period)
+            return
+        judged, wanted = _is_judged(parts, asked), checked_search(parts, request)
+        hits = await hits_of(parts, wanted, READ if judged else None)
+    asked.hits, asked.degraded = hits.found, hits.degraded
+    asked.lap("search")
+    if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
+        await _abstain(parts, asked, hits.words)
+    asked.hits = await read_up(parts, wanted, asked.hits)
+
+
+def _request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
+    policy, who = parts.policy.retrieval, asked.scope
+    room, latest = sizes(asked.budget, policy), asked.gate.reason == ASKS_HOW_IT_WENT
+    most = max(2 * sum(room[layer] for layer in layers), _LITTLE if _is_judged(parts, asked) else 0)
+    return SearchRequest(
+        query=asked.query,
+        user_id=who.user_id or None,
+        agent_id=who.agent_id or None,
+        run_id=who.run_id or None,
+        limit=_LATEST if latest else min(policy.candidates, most),
+        filters=_younger(parts, asked),
+        min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
+        layers=layers,
+        as_of=asked.as_of,
+        strategy="recent" if latest else policy.strategy or None,
+        scope=asked.breadth,
+        project_id=asked.project.user_id.removeprefix(PREFIX) if asked.project else None,
+    )
+
+
+async def _find_in(parts: Parts, asked: Asked, request: SearchRequest, period: Period) -> None:
+    """Look for what belongs to the time that a question names, however near it is; nothing else answers."""
+    younger = request.filters
+    filters = And((younger, period.said)) if isinstance(younger, Condition) else period.said
+    said = await hits_of(parts, checked_search(parts, replace(request, filters=filters, min_score=0.0)))
+    around = await hits_of(parts, checked_search(parts, request))
+    asked.hits, asked.degraded = within_period(period, said.found, around.found), said.degraded
+    kept = {scored.seq for _, scored in asked.hits}
+    asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in kept}
+    asked.lap("search")
+
+
+def _is_judged(parts: Parts, asked: Asked) -> bool:
+    """Whether it is asked what of the hits belongs to the question, where there are more than a few."""
+    return bool(parts.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
+
+
+async def _abstain(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> None:
+    """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
+    rate = parts.policy.retrieval.false_injection
+    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
+    kept = {scored.seq for _, scored in judged.kept}
+    reason = judged.reason if judged.nothing else "an unrelated question comes as close"
+    asked.left_out = {scored.seq: reason for _, scored in asked.hits if scored.seq not in kept}
+    asked.hits = judged.kept
+    if judged.note:
+        asked.degraded.append(judged.note)
+
+
+def _belongs_anyway(asked: Asked) -> bool:
+    """Whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
+    whole = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason in _WHOLE
+    return asked.mode is not GateMode.ALWAYS and (whole or asked.route is not None)
+
+
+def _younger(parts: Parts, asked: Asked) -> Where | None:
+    """How far back turns are looked for."""
+    days = parts.policy.retrieval.transcript_days
+    if asked.gate.route is not Route.TRANSCRIPT or not days:
+        return None
+    return Condition("occurred_at", Op.GTE, instant(moment(asked.at) - timedelta(days=days)))
+
+
+# --- the fence of a tenant --------------------------------------------------------------------------------------------
+
+
+_SECRET_BYTES: Final = 32
+_PROVISIONAL: Final = os.urandom(_SECRET_BYTES)
+"""Stands in while a store has no secret and cannot be written: it lasts as long as the process, and nobody knows it."""
+
+
+async def fence_of(parts: Parts) -> Fence:
+    """Return the fence; while a store cannot be written, one of this process."""
+    known = parts.fences.get(parts.tenant_id)
+    if known is not None:
+        return known
+    try:
+        made, lasts = Fence(await _secret(parts)), True
+    except StorageError as error:
+        made, lasts = Fence(_provisional_secret(parts.tenant_id)), not error.retryable
+    if lasts:  # a store that is only busy has a secret the next time
+        parts.fences[parts.tenant_id] = made
+    return made
+
+
+def _provisional_secret(tenant_id: str) -> bytes:
+    return hmac.new(_PROVISIONAL, tenant_id.encode(), hashlib.sha256).digest()
+
+
+async def _secret(parts: Parts) -> bytes:
+    fresh, now = os.urandom(_SECRET_BYTES), parts.now()
+    known = await parts.ledger.peek(lambda tx: tx.vault.known_key(parts.tenant_id))
+    if known is not None:  # whoever only asks waits for nobody who writes
+        return known
+    return await parts.ledger.write(lambda tx: tx.vault.key(parts.tenant_id, fresh, now))
+
+
+# --- the gate before a read -------------------------------------------------------------------------------------------
+
+
+async def gate(parts: Parts, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
+    """Whether memory helps with a message and which layer; ``names`` are people and things already known.
+
+    In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
+    stands, and the reason tells.
+    """
+    decision = decide(message, mode=mode, names=names)
+    if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
+        return decision
+    if parts.llm is None:
+        return replace(decision, reason=f"{decision.reason}; there is no language model to ask")
+    try:
+        return await _asked(parts.llm, message)
+    except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
+        return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+
+
+async def _asked(llm: Llm, message: str) -> GateDecision:
+    question = gate_question(message)
+    prompt = Prompt(safe_messages(question), max_tokens=ANSWER_TOKENS, response_format="json", schema=question.schema)
+    route = parse_route((await llm.generate(prompt)).text)
+    return GateDecision(route, f"the language model says so ({question.version})")
+
+
+# --- ``context`` ------------------------------------------------------------------------------------------------------
+
 
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200

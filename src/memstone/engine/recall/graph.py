@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.engine.asking import checked_limit, checked_offset
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
+from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.model.memory import USER, EntityRow
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

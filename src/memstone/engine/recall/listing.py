@@ -8,13 +8,13 @@ from typing import Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
 from memstone.core.checks.filters import Filters, split_scope, visible
-from memstone.engine import shape
-from memstone.engine.asking import USUAL, checked_layers, checked_limit
-from memstone.engine.events import history_line
-from memstone.engine.parts import Parts
+from memstone.engine import results
+from memstone.engine.results import history_line
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope, renamed
+from memstone.engine.search_request import USUAL, checked_layers, checked_limit
 from memstone.engine.storing.holders import read_owners
-from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.store import checked_id, under_id
 from memstone.errors import InvalidInput
 from memstone.model.instant import When, parse_when
 from memstone.model.memory import Found, Status
@@ -50,7 +50,7 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     if found is None or found.record.status != Status.ACTIVE:
         return None
     expires = found.record.expires_at
-    return shape.item(found) if expires is None or expires > parts.now() else None
+    return results.item(found) if expires is None or expires > parts.now() else None
 
 
 async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
         return rows, kinds, await read_owners(tx, rows, parts.bounds)
 
     rows, kinds, owners = await parts.ledger.read(work)
-    answer: dict[str, Any] = {"results": [shape.with_owner(shape.item(found), owners) for found in rows]}
+    answer: dict[str, Any] = {"results": [results.with_owner(results.item(found), owners) for found in rows]}
     if request.counts:
         total = sum(kinds.values())
         answer |= {"total": total, "by_kind": kinds, "limit": limit, "offset": offset, "page": offset // limit + 1}

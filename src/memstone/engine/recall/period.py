@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.core.temporal.dates import past_range, resolve
-from memstone.engine.parts import Parts
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.runtime import Parts
 from memstone.model.instant import Instant, instant, moment
 from memstone.model.memory import Record
 from memstone.model.query import And, Condition, Op

@@ -11,16 +11,16 @@ from typing import Any, Final
 from memstone.core.showing.fence import neutralize
 from memstone.core.showing.planner import Plan
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine import shape
-from memstone.engine.access.pause import not_shown
-from memstone.engine.asking import SearchRequest, check
-from memstone.engine.parts import Parts
+from memstone.engine import results
+from memstone.engine.access.admission import not_shown
+from memstone.engine.policy import tuned_for
 from memstone.engine.recall.context import check as check_context
 from memstone.engine.recall.context import made
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.read import Hits, hits_of
-from memstone.engine.requests import ContextRequest
-from memstone.engine.tuning import tuned_for
+from memstone.engine.recall.search import Hits, hits_of
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest
+from memstone.engine.search_request import SearchRequest, check
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateMode
 from memstone.model.query import ScoreParts
@@ -76,7 +76,7 @@ def _is_alike(hit: Hit) -> bool:
 
 def _shown(hit: Hit) -> dict[str, Any]:
     found, scored = hit
-    item = shape.hit(found, scored, explain=True)
+    item = results.hit(found, scored, explain=True)
     item["memory"] = neutralize(item["memory"])  # as a model would read it
     more = {"tier": _tier(scored.parts), "tokens": estimate_tokens(found.record.text)}
     return {**item, **more, "vec_score": scored.parts.semantic, "fts_score": scored.parts.keyword}

@@ -29,9 +29,9 @@ from memstone.core.showing.profile import (
     visibility_of,
 )
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.blocks import BlockCache
+from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, portrait
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError

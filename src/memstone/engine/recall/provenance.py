@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.filters import current
 from memstone.core.showing.profile import says_more
-from memstone.engine.asking import Search
-from memstone.engine.parts import Parts
 from memstone.engine.recall.profile import read_repeated_facts
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
+from memstone.engine.runtime import Parts
+from memstone.engine.search_request import Search
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope

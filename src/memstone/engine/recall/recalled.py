@@ -11,14 +11,14 @@ from memstone.core.showing.inject import EXCERPT_CHARS
 from memstone.core.text.analyze import query_terms, terms
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.questions import Person, only_asks, person_of
-from memstone.engine.asking import Search
-from memstone.engine.parts import Parts
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.read import Hits, SearchRequest, hits_of, read_up
-from memstone.engine.recall.read import check as check_search
+from memstone.engine.recall.search import Hits, SearchRequest, hits_of, read_up
+from memstone.engine.recall.search import check as check_search
 from memstone.engine.recall.surface import FAR
-from memstone.engine.storing.projects import PREFIX
+from memstone.engine.runtime import Parts
+from memstone.engine.search_request import Search
+from memstone.engine.storing.holders import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.ranking.importance import Strength, Use, judged, used, uses
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import parted
-from memstone.engine.storing.named import checked_id, under_id
 from memstone.engine.storing.sharing import checked_reason
+from memstone.engine.storing.store import checked_id, under_id
 from memstone.engine.storing.turns import without_injected
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.context import Receipt

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from memstone.engine.parts import Parts
-from memstone.engine.requests import Progress, report_progress
+from memstone.core.checks.filters import current, within
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.embedding import is_outage
-from memstone.engine.storing.hearing import stored_before
-from memstone.engine.storing.store import Space, ensure_space
+from memstone.engine.storing.embedding_context import stored_before
+from memstone.engine.storing.store import Space, add_vectors, ensure_space
+from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import current_space
 from memstone.errors import ConfigError, EmbeddingError, MemstoneError
 from memstone.model.memory import Record
+from memstone.model.query import And
+from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx, Work
+from memstone.ports.tables import NUMBER, Sample, Unnamed
+
+# --- building vector indexes from the ledger --------------------------------------------------------------------------
+
 
 _AT_ONCE: Final = 100
 
@@ -93,3 +103,83 @@ async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
             dropped += await tx.indexes.drop(parts.tenant_id, info.signature)
     await tx.indexes.put(parts.tenant_id, IndexInfo(space.signature, space.dim, "active"))
     return dropped
+
+
+# --- whether a model that is a function is still the one whose vectors are stored -------------------------------------
+
+
+_LOOKED_AT: Final = 20
+
+
+async def introduce(parts: Parts) -> None:
+    """Let an embedder without a name of its own see what is stored: when it is first asked, it settles its name."""
+    embedder = parts.embedding.embedder
+    if not isinstance(embedder, Unnamed):
+        return
+    begins = parts.embedding.name
+    samples = await parts.ledger.read(lambda tx: _samples(tx, parts.tenant_id, begins))
+    if samples:
+        embedder.known_as(samples)
+
+
+async def _samples(tx: Tx, tenant_id: str, begins: str) -> list[Sample]:
+    known = [info for info in await tx.indexes.all(tenant_id) if _is_called(info, begins)]
+    known.sort(key=lambda info: info.state != "active")
+    return [await _sample(tx, tenant_id, info) for info in known]
+
+
+def _is_called(info: IndexInfo, begins: str) -> bool:
+    name = info.signature.rpartition(":")[0]
+    return name == begins or name.startswith(begins + NUMBER)
+
+
+async def _sample(tx: Tx, tenant_id: str, info: IndexInfo) -> Sample:
+    """One of the newest or of the oldest memories: while an index is built, only some have a vector there."""
+    model = info.signature.partition(":")[2].rpartition(":")[0]
+    where = And((within(Scope(tenant_id)), current()))
+    for oldest_first in (False, True):
+        for found in await tx.memories.find(where, limit=_LOOKED_AT, oldest_first=oldest_first):
+            vector = await tx.vectors.get(tenant_id, found.record.seq, info.signature)
+            if vector is not None and any(vector):
+                return Sample(model, info.dim, found.record.text, bytes(vector))
+    return Sample(model, info.dim)
+
+
+# --- vectors of turns that were kept without one, because nobody who speaks waits for a model -------------------------
+
+
+@dataclass(slots=True)
+class TurnVectors:
+    """Vectors by the number of the version they belong to."""
+
+    space: Space | None = None
+    found: list[tuple[int, bytes]] = field(default_factory=list)
+
+    async def store(self, tx: Tx, tenant_id: str) -> None:
+        """Put them beside their versions."""
+        if self.space is not None and self.found:
+            await add_vectors(tx, tenant_id, self.space, self.found)
+
+
+async def turn_vectors(parts: Parts, turns: Sequence[Turn]) -> TurnVectors:
+    """The vectors that stored turns lack, as far as there are any: without one a turn is found by its words."""
+    places = [turn.place for turn in turns if turn.place]
+    if not parts.embedding.on or not places:
+        return TurnVectors()
+    try:
+        space = await current_space(parts)
+        rows = await parts.ledger.read(partial(_lacking, parts=parts, space=space, places=places))
+        before = [said for _, said in rows] if parts.embedding.tells_words else None
+        vectors = await parts.embedding.many([row.text for row, _ in rows], before)
+    except MemstoneError:
+        return TurnVectors()
+    pairs = zip((row.seq for row, _ in rows), vectors, strict=True)
+    return TurnVectors(space, [(seq, one) for seq, one in pairs if not isinstance(one, MemstoneError)])
+
+
+async def _lacking(tx: Tx, *, parts: Parts, space: Space, places: Sequence[int]) -> list[tuple[Record, str]]:
+    """The turns without a vector, each with what was said right before it."""
+    have = {seq for seq, _ in await tx.vectors.many(parts.tenant_id, space.signature, places)}
+    rows = [await tx.memories.at(place) for place in dict.fromkeys(places) if place not in have]
+    hears = parts.embedding.tells_words
+    return [(row, await stored_before(tx, row) if hears else "") for row in rows if row is not None]

@@ -8,15 +8,13 @@ from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import visible
-from memstone.engine.asking import checked_limit, checked_offset
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
+from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.lifecycle import take_from
-from memstone.engine.storing.named import checked_id, under_id
-from memstone.engine.storing.redaction import masked_text, redaction_of
-from memstone.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, dedupe_of
-from memstone.engine.storing.store import join
+from memstone.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, dedupe_of, take_from
+from memstone.engine.storing.store import checked_id, join, under_id
+from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant

@@ -13,13 +13,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import refuse_shared
-from memstone.engine.storing.lifecycle import end
-from memstone.engine.storing.named import checked_id, under_id
+from memstone.engine.storing.revise import end
 from memstone.engine.storing.sharing import checked_reason
-from memstone.engine.storing.store import supersede, vectors_of
+from memstone.engine.storing.store import checked_id, supersede, under_id, vectors_of
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.event import EventType
 from memstone.model.instant import Instant

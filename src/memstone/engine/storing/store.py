@@ -6,19 +6,23 @@ counter cannot drift apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
-from memstone.engine.storing.draft import text_doc
+from memstone.core.checks.arguments import IDS
+from memstone.engine.storing.draft import links_of, text_doc
+from memstone.engine.storing.hide_deleted import as_told
 from memstone.engine.storing.mention import mention, note_of
-from memstone.engine.storing.retelling import as_told
-from memstone.errors import Conflict
+from memstone.errors import Conflict, InvalidInput
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
 from memstone.model.memory import EntityFound as Named
 from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx
+
+# --- steps inside a write transaction that every kind of change shares ------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +190,87 @@ async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
     state = "building" if any(info.state == "active" for info in others) else "active"
     await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, state))
     return state
+
+
+# --- what a person deleted must not come back by itself, under no name by which it was known --------------------------
+
+
+async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None) -> None:
+    """Remember that a person deleted this, for the holders of these links, and in which turn they asked for it."""
+    for name in await names_of(tx, record, links):
+        await tx.suppressed.put(record.tenant_id, name, record.id, now, turn_id)
+
+
+async def lift(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
+    """Let it come back; gives whether a person had deleted it."""
+    names = await names_of(tx, record, links)
+    held = [name for name in names if await tx.suppressed.has(record.tenant_id, name)]
+    for name in held:
+        await tx.suppressed.lift(record.tenant_id, name)
+    return bool(held)
+
+
+async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
+    """By what a memory is or was known to these holders, itself and each that has become part of it."""
+    scopes = {link.scope for link in links}
+    names = [link.dedupe for link in links if link.dedupe]
+    if record.version > 1:
+        names += await _earlier(tx, record.tenant_id, record.id, scopes)
+    for twin in record.data.get("merged") or ():
+        last = await tx.memories.last(record.tenant_id, str(twin))
+        if last is not None and last.valid_to is not None:  # else it was parted again, and is there
+            names += await _earlier(tx, record.tenant_id, last.id, scopes)
+    return list(dict.fromkeys(names))
+
+
+async def _earlier(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
+    """The names of a memory that its history tells, also under the id it had before it was split."""
+    names: list[str] = []
+    left, seen = [memory_id], set[str]()
+    while left:
+        seen.add(one := left.pop())
+        for event in await tx.events.of(tenant_id, one):
+            told = links_of(event.before, tenant_id) if event.before else None
+            names += [link.dedupe for link in told or () if link.dedupe and link.scope in scopes]
+            if event.old_id and event.memory_id == one and event.old_id not in seen:
+                left.append(event.old_id)
+    return names
+
+
+# --- what there is under an id that a caller gives --------------------------------------------------------------------
+
+
+T = TypeVar("T")
+_NO_NUL: Final = "not every database can look for one"
+_UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+def as_text(memory_id: Any) -> Any:
+    """An id as Memstone writes it, where it is given as a UUID; anything else as it is."""
+    from uuid import UUID  # whoever has one has loaded it
+
+    return str(memory_id) if isinstance(memory_id, UUID) else memory_id
+
+
+def checked_id(given: Any, name: str = "memory_id") -> str:
+    """An id as callers give it: text, or the UUID that some have of it."""
+    (what, hint), value = IDS[name], as_text(given)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
+    return without_nul(value.strip(), name)
+
+
+def without_nul(value: str, name: str) -> str:
+    """The same text, which every database can look for."""
+    if "\0" in value:
+        raise InvalidInput(f"{name} holds a NUL character", hint=_NO_NUL)
+    return value
+
+
+async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, memory_id: str) -> T:
+    """What ``look`` finds; a UUID in capitals, as some languages write them, is then looked for in our spelling."""
+    found = await look(tenant_id, without_nul(memory_id, "memory_id"))
+    lower = memory_id.lower()
+    if found or lower == memory_id or not _UUID.fullmatch(lower):
+        return found
+    return await look(tenant_id, lower)

@@ -11,9 +11,9 @@ from uuid import UUID
 import numpy as np
 
 from memstone.core.checks.arguments import checked_metadata, checked_text
-from memstone.engine.parts import Parts
-from memstone.engine.storing.redaction import masked_metadata, masked_text, redaction_of
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.store import Space, Vectors
+from memstone.engine.storing.turns import masked_metadata, masked_text, redaction_of
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.access import Bounds, Users
 from memstone.model.ids import MAX_ID_CHARS

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
-from memstone.engine.storing.hearing import said_before
-from memstone.engine.storing.holders import Replacement, claim, parted, replace_for
-from memstone.engine.storing.projects import feed_outcomes
+from memstone.engine.storing.embedding_context import said_before
+from memstone.engine.storing.holders import Replacement, claim, feed_outcomes, parted, replace_for
+from memstone.engine.storing.repeat_counter import REDUNDANT, is_idle
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
-from memstone.engine.storing.tally import REDUNDANT, is_idle
 from memstone.errors import MemstoneError
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventType, Signal
@@ -124,7 +123,7 @@ class _Commit:
 async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy: bool = False) -> list[Outcome]:
     """Store drafts in an open transaction; what is already known is reported, not stored again.
 
-    With ``lazy`` the caller counts what is known when there is nothing else: see ``memstone.engine.storing.tally``.
+    With ``lazy`` the caller counts what is known when there is nothing else: see ``repeat_counter``.
     """
     if prepared.space is not None and prepared.drafts:
         await ensure_space(tx, parts.tenant_id, prepared.space)

@@ -26,13 +26,12 @@ from memstone.core.upkeep.consolidation import (
     promotions,
 )
 from memstone.engine.layers.narrative import regenerate_narrative
-from memstone.engine.parts import Parts
+from memstone.engine.policy import tuned
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.store import join, leave
-from memstone.engine.tuning import tuned
 from memstone.engine.upkeep import sweep
-from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy
-from memstone.engine.upkeep.policies import policies
+from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy, policies
 from memstone.engine.upkeep.summarize import summarize_pass
 from memstone.errors import MemstoneError
 from memstone.model.event import EventType, Job

@@ -2,26 +2,129 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from memstone.core.checks.filters import visible
+from memstone.core.settings.lenient import TENANT, scope_key
+from memstone.core.settings.names import SETTINGS
 from memstone.engine.access.bounds import unbound
-from memstone.engine.parts import Parts
+from memstone.engine.erasing.erase_rows import compact_if_owed
+from memstone.engine.policy import resolved, tuned
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.store import leave
-from memstone.engine.upkeep.policies import Policies
 from memstone.errors import Conflict, Forbidden
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant, instant, moment
-from memstone.model.memory import Link, Record, Status
+from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.policy import Policy
 from memstone.model.query import Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
-from memstone.trace import log
+from memstone.ports.storage import Copying
+from memstone.trace import log, log_event
+
+# --- whose rules a pass goes by ---------------------------------------------------------------------------------------
+
+
+_ALL: Final = 1_000_000_000
+_KINDS: Final = ("user", "agent")
+_ASKED: Final = (
+    *(name for name, one in SETTINGS.items() if name.startswith("upkeep.") and not one.tenant_only),
+    "recall.decay_days",
+    "context.gate",
+)
+"""What a pass goes by and a user or an agent may have set."""
+
+
+@dataclass(slots=True)
+class Policies:
+    """The policies of a tenant, as far as a pass goes by them."""
+
+    base: Policy = field(default_factory=Policy)
+    """What is configured."""
+
+    stored: dict[str, dict[str, str]] = field(default_factory=dict)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    """Users and agents who belong together and both have settings of their own."""
+
+    known: dict[tuple[str, ...], Policy] = field(default_factory=dict)
+
+    @property
+    def differ(self) -> bool:
+        """Whether anybody has settings of their own."""
+        return any(key != TENANT for key in self.stored)
+
+    def of(self, scope: Scope) -> Policy:
+        """What holds for the memories of a user and an agent."""
+        named = (scope_key(kind, getattr(scope, f"{kind}_id")) for kind in _KINDS)
+        keys = tuple(key for key in (TENANT, *named) if key in self.stored)
+        if keys not in self.known:
+            self.known[keys] = resolved(self.base, {key: self.stored[key] for key in keys})
+        return self.known[keys]
+
+    def groups(self, scope: Scope) -> Iterator[tuple[Scope, Policy]]:
+        """A scope with its policy, and then those within it who have another one."""
+        yield scope, self.of(scope)
+        own = [replace(scope, **names) for names in self._own() if _agrees(scope, names)]
+        for one in dict.fromkeys(own):
+            if one != scope and self.of(one) != self.of(scope):
+                yield one, self.of(one)
+
+    def _own(self) -> Iterator[dict[str, str]]:
+        for key in self.stored:
+            kind, _, name = key.partition(":")
+            if name:
+                yield {f"{kind}_id": name}
+        for user, agent in self.pairs:
+            yield {"user_id": user, "agent_id": agent}
+
+    def agree(self, links: Iterable[Link], wants: Callable[[Policy], bool], otherwise: Policy) -> bool:
+        """Whether all who hold a memory want something; without settings of anybody's own, whether a policy does."""
+        if not self.differ:
+            return wants(otherwise)
+        return all(wants(self.of(link.scope)) for link in links)
+
+
+def _agrees(scope: Scope, names: dict[str, str]) -> bool:
+    return all(getattr(scope, field) in ("", name) for field, name in names.items())
+
+
+async def policies(parts: Parts) -> Policies:
+    """The policies that are set in a tenant."""
+    base = parts.policy if parts.untuned is None else parts.untuned
+    found = Policies(base)
+
+    async def work(tx: Tx) -> None:
+        found.stored, found.pairs = {}, []
+        if await tx.preferences.version(parts.tenant_id):
+            for name in _ASKED:
+                for key, value in await tx.preferences.named(parts.tenant_id, name, _ALL):
+                    if key == TENANT or key.startswith(tuple(f"{kind}:" for kind in _KINDS)):
+                        found.stored.setdefault(key, {})[name] = value
+        if all(any(key.startswith(f"{kind}:") for key in found.stored) for kind in _KINDS):
+            found.pairs = await _pairs(tx, Scope(parts.tenant_id), found.stored)
+
+    await parts.ledger.read(work)
+    return found
+
+
+async def _pairs(tx: Tx, tenant: Scope, stored: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    pairs = {pair for layer in Layer for pair in await tx.upkeep.owners(tenant, str(layer))}
+    return sorted(
+        (user, agent)
+        for user, agent in pairs
+        if scope_key("user", user) in stored and scope_key("agent", agent) in stored
+    )
+
+
+# --- one pass over a memory that has grown ----------------------------------------------------------------------------
+
 
 ACTOR: Final = "consolidator"
 """Who did it, in the history."""
@@ -142,3 +245,87 @@ async def end(tx: Tx, run: Pass, record: Record, links: Sequence[Link], reason: 
     await tx.memories.bury(record.tenant_id, record.id)
     event = run.event(EventType.DELETE, record, links, reason, before=record, links_before=links, ended=True)
     await tx.events.append([event])
+
+
+# --- when memory is consolidated by itself, and its store is checked for damage ---------------------------------------
+
+
+FIRST_SECONDS: Final = 60.0
+"""So long after its start a worker looks for the first time whether a pass is due."""
+
+AGAIN_SECONDS: Final = 1_800.0
+"""And then so often."""
+
+CHECK_HOURS: Final = 24.0
+"""So often a worker checks the store."""
+
+_TASK: Final = "consolidate"
+
+
+@dataclass(slots=True)
+class Timetable:
+    """When one worker looks next; it begins when it is made."""
+
+    next_at: datetime
+    check_at: datetime
+
+    @classmethod
+    def of(cls, parts: Parts) -> Timetable:
+        """That of a worker which starts now."""
+        first = parts.clock.now() + timedelta(seconds=FIRST_SECONDS)
+        return cls(first, first)
+
+    def seconds(self, parts: Parts) -> float:
+        """How long there is nothing to look at."""
+        return max(0.0, (self.next_at - parts.clock.now()).total_seconds())
+
+    async def tick(self, parts: Parts, *, busy: bool = False) -> dict[str, Any] | None:
+        """Run what is due, if it is time to look and there is nothing better to do; gives what was done."""
+        if self.seconds(parts) > 0 or busy:
+            return None
+        now = parts.clock.now()
+        self.next_at = now + timedelta(seconds=AGAIN_SECONDS)
+        if now >= self.check_at:
+            self.check_at = now + timedelta(hours=CHECK_HOURS)
+            await check_store(parts)
+        await compact_if_owed(parts)
+        return await tick(parts)
+
+
+async def check_store(parts: Parts) -> list[str]:
+    """Return what is damaged in a store that lies in files; it is logged, and ``health`` says so from then on."""
+    if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
+        return []
+    facts = await parts.ledger.check()
+    damage = [line for line in facts["integrity"] if line != "ok"]
+    parts.workshop.damage = damage
+    if damage:
+        log_event("store.damaged", logging.ERROR, damage=damage)
+    return damage
+
+
+async def due(parts: Parts) -> bool:
+    """Whether the last whole pass is an interval ago; one that failed is tried again at the next look."""
+    parts = await tuned(parts, Scope(parts.tenant_id))
+    if not parts.policy.enabled:
+        return False
+    last = await last_run(parts)
+    return last is None or last <= instant(parts.clock.now() - timedelta(hours=parts.policy.upkeep.interval_hours))
+
+
+async def last_run(parts: Parts) -> Instant | None:
+    """When the last whole pass that succeeded began."""
+    tenant = Scope(parts.tenant_id)
+    jobs = await parts.ledger.read(lambda tx: tx.jobs.find(tenant, task=_TASK, status="success", limit=100))
+    return next((job.created_at for job in jobs if job.scope.is_open), None)
+
+
+async def tick(parts: Parts) -> dict[str, Any] | None:
+    """Consolidate everything if it is due; gives what was done, None when nothing was."""
+    if not await due(parts):
+        return None
+    from memstone.engine.upkeep.consolidate import consolidate
+
+    answer = await consolidate(parts, {}, everybody=True)
+    log_event("memory.scheduled", status=answer["status"])
+    return answer

@@ -14,7 +14,8 @@ from typing import Any, Final
 from memstone.core.checks.filters import visible
 from memstone.core.text.normalize import estimate_tokens
 from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shortened
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import enter, leave
@@ -25,6 +26,9 @@ from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Origin, Record, Status, owner_of
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+# --- ``summarize`` ----------------------------------------------------------------------------------------------------
+
 
 TASK: Final = "summarize"
 _LAYERS: Final = (str(Layer.FACT), str(Layer.EPISODE))
@@ -139,7 +143,7 @@ async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bo
 
 
 async def _replaced(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
-    from memstone.engine.undoing.revive import Fresh, fresh_vectors
+    from memstone.engine.undoing.restore_state import Fresh, fresh_vectors
 
     fresh: Fresh = await fresh_vectors(run.parts, [replace(one.record, text=one.text) for one in page])
 
@@ -191,3 +195,29 @@ def _summary(old: Record, text: str, run: Pass) -> Record:
         valid_from=max(old.valid_from, run.now),
         updated_at=run.now,
     )
+
+
+# --- ``summarize_old`` ------------------------------------------------------------------------------------------------
+
+
+async def summarize_old(
+    parts: Parts, given: Mapping[str, Any], older_than_days: float, *, everybody: bool, dry_run: bool
+) -> dict[str, Any]:
+    """Shorten everything that is older, whatever it takes up, of one owner or of each there is."""
+    whole = parts_to_tidy(parts, scope_or_everybody(parts, given, everybody=everybody))
+    owners = [given] if not everybody else await whole.ledger.read(lambda tx: _shortening_owners(tx, parts.tenant_id))
+    total: dict[str, Any] = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
+    jobs: list[str] = []
+    for owner in owners:
+        one = await summarize(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
+        total = {name: count + one[name] for name, count in total.items()}
+        jobs += [one["job_id"]] if "job_id" in one else []
+    return {**total, "job_ids": jobs, "dry_run": dry_run}
+
+
+async def _shortening_owners(tx: Tx, tenant_id: str) -> list[Mapping[str, Any]]:
+    scope, layers = Scope(tenant_id), (str(Layer.FACT), str(Layer.EPISODE))
+    pairs = [pair for layer in layers for pair in await tx.upkeep.owners(scope, layer)]
+    users = dict.fromkeys(user for user, _ in pairs if user)
+    agents = dict.fromkeys(agent for user, agent in pairs if agent and not user)
+    return [*({"user_id": user} for user in users), *({"agent_id": agent} for agent in agents)]

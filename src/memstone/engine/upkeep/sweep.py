@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from memstone.core.ranking.importance import time_constant
 from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
 from memstone.engine.layers.derived import never_fades
-from memstone.engine.parts import Parts
 from memstone.engine.recall.profile import always_shown, owner_of
+from memstone.engine.runtime import Parts
 from memstone.engine.storing.status import OPEN, set_status
 from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end
 from memstone.model.ageing import Aged, Older

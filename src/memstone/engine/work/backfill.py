@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.filters import current, within
-from memstone.engine.parts import Parts
-from memstone.engine.requests import report_progress
-from memstone.engine.work.session_ingest import SessionRequest, ingest_session, spoken
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import report_progress
+from memstone.engine.work.sessions import SessionRequest, ingest_session, spoken
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op

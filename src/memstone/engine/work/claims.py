@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from memstone.engine.parts import Parts
+from memstone.engine.runtime import Parts
 from memstone.model.event import Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, instant, moment

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any, Final
 
-from memstone.engine.asking import LARGEST, checked_limit
-from memstone.engine.learning.metered import Metered
-from memstone.engine.parts import Parts
+from memstone.engine.learning.by_model import Metered
+from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.search_request import LARGEST, checked_limit
 from memstone.engine.storing.embedding import is_outage
 from memstone.errors import (
     AuthenticationFailed,

@@ -2,15 +2,319 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
 
-from memstone.engine.parts import Parts
-from memstone.engine.tuning import tuned
-from memstone.engine.work.claims import Claim, Wanted, claim, holding
-from memstone.engine.work.jobs import Patience
-from memstone.engine.work.session_work import Formed, SessionWork
+from memstone.core.checks.filters import current, within
+from memstone.core.talk.transcript import TranscriptInput
+from memstone.engine.access.admission import not_stored
+from memstone.engine.access.quotas import admit
+from memstone.engine.agents import meet
+from memstone.engine.layers.distill import Distilled, distill
+from memstone.engine.layers.episodes import uncount_episode
+from memstone.engine.learning.by_model import metered
+from memstone.engine.learning.converse import ConverseConversation, Learned, converse, recognised
+from memstone.engine.learning.ingest import (
+    Transcript,
+    checked_transcript,
+    decisions,
+    embed_turns,
+    feed_project,
+    lesson_signals,
+    new_entries,
+    told,
+    unknown_turns,
+)
+from memstone.engine.learning.lessons import lessons_of
+from memstone.engine.learning.queueing import is_on
+from memstone.engine.learning.retold import conversation_of, is_session, lessons, verbatim_of
+from memstone.engine.policy import tuned, tuned_for
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import IngestRequest
+from memstone.engine.storing.draft import event_of
+from memstone.engine.storing.indexer import TurnVectors, turn_vectors
+from memstone.engine.storing.mention import find_names
+from memstone.engine.storing.store import ensure_space, enter_all, leave
+from memstone.engine.storing.write import Prepared, commit, prepare
+from memstone.engine.work.claims import Claim, LostClaim, Wanted, claim, give_back, hold_on, holding, take
+from memstone.engine.work.jobs import (
+    CANCELLED,
+    DISABLED,
+    DISTILLED,
+    NO_EPISODE,
+    NO_SIGNALS,
+    UNSET,
+    Failure,
+    Patience,
+    Work,
+    ends,
+    failure_of,
+    is_low,
+    low_novelty,
+)
+from memstone.errors import BadModelOutput, InvalidInput, ScopeError, StorageError
+from memstone.model.event import EventType, Signal
+from memstone.model.instant import Instant, When, instant, moment
+from memstone.model.memory import Layer, Record, Status
+from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
+from memstone.ports.access_tables import Usage
+from memstone.ports.ledger import Tx
+
+# --- work on a claimed session ----------------------------------------------------------------------------------------
+
+
+SETTLE: Final = timedelta(seconds=5)
+"""What failed is tried again after so long: a model that came back gets a moment to settle."""
+
+_EARLIER: Final = 500
+"""So many signals of a session that said too little are looked at again when it goes on."""
+
+_SLOWER: Final = 12
+"""Every failure that counts makes that so many times longer."""
+
+
+@dataclass(slots=True)
+class Formed:
+    """What became of a session: how its last piece of work ended, how many signals are done, and what came of them."""
+
+    scope: Scope
+    outcome: str = NO_SIGNALS
+    ended: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """It as callers see it."""
+        who = {name: getattr(self.scope, name) for name in ("user_id", "agent_id", "run_id")}
+        episode = {"episode_id": self.details["episode_seq"]} if self.details.get("episode_seq") else {}
+        return {**who, "distillation": self.outcome, **episode}
+
+
+class SessionWork:
+    """A claimed session under way."""
+
+    def __init__(self, parts: Parts, claimed: Claim, patience: Patience) -> None:
+        self._parts, self._claim, self._patience = parts, claimed, patience
+        self._result = Formed(claimed.scope)
+        self._work, self._vectors = Work("facts", claimed.scope), TurnVectors()
+
+    async def formed(self) -> Formed:
+        """Do all there is to do, piece by piece; whatever happens, others may have the session afterwards."""
+        try:
+            await self._pieces()
+        except LostClaim:  # whoever has it now does it
+            self._claim.released, self._result.outcome = True, CANCELLED
+        except Exception:
+            await give_back(self._parts, self._claim)
+            raise
+        except BaseException:  # cancelled, or Ctrl-C: nothing was stored, and it speaks against nothing
+            await self._failed(self._claim.signals, Failure(CANCELLED, CANCELLED, counts=False), last=True)
+            raise
+        await give_back(self._parts, self._claim)
+        return self._result
+
+    async def _pieces(self) -> None:
+        signals = self._claim.signals
+        if verbatim := [one for one in signals if not one.data.get("infer")]:
+            await self._store(verbatim)
+        told = [one for one in signals if one.data.get("infer")]
+        digest = [one for one in told if is_session(one)] if self._parts.policy.formation.digest else []
+        pieces = list(lessons([one for one in told if one not in digest]))
+        for at, piece in enumerate(pieces):
+            await self._piece(piece, self._learn, "facts", last=not digest and at == len(pieces) - 1)
+            if self._patience.over:
+                return
+        if digest:
+            await self._piece(digest, self._distil, "distill", last=True)
+
+    async def _piece(self, signals: Sequence[Signal], do: Any, task: str, *, last: bool) -> None:
+        """One piece of work; what nobody foresaw counts against it, so that nothing is tried for ever."""
+        self._work, self._vectors = Work(task, self._claim.scope), TurnVectors()
+        try:
+            failure = self._refusal(signals) or await do(signals, last=last)
+        except (LostClaim, StorageError):
+            raise
+        except Exception as error:  # noqa: BLE001 - nobody waits for it: the log and the inbox are where it goes
+            failure = failure_of(error)
+        self._patience.met(failure)
+        if failure is not None:
+            await self._failed(signals, failure, last=last)
+
+    def _refusal(self, signals: Sequence[Signal]) -> Failure | None:
+        """Why a session is not formed now, whatever is in it."""
+        policy = self._parts.policy
+        if not is_on(self._parts):
+            return Failure(DISABLED, DISABLED, counts=False)
+        by_rules = self._parts.llm is not None or "pattern" in policy.curation.strategies
+        if policy.formation.without_llm == "wait" and not by_rules and is_session(signals[0]):
+            return Failure(UNSET, UNSET, counts=False)
+        return None
+
+    async def _recalled(self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()) -> ConverseConversation:
+        """What was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
+
+        ``earlier`` was too little to make anything of when it was said.
+        """
+        said = await self._parts.io.compute(partial(conversation_of, signals))
+        if earlier:
+            said.turns = [*(await self._parts.io.compute(partial(conversation_of, earlier))).turns, *said.turns]
+        await self._parts.ledger.read(partial(recognised, said=said))
+        self._vectors = await turn_vectors(self._parts, said.kept)
+        return said
+
+    # --- what was to be stored as it is -------------------------------------------------------------------------------
+
+    async def _store(self, signals: Sequence[Signal]) -> None:
+        parts = self._parts
+        numbered = list(enumerate(signals))
+        drafts = await parts.io.compute(lambda: [verbatim_of(parts, signal, at) for at, signal in numbered])
+        prepared = await prepare(parts, drafts)
+        errors = {signals[outcome.draft.item].id: str(outcome.error) for outcome in prepared.failed}
+        ready = Prepared(prepared.drafts, space=prepared.space)
+
+        async def work(tx: Tx) -> int:
+            now = parts.now()
+            await hold_on(tx, parts, self._claim, last=False)
+            for signal in signals:
+                status, problem = ("pending" if signal.id in errors else "processed"), errors.get(signal.id)
+                await self._mark(tx, [signal], status, problem, due_at=_later(now, 0))
+            return len(await commit(parts, tx, ready, now))
+
+        self._result.ended += await parts.ledger.write(work)
+
+    # --- facts --------------------------------------------------------------------------------------------------------
+
+    async def _learn(self, signals: Sequence[Signal], *, last: bool) -> Failure | None:
+        said, (asking, meter) = await self._recalled(signals), metered(self._parts)
+        stored: list[Failure | None] = []
+
+        async def closing(tx: Tx, learned: Learned, now: Instant) -> None:
+            self._work.metered(meter)
+            failure = None if learned.error is None else failure_of(learned.error, session=is_session(signals[0]))
+            if failure is None:
+                await self._end(tx, signals, DISTILLED, decisions(said, learned), now, last=last)
+            else:
+                await self._keep(tx, signals, failure, decisions(said, learned), now, last=last)
+            stored.append(failure)
+
+        learned = await converse(asking, said, again=True, closing=closing)
+        self._work.metered(meter)
+        if not stored and learned.error is not None:
+            return failure_of(learned.error, session=is_session(signals[0]))
+        self._done(signals, stored[-1], last=last)
+        return None
+
+    # --- a digest -----------------------------------------------------------------------------------------------------
+
+    async def _distil(self, signals: Sequence[Signal], *, last: bool) -> Failure | None:
+        earlier = await self._parts.ledger.read(lambda tx: tx.signals.passed_over(self._claim.scope, _EARLIER))
+        said = await self._recalled(signals, earlier)
+        chars = sum(len(turn.text) for turn in said.turns)
+        if chars < self._parts.policy.formation.novelty_chars or not said.turns:
+            made = Distilled(low_novelty(chars))
+        else:
+            made = _usable(await distill(self._parts, said.scope, said.turns, occurred_at=said.turns[-1].occurred_at))
+        self._work.model, self._work.input_tokens = made.model, made.input_tokens
+        self._work.output_tokens = made.output_tokens
+        if not ends(made.outcome):
+            return _unmade(made)
+
+        async def work(tx: Tx) -> dict[str, Any]:
+            now = self._parts.now()
+            details = {} if made.commit is None else await made.commit(tx, now)
+            await feed_project(tx, said, details, now)
+            await self._end(tx, signals, made.outcome, {**told(said), **details}, now, last=last)
+            if not is_low(made.outcome):
+                await tx.signals.take_up(self._claim.scope.tenant_id, [one.id for one in earlier])
+            return details
+
+        details = await self._parts.ledger.write(work)
+        self._done(signals, None, last=last)
+        self._result.outcome, self._result.details = made.outcome, details
+        return None
+
+    # --- how a piece of work ends -------------------------------------------------------------------------------------
+
+    async def _hold(self, tx: Tx, *, last: bool) -> None:
+        await hold_on(tx, self._parts, self._claim, last=last)
+        await self._vectors.store(tx, self._claim.scope.tenant_id)
+
+    async def _end(
+        self, tx: Tx, signals: Sequence[Signal], outcome: str, details: dict[str, Any], now: Instant, *, last: bool
+    ) -> None:
+        await self._hold(tx, last=last)
+        await self._mark(tx, signals, "processed", outcome if is_low(outcome) else None)
+        unkept = [one.id for one in signals if not one.data.get("keep_turns", True)]
+        await tx.signals.remove(self._claim.scope.tenant_id, unkept)  # what was said is not kept, here neither
+        await tx.jobs.put(self._work.row(outcome, {"signals": len(signals), **details}, now))
+
+    async def _keep(
+        self, tx: Tx, signals: Sequence[Signal], failure: Failure, details: dict[str, Any], now: Instant, *, last: bool
+    ) -> None:
+        """Leave signals for another try, or give them up; a state that lasts is logged once."""
+        await self._hold(tx, last=last)
+        status, outcome = self._verdict(signals, failure)
+        problem = failure.error if failure.counts or failure.error != failure.outcome else outcome
+        tried = max(one.attempts for one in signals) if failure.counts else 0
+        await self._mark(tx, signals, status, problem, counts=failure.counts, due_at=_later(now, tried))
+        if failure.counts or any(one.last_error != problem for one in signals):
+            await tx.jobs.put(self._work.row(outcome, {"signals": len(signals), **details}, now))
+
+    def _verdict(self, signals: Sequence[Signal], failure: Failure) -> tuple[str, str]:
+        attempts = max(one.attempts for one in signals) + 1
+        if failure.counts and attempts >= self._parts.policy.formation.max_attempts:
+            return "dead", f"dead_letter:{attempts}"
+        return "pending", failure.outcome
+
+    async def _failed(self, signals: Sequence[Signal], failure: Failure, *, last: bool) -> None:
+        async def work(tx: Tx) -> None:
+            await self._keep(tx, signals, failure, {}, self._parts.now(), last=last)
+
+        await self._parts.ledger.write(work)
+        self._done(signals, failure, last=last)
+
+    def _done(self, signals: Sequence[Signal], failure: Failure | None, *, last: bool) -> None:
+        """Take note of what was committed."""
+        self._claim.released = last
+        self._result.ended += 0 if failure is not None else len(signals)
+        self._result.outcome = DISTILLED if failure is None else self._verdict(signals, failure)[1]
+
+    async def _mark(
+        self,
+        tx: Tx,
+        signals: Sequence[Signal],
+        status: str,
+        problem: str | None,
+        *,
+        counts: bool = True,
+        due_at: Instant | None = None,
+    ) -> None:
+        """Exactly these, and only if all of them still wait: what somebody deleted meanwhile is not learned."""
+        ids, tenant = [one.id for one in signals], self._claim.scope.tenant_id
+        if await tx.signals.mark(tenant, ids, status, problem, counts=counts, due_at=due_at) != len(ids):
+            raise LostClaim(self._claim.name)
+
+
+def _later(now: Instant, tried: int) -> Instant:
+    return instant(moment(now) + SETTLE * min(_SLOWER**tried, _SLOWER**2))
+
+
+def _usable(made: Distilled) -> Distilled:
+    """An answer that cannot be used is the end of it: the same question would hardly bring a better one."""
+    return replace(made, outcome=NO_EPISODE, commit=None) if isinstance(made.error, BadModelOutput) else made
+
+
+def _unmade(made: Distilled) -> Failure:
+    """Why a session was not distilled."""
+    if made.error is not None:
+        return failure_of(made.error)
+    return Failure(made.outcome, made.outcome, counts=not made.outcome.startswith("skipped:"))
+
+
+# --- sessions become memory -------------------------------------------------------------------------------------------
 
 
 async def form(
@@ -52,3 +356,153 @@ async def _by_others(parts: Parts, session: Scope) -> Formed:
     """What became of a session that somebody else was quicker to take, as far as it is known."""
     logged = await parts.ledger.peek(lambda tx: tx.jobs.find(session, limit=1))
     return Formed(session, str(logged[0].details["outcome"]), 0, logged[0].details) if logged else Formed(session)
+
+
+# --- ``ingest_session`` -----------------------------------------------------------------------------------------------
+
+
+REPLACED: Final = "the conversation was ingested again"
+_SIDES: Final = ("user", "assistant")
+_TIMES: Final = ("date", "occurred_at", "timestamp", "created_at")
+_PAGE: Final = 500
+
+
+@dataclass(slots=True)
+class SessionRequest:
+    """One call of ``ingest_session``."""
+
+    turns: TranscriptInput | Iterable[Mapping[str, Any]]
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    occurred_at: When | None = None
+    metadata: Mapping[str, Any] | None = None
+    skip_extraction: bool = False
+
+
+async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any]:
+    """Keep a conversation and form memory of it now; the answer says what came of that."""
+    given, count = _flat(request.turns)
+    parts = await tuned_for(parts, request)
+    if (idle := not_stored(parts)) is not None:
+        return {"status": idle["status"], "turns_ingested": 0, "distillation": DISABLED, "reason": idle["reason"]}
+    said = await parts.io.compute(partial(_checked, parts, request, given))
+    if not said.turns:
+        return _answer(said, 0, Formed(_scope(parts, request)))
+    keeps = parts.policy.curation.keep_turns
+    new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=said.turns)) if keeps else []
+    chars = sum(len(turn.text) for turn in (new if keeps else said.turns))
+    await admit(parts, _scope(parts, request), Usage(turns=len(new), chars=chars))
+    if keeps:
+        await embed_turns(parts, said, new)
+        await find_names(parts.io, new)
+    learns = not request.skip_extraction
+    async with parts.workshop.turn(parts.io):
+        claimed = await parts.ledger.write(partial(_replace, parts=parts, said=said, learns=learns and is_on(parts)))
+        formed = Formed(said.turns[0].draft.scope) if claimed is None else await form_claimed(parts, claimed)
+    if learns and not is_on(parts):
+        formed.outcome = DISABLED
+    if request.agent_id is not None:
+        await meet(parts, [request.agent_id])
+    return _answer(said, count, formed)
+
+
+def _scope(parts: Parts, request: SessionRequest) -> Scope:
+    scope = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
+    if not scope.run_id:
+        raise ScopeError("a session has a run_id", hint="name the conversation: run_id=...")
+    return scope
+
+
+def _checked(parts: Parts, request: SessionRequest, given: TranscriptInput) -> Transcript:
+    who, scope = (request.user_id, request.agent_id, request.run_id), _scope(parts, request)
+    said = checked_transcript(parts, IngestRequest(given, *who, request.metadata, request.occurred_at))
+    if any(turn.draft.scope != scope for turn in said.turns):
+        raise InvalidInput("turns name another run_id", hint="one call is about one conversation")
+    return said
+
+
+def _flat(given: Any) -> tuple[list[Any], int]:
+    """Pairs as messages, messages as they are; and how many turns of whoever called that makes."""
+    if isinstance(given, (str, Mapping)):
+        given = [given]
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray)):
+        raise InvalidInput(f"turns must be pairs or messages, not {type(given).__name__}")
+    flat: list[Any] = []
+    count = 0
+    for at, item in enumerate(given):
+        messages = list(_pair(item, at)) if isinstance(item, Mapping) and not item.keys().isdisjoint(_SIDES) else [item]
+        flat += messages
+        count += bool(messages)
+    if not flat:
+        raise InvalidInput("turns is empty")
+    return flat, count
+
+
+def _pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
+    """What a user said and what was answered; a side that is blank is left out."""
+    unknown = set(item) - {*_SIDES, *_TIMES}
+    if unknown:
+        raise InvalidInput(f"turns[{at}] has an unknown field: {', '.join(sorted(map(str, unknown)))}")
+    when = next((item[name] for name in _TIMES if item.get(name) is not None), None)
+    for side in _SIDES:
+        text = item.get(side)
+        if text is not None and not isinstance(text, str):
+            raise InvalidInput(f"turns[{at}].{side} must be text, not {type(text).__name__}")
+        if text and text.strip():
+            yield {"role": side, "content": text, **({} if when is None else {"occurred_at": when})}
+
+
+async def _replace(tx: Tx, *, parts: Parts, said: Transcript, learns: bool) -> Claim | None:
+    """Put a conversation in the place of the one that was known under its name, claimed by us if it is learned from."""
+    now, scope, keeps = parts.now(), said.turns[0].draft.scope, parts.policy.curation.keep_turns
+    await tx.signals.clear(scope)
+    await _clear(tx, scope, {turn.draft.dedupe for turn in said.turns}, now)
+    if keeps:
+        entries = await new_entries(tx, parts, said.turns, said.space, now, said.counts)
+        if said.space is not None and entries:
+            await ensure_space(tx, parts.tenant_id, said.space)
+        await enter_all(tx, entries)
+    if not learns:
+        return None
+    signals = lesson_signals(parts, said, lessons_of(said.turns), now, keeps=keeps)
+    signals = [one for one in signals if one.data["messages"]]
+    await tx.signals.put(signals)
+    return await take(tx, parts, scope, signals) if signals else None
+
+
+async def _clear(tx: Tx, scope: Scope, kept: set[str], now: Instant) -> None:
+    """End the episodes of a conversation, and the turns that are no longer part of it."""
+    layers = Or(tuple(Condition("layer", Op.EQ, str(layer)) for layer in (Layer.TURN, Layer.EPISODE)))
+    where, ended = And((within(scope), layers, current())), list[Record]()
+    for page in range(0, 1 << 53, _PAGE):
+        found = await tx.memories.find(where, limit=_PAGE, offset=page)
+        own = [one for one in found if one.link.scope == scope]
+        ended += [one.record for one in own if one.record.layer == Layer.EPISODE or one.link.dedupe not in kept]
+        if len(found) < _PAGE:
+            break
+    for record in ended:
+        await leave(tx, record, Status.SUPERSEDED, now)
+        if record.layer == Layer.EPISODE:
+            await uncount_episode(tx, record)
+    told = {"reason": REPLACED, "actor": "ingest", "ended": True}
+    await tx.events.append(event_of(EventType.DELETE, one, scope, now, before=one, **told) for one in ended)  # type: ignore[arg-type]
+
+
+def _answer(said: Transcript, count: int, formed: Formed) -> dict[str, Any]:
+    answer: dict[str, Any] = {"status": _status(formed.outcome), "turns_ingested": count}
+    shown = formed.as_dict()
+    answer |= {name: shown[name] for name in ("distillation", "episode_id") if name in shown}
+    return answer | ({"warnings": said.warnings} if said.warnings else {})
+
+
+def _status(outcome: str) -> str:
+    """``ok`` only when nothing is left to do: what waits for a model, or was given up, says so."""
+    if ends(outcome) or outcome == NO_SIGNALS:
+        return "ok"
+    return "failed" if outcome.startswith("dead_letter:") else "disabled" if outcome == DISABLED else "pending"
+
+
+def spoken(turns: Sequence[Any]) -> list[Any]:
+    """Messages without what tools and systems say; pairs are left as they are."""
+    return [one for one in turns if not isinstance(one, Mapping) or one.get("role", "user") in _SIDES]

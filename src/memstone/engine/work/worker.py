@@ -13,16 +13,19 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Final
 
-from memstone.engine.parts import Parts
-from memstone.engine.upkeep.schedule import Timetable
+from memstone.engine.runtime import Parts
+from memstone.engine.upkeep.passes import Timetable
 from memstone.engine.work.jobs import DISABLED, UNSET, Patience
-from memstone.engine.work.session_work import SETTLE, Formed
-from memstone.engine.work.sessions import form
-from memstone.engine.workshop import IN_BACKGROUND
-from memstone.errors import Forbidden, InvalidInput, StorageBusy, StorageError
+from memstone.engine.work.sessions import SETTLE, Formed, form
+from memstone.engine.worker_state import IN_BACKGROUND
+from memstone.errors import Forbidden, InvalidInput, NotFoundError, StorageBusy, StorageError
+from memstone.model.ids import clean_id
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Listening, Waking
 from memstone.trace import log_event
+
+# --- the worker -------------------------------------------------------------------------------------------------------
+
 
 POLL_SECONDS: Final = 1.0
 LISTENING_SECONDS: Final = 5.0
@@ -210,3 +213,22 @@ async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *
         elif formed is None:
             await shop.bell(parts.io).wait(min(left, _poll(ear)))
     return outcomes
+
+
+# --- what an agent runs with ------------------------------------------------------------------------------------------
+
+
+async def runs_with(parts: Parts, agent_id: Any) -> dict[str, str]:
+    """The model and the instructions of an agent, '' where it has none; ``NotFoundError`` when there is no such agent.
+
+    A key that is bound to one agent runs no other; one that is bound to a user runs any.
+    """
+    wanted = clean_id(agent_id, "agent_id")
+    if not wanted:
+        raise InvalidInput("agent_id is missing")
+    if parts.bounds is not None and parts.bounds.agent_id not in ("", wanted):
+        raise Forbidden(f"this key does not reach agent {wanted!r}")
+    row = await parts.ledger.peek(lambda tx: tx.agents.get(parts.tenant_id, wanted))
+    if row is None:
+        raise NotFoundError(f"no agent {wanted}", hint="agents() lists those that are known")
+    return {"id": row.id, "model": row.model or "", "system_prompt": row.system_prompt or ""}

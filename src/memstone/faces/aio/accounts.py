@@ -71,7 +71,7 @@ class Accounts(Face):
         With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
         end at once. Nobody has to log in again.
         """
-        from memstone.engine.access import accounts_tokens
+        from memstone.engine.access import accounts as accounts_tokens
 
         return await self._engine.run(accounts_tokens.rotate_token_key, grace=grace)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from memstone.engine.requests import Progress, Source
+from memstone.engine.scoping import Progress, Source
 from memstone.faces.base import Face
 
 
@@ -47,7 +47,7 @@ class Keeping(Face):
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
         """
-        from memstone.engine.erasing import erasure_report
+        from memstone.engine.erasing import erase as erasure_report
 
         return await self._engine.run(erasure_report.verify, report)
 
@@ -122,9 +122,9 @@ class Keeping(Face):
         Returns ``{"format", "stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued",
         "skipped": {reason: count}}``.
         """
-        from memstone.engine.moving import importing
+        from memstone.engine.moving import import_memories
         from memstone.registry import adapter
 
         who = (user_id, agent_id, run_id, from_user)
-        request = importing.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
-        return await self._engine.run(importing.import_from, request, adapter("source", "sqlite"))
+        request = import_memories.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
+        return await self._engine.run(import_memories.import_from, request, adapter("source", "sqlite"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memstone.core.checks.filters import Filters
-from memstone.engine.requests import ContextRequest, Progress
+from memstone.engine.scoping import ContextRequest, Progress
 from memstone.faces.base import Face
 from memstone.model.instant import When
 
@@ -32,7 +32,7 @@ class Undoing(Face):
         What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
         restored, and ``NotFoundError`` says so.
         """
-        from memstone.engine.undoing import restore
+        from memstone.engine.undoing import undo as restore
 
         return await self._engine.run(restore.restore, memory_id, version)
 
@@ -58,7 +58,7 @@ class Undoing(Face):
 
         Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
         """
-        from memstone.engine.undoing import rollback
+        from memstone.engine.undoing import undo as rollback
 
         request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
         return await self._engine.run(rollback.rollback, request)
@@ -151,7 +151,7 @@ class Undoing(Face):
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
         """
-        from memstone.engine import events
+        from memstone.engine import results
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(events.events, given, after, limit, everybody=everybody)
+        return await self._engine.run(results.events, given, after, limit, everybody=everybody)

@@ -11,7 +11,7 @@ from typing import Any
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
-from memstone.engine.requests import ExportLines
+from memstone.engine.scoping import ExportLines
 from memstone.engine.storing.revise import UNSET
 from memstone.model.context import ContextPack
 from memstone.model.instant import When

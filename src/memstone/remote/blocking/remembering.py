@@ -12,7 +12,7 @@ from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive, drive_iter
-from memstone.engine.requests import ExportLines
+from memstone.engine.scoping import ExportLines
 from memstone.engine.storing.revise import UNSET
 from memstone.model.context import ContextPack
 from memstone.model.instant import When

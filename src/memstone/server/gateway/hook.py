@@ -11,13 +11,13 @@ from typing import Any, Final, TypeVar
 from memstone.core.dialects.base import Block, Body, Dialect, Tool, readable
 from memstone.core.showing.fence import echoes
 from memstone.core.showing.inject import Position, SystemRole, should_inject, system_role
-from memstone.engine.access.pause import why_paused
+from memstone.engine.access.admission import why_paused
 from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine
-from memstone.engine.parts import Parts
-from memstone.engine.requests import ContextRequest, Loop
+from memstone.engine.policy import tuned
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import ContextRequest, Loop
 from memstone.engine.shown import hold, note_answer, shown_before
-from memstone.engine.tuning import tuned
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack

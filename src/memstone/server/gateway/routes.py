@@ -12,7 +12,7 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import Body, Dialect
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.engine.work.running import runs_with
+from memstone.engine.work.worker import runs_with
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.server.access import Caller, Chatter, Keyed, KeyHolder
 from memstone.server.errors import failed

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.access.owners import key_of
+from memstone.engine.access.admission import key_of
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.context_gate import Route
@@ -136,7 +136,7 @@ async def list_memories(call: ToolCall) -> Json:
 
 async def add_memory(call: ToolCall) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
-    from memstone.engine.learning.noting import note  # it brings all the rules, which nobody asked for at the start
+    from memstone.engine.learning.notes import note  # it brings all the rules, which nobody asked for at the start
 
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from memstone.async_memory import AsyncMemory
 from memstone.core.showing.fence import neutralize_values
-from memstone.engine.tuning import tuned
+from memstone.engine.policy import tuned
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.access import Verb
 from memstone.model.policy import Policy

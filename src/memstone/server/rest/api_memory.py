@@ -74,7 +74,7 @@ async def create(caller: Writer, new: NewEntry) -> Any:
 
     Also where memory is switched off, for that is about chats; not while it is paused for the owner.
     """
-    from memstone.engine.learning.noting import note  # it brings all the rules, which nobody asked for at the start
+    from memstone.engine.learning.notes import note  # it brings all the rules, which nobody asked for at the start
 
     wanted = AddRequest(
         new.content,

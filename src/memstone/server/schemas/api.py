@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
-from memstone.engine.access.owners import key_of
+from memstone.engine.access.admission import key_of
 from memstone.server.schemas.base import Answer, Given, Id, Json
 from memstone.server.schemas.memories import Breadth
 

@@ -1,0 +1,190 @@
+"""``pause``, ``resume``: no memory for a user, an agent or a session, for a while or until told otherwise.
+
+Whoever names several means all of them together: a user in one session, say. While it is so nothing they say is stored
+and nothing is shown to a model. Who searches by hand still finds what is there. The switches ``policy.enabled``,
+``policy.learns`` and ``policy.shows`` are settings; these are moments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from memstone.core.checks.filters import within
+from memstone.engine.access.quotas import Ahead, admit_messages, is_unlimited
+from memstone.engine.policy import PAUSED, Request, decoded, scope_named, tuned
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.storing.turns import Turn
+from memstone.errors import InvalidInput
+from memstone.model.ids import POOLS, clean_id, pool_id
+from memstone.model.instant import When, parse_when
+from memstone.model.scope import Scope
+
+# --- ``pause``, ``resume`` --------------------------------------------------------------------------------------------
+
+
+_MOST: Final = 1_000
+
+
+async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
+    """Pause those that are named, where they are together."""
+    from memstone.core.settings.lenient import pause_key  # every write loads this module, few of them need that one
+
+    key, now = pause_key(parts.scope(given).required()), parts.now()
+    end = "" if until is None else parse_when(until, "until")
+    if end and end <= now:
+        raise InvalidInput(f"until is past: {until!r}", hint="leave it out to pause until resume")
+    await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now))
+    parts.tunings.changed(parts.tenant_id)
+    return {"paused": {**_named(key), "until": end or None}}
+
+
+async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+    """End a pause of exactly those that are named."""
+    from memstone.core.settings.lenient import pause_key
+
+    key, now = pause_key(parts.scope(given).required()), parts.now()
+    ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
+    parts.tunings.changed(parts.tenant_id)
+    return {"resumed": _named(key) if ended else None}
+
+
+async def paused(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+    """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
+    from memstone.core.settings.lenient import pause_keys
+
+    scope, now = scope_or_everybody(parts, given, everybody=everybody), parts.now()
+    if scope.is_open:
+        found = await parts.ledger.peek(lambda tx: tx.preferences.named(parts.tenant_id, PAUSED, _MOST))
+    else:
+        keys = pause_keys(scope)
+        stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
+        found = [(key, stored[key][PAUSED]) for key in keys if PAUSED in stored.get(key, {})]
+    ends = [(key, str(decoded({PAUSED: value}).get(PAUSED) or "")) for key, value in found]
+    return {"paused": [{**_named(key), "until": end or None} for key, end in ends if not end or end > now]}
+
+
+def why_idle(parts: Parts) -> tuple[str, str] | None:
+    """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
+    if not parts.policy.enabled:
+        return "disabled", "memory is switched off here"
+    reason = why_paused(parts)
+    return (PAUSED, reason) if reason else None
+
+
+def why_paused(parts: Parts) -> str:
+    """Return which pause holds for whom these parts are tuned, in words; '' when none does."""
+    paused = parts.policy.paused
+    now = parts.now() if paused else ""
+    holds = [(kind, until) for kind, until in paused if not until or until > now]
+    if not holds:
+        return ""
+    kinds, until = holds[0]
+    who = " and this ".join(kinds.replace("run", "session").split())
+    return f"memory is paused for this {who}" + (f" until {until}" if until else "")
+
+
+_HINTS: Final = {PAUSED: "resume() ends it", "disabled": "set policy.enabled to store again"}
+
+
+def not_stored(parts: Parts) -> dict[str, Any] | None:
+    """The answer to whoever wants to store something, where nothing is stored; None where it is."""
+    idle = why_idle(parts)
+    if idle is None:
+        return None
+    status, reason = idle
+    return {"results": [], "status": status, "reason": reason, "hint": _HINTS[status]}
+
+
+def not_shown(parts: Parts) -> str:
+    """Why a model is shown nothing; '' when it is."""
+    idle = why_idle(parts)
+    return idle[1] if idle is not None else "" if parts.policy.shows else "memory is not shown here"
+
+
+def _named(key: str) -> dict[str, str]:
+    from memstone.core.settings.lenient import pause_ids
+
+    return {f"{kind}_id": name for kind, name in pause_ids(key).items()}
+
+
+# --- before anything is stored ----------------------------------------------------------------------------------------
+
+
+class AddRequest(Request, Protocol):
+    """One call of ``add``."""
+
+    @property
+    def messages(self) -> Any: ...  # noqa: D102 - the class says it
+
+    @property
+    def infer(self) -> bool: ...  # noqa: D102 - the class says it
+
+    @property
+    def project_id(self) -> Any: ...  # noqa: D102 - the class says it
+
+
+async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = None) -> dict[str, Any] | None:
+    """The answer to a request that is not carried out; None lets it in.
+
+    ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
+    learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
+    yet.
+    """
+    answer = not_stored(parts)
+    if answer is not None and (answer["status"] == PAUSED or request.project_id is None):
+        return answer
+    if is_unlimited(parts):
+        await parts.ledger.ensure_room()
+    else:
+        who = scope_named(parts, request)
+        await admit_messages(parts, who, request.messages, infer=request.infer, ahead=ahead)
+    return None
+
+
+async def admitted(parts: Parts, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
+    """The turns of a transcript without those of sessions that are paused, and what to say about these."""
+    scopes = {turn.draft.scope: "" for turn in turns}
+    for scope in scopes:
+        idle = not_stored(await tuned(parts, scope))
+        scopes[scope] = "" if idle is None else f"turns of {scope.run_id} were not stored: {idle['reason']}"
+    kept = [turn for turn in turns if not scopes[turn.draft.scope]]
+    return kept, [why for why in scopes.values() if why]
+
+
+# --- ``owner`` --------------------------------------------------------------------------------------------------------
+
+
+async def owner(parts: Parts, named: str | None, own_key: str) -> str:
+    """Return the user whose memories are meant, in the form in which the other verbs take it.
+
+    A key stands for the user it is bound to, or else for a pool of its own; nobody named is one's own key. What is not
+    the id of a key of this tenant is the id of a user. Which other keys there are is told only to who reaches the whole
+    tenant: to everybody else the id of another key is a name like any other. Raise ``Forbidden`` for whoever lies
+    outside the bounds.
+    """
+    given = clean_id(named or None, "apiKeyId")
+    bounds = parts.bounds
+    if given in ("", own_key, POOLS + own_key):
+        return pool_id(own_key) if bounds is None else bounds.user_id or pool_id(own_key)
+    if bounds is not None:
+        return parts.scope({"user_id": given}).user_id
+    wanted = given.removeprefix(POOLS)
+    found = await parts.ledger.peek(lambda tx: tx.api_keys.find(wanted))
+    if found is not None and found.tenant_id == parts.tenant_id:
+        return found.subjects.user_id or pool_id(found.id)
+    return POOLS + wanted if given.startswith(POOLS) or await _is_pool(parts, wanted) else given
+
+
+async def _is_pool(parts: Parts, key: str) -> bool:
+    """Tell whether memories were brought over from a key that is not one of this service."""
+    pool = within(Scope(parts.tenant_id, POOLS + key))
+    return bool(await parts.ledger.peek(lambda tx: tx.memories.seqs(pool)))
+
+
+def key_of(user_id: str | None) -> str:
+    """What an owner is called by those callers: the key's id for its pool, the user's id for a user."""
+    key_id = (user_id or "").removeprefix(POOLS)
+    return (user_id or "") if ":" in key_id else key_id

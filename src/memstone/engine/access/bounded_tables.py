@@ -1,0 +1,226 @@
+"""Links within bounds: who may see what is never widened by somebody who does not reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from memstone.engine.storing.holders import is_inside
+from memstone.errors import Forbidden
+from memstone.model.access import Bounds
+from memstone.model.event import Done, Event, Job, Signal
+from memstone.model.instant import Instant
+from memstone.model.memory import Link
+from memstone.model.query import And, Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Events, Jobs, Links, Memories, Signals
+
+if TYPE_CHECKING:
+    from memstone.engine.access.bounds import BoundMemories
+
+
+# --- links within bounds ----------------------------------------------------------------------------------------------
+
+
+class BoundLinks:
+    """See ``memstone.ports.tables.Links``.
+
+    A link beyond the bounds can be carried over from one version of a memory to the next, and neither made nor removed.
+    """
+
+    def __init__(self, links: Links, memories: Memories, bounds: Bounds) -> None:
+        self._links, self._memories, self._bounds = links, memories, bounds
+
+    async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
+        """Link a version to somebody within the bounds, or to whoever held the memory before."""
+        await self.add_many(tenant_id, [(seq, link) for link in links])
+
+    async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
+        """The same for many versions."""
+        given = list(links)
+        for seq, link in given:
+            if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
+                raise beyond("those who would see this")
+        await self._links.add_many(tenant_id, given)
+
+    async def _held_before(self, tenant_id: str, seq: int, scope: Scope) -> bool:
+        record = await self._memories.at(seq)
+        if record is None:
+            return False
+        same = And((Condition("tenant_id", Op.EQ, tenant_id), Condition("id", Op.EQ, record.id)))
+        for other in await self._memories.seqs(same):
+            if other != seq and any(link.scope == scope for link in await self._links.of(tenant_id, other)):
+                return True
+        return False
+
+    async def of(self, tenant_id: str, seq: int) -> list[Link]:
+        """All links of a version that was found within the bounds: those of others say that it is not to be touched."""
+        return await self._links.of(tenant_id, seq)
+
+    async def holder(self, tenant_id: str, dedupe: str) -> int | None:
+        """The current version that holds a dedupe value, which names its owner."""
+        return await self._links.holder(tenant_id, dedupe)
+
+    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+        """Which of these dedupe values a current version holds."""
+        return await self._links.held(tenant_id, dedupes)
+
+    async def release(self, tenant_id: str, seq: int) -> None:
+        """Give up the dedupe values of a version that was found within the bounds."""
+        await self._links.release(tenant_id, seq)
+
+    async def remove(self, seq: int, scope: Scope) -> None:
+        """Remove a link of somebody within the bounds."""
+        if not is_inside(scope, self._bounds):
+            raise beyond("those who would lose this")
+        await self._links.remove(seq, scope)
+
+    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+        """Count uses of what was found within the bounds, or belongs to everybody."""
+        await self._links.used(links, at)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"links.{name}")
+
+
+def beyond(what: str) -> Forbidden:
+    """What is raised when a key is used for something that lies beyond its bounds."""
+    return Forbidden(f"this key does not reach {what}", hint="use a key that is not bound to a user or an agent")
+
+
+# --- the history within bounds ----------------------------------------------------------------------------------------
+
+
+class BoundEvents:
+    """See ``memstone.ports.tables.Events``."""
+
+    def __init__(self, events: Events, memories: BoundMemories, bounds: Bounds) -> None:
+        self._events, self._memories, self._bounds = events, memories, bounds
+
+    async def append(self, events: Iterable[Event]) -> None:
+        """Record what was done within the bounds."""
+        await self._events.append(events)
+
+    async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """What happened to a memory within the bounds, as far as it was done to this one's part of it."""
+        if not await self._memories.reaches(memory_id):
+            return []
+        return [event for event in await self._events.of(tenant_id, memory_id) if is_inside(event.scope, self._bounds)]
+
+    async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
+        """Events within the bounds: a page is short only at the end."""
+        return await self.feed(Scope(tenant_id, self._bounds.user_id, self._bounds.agent_id), cursor, limit)
+
+    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+        """What was replaced in a scope that was checked."""
+        found = await self._events.replaced(scope, limit, offset)
+        return [one for one in found if is_inside(one.scope, self._bounds)]
+
+    async def one(self, tenant_id: str, event_id: str) -> Event | None:
+        """One event, if it was done within the bounds."""
+        found = await self._events.one(tenant_id, event_id)
+        return found if found is not None and is_inside(found.scope, self._bounds) else None
+
+    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+        """All that touched a memory within the bounds: what others did to it stands in the way of undoing, too."""
+        return await self._events.touching(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
+
+    async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
+        """What a job did within the bounds."""
+        return [one for one in await self._events.of_job(tenant_id, job_id) if is_inside(one.scope, self._bounds)]
+
+    async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
+        """Events of a scope that was checked against the bounds: a page is short only at the end."""
+        found: list[Event] = []
+        while len(found) < limit:
+            page = await self._events.feed(scope, cursor, limit)
+            found += [one for one in page if is_inside(one.scope, self._bounds)]
+            if len(page) < limit:
+                break
+            cursor = page[-1].seq
+        return found[:limit]
+
+    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+        """Events of a scope that was checked against the bounds."""
+        found = await self._events.newest(scope, done, below, limit)
+        return [one for one in found if is_inside(one.scope, self._bounds)]
+
+    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+        """Which of these events of a memory are recorded."""
+        return await self._events.known(tenant_id, ids, memory_id)
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"events.{name}")
+
+
+# --- what waits and what was done in the background, within bounds ----------------------------------------------------
+
+
+_MOST: Final = 100_000
+_BY_SESSION: Final = frozenset(
+    {"clear", "due", "free", "hurry", "is_known", "known", "mark", "passed_over", "put", "remove", "session", "take_up"}
+)
+"""About one session, or about signals that were found within the bounds."""
+
+
+class BoundSignals:
+    """See ``memstone.ports.work_tables.Signals``."""
+
+    def __init__(self, signals: Signals, bounds: Bounds) -> None:
+        self._signals, self._bounds = signals, bounds
+
+    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+        """Return what waits in a scope, oldest first."""
+        return self._held(await self._signals.pending(scope, limit))
+
+    async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
+        """Return the sessions of a scope in which something waits."""
+        found = await self._signals.sessions(scope, limit, offset)
+        return [session for session in found if self._bounds.holds(session)]
+
+    async def waiting(self, scope: Scope) -> int:
+        """Return how much waits in a scope."""
+        if scope.user_id:
+            return await self._signals.waiting(scope)
+        return len(await self.pending(scope, _MOST))
+
+    async def unfinished(self, scope: Scope) -> list[Signal]:
+        """Return all of a scope that wait, were given up, or were passed over."""
+        return self._held(await self._signals.unfinished(scope))
+
+    async def forget(self, scope: Scope) -> None:
+        """Remove what waits in a scope."""
+        if scope.user_id:
+            await self._signals.forget(scope)
+            return
+        for session in {one.scope for one in await self.unfinished(scope)}:
+            await self._signals.clear(session)
+
+    def _held(self, signals: list[Signal]) -> list[Signal]:
+        return [one for one in signals if self._bounds.holds(one.scope)]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _BY_SESSION:
+            raise beyond(f"signals.{name}")
+        return getattr(self._signals, name)
+
+
+class BoundJobs:
+    """See ``memstone.ports.work_tables.Jobs``."""
+
+    def __init__(self, jobs: Jobs, bounds: Bounds) -> None:
+        self._jobs, self._bounds = jobs, bounds
+
+    async def put(self, job: Job) -> None:
+        """Log a job."""
+        await self._jobs.put(job)
+
+    async def find(
+        self, scope: Scope, *, task: str | None = None, status: str | None = None, limit: int = 100, offset: int = 0
+    ) -> list[Job]:
+        """Return the jobs of a scope, newest first."""
+        found = await self._jobs.find(scope, task=task, status=status, limit=limit, offset=offset)
+        return [job for job in found if self._bounds.holds(job.scope)]
+
+    def __getattr__(self, name: str) -> Any:
+        raise beyond(f"jobs.{name}")

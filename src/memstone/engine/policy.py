@@ -1,0 +1,233 @@
+"""The policy that holds for a user, an agent, a session: what is stored for them, over what is configured.
+
+``tuned`` stands at the entry of every verb that depends on the policy (``Engine.add``, ``search``, ``context`` …) and
+of every conversation that is learned from, so no step below asks for a setting: it reads ``parts.policy``.
+
+It has to cost next to nothing. What was resolved is kept with the version of the tenant's settings; a change in this
+process shows at once, and whether another process changed something is asked once a second at most, with one look at
+one row. Reading never writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from memstone.errors import MemstoneError
+from memstone.model.scope import Scope
+from memstone.trace import log
+
+if TYPE_CHECKING:
+    from memstone.engine.runtime import Parts
+    from memstone.model.policy import Policy
+    from memstone.ports.ledger import Tx
+
+PAUSED: Final = "paused"
+"""The name under which a pause is stored; it is no setting that somebody resolves, any pause counts."""
+
+_NOTICED: Final = timedelta(seconds=1)
+_MOST: Final = 10_000
+
+Who: TypeAlias = tuple[str, str, str, str]
+
+
+class Request(Protocol):
+    """What names somebody."""
+
+    @property
+    def user_id(self) -> Any: ...  # noqa: D102 - the class says it
+
+    @property
+    def agent_id(self) -> Any: ...  # noqa: D102 - the class says it
+
+    @property
+    def run_id(self) -> Any: ...  # noqa: D102 - the class says it
+
+
+@dataclass(slots=True)
+class Tunings:
+    """What was resolved. Safe to share between threads: each step is one atomic dictionary operation."""
+
+    versions: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    """By tenant: the version of its settings, and when it was last looked at."""
+
+    policies: dict[Who, tuple[str, Policy]] = field(default_factory=dict)
+    """By whom: the version it was resolved at, and the policy."""
+
+    made: dict[tuple[object, ...], tuple[str, Parts, Parts]] = field(default_factory=dict)
+    """By whom a request names, as it names them: the version, the parts before and after."""
+
+    agents: set[tuple[str, str]] = field(default_factory=set)
+    """Agents that are known to have a row."""
+
+    changes: int = 0
+    """How often something was stored in this process: what was read before that is not noted after it."""
+
+    def fresh(self, tenant_id: str, now: datetime) -> str | None:
+        """The version of a tenant's settings, unless it is time to look again; a clock may also go back."""
+        known = self.versions.get(tenant_id)
+        return known[0] if known is not None and -_NOTICED < now - known[1] < _NOTICED else None
+
+    def note(self, tenant_id: str, version: str, now: datetime) -> None:
+        """Remember a version; a new one ends what was known of the tenant's agents."""
+        known = self.versions.get(tenant_id)
+        if known is not None and known[0] != version:
+            self.agents = {one for one in self.agents if one[0] != tenant_id}
+        self.versions[tenant_id] = (version, now)
+
+    def keep(self, who: Who, version: str, policy: Policy) -> None:
+        """Keep a policy; when there are too many, all are resolved again."""
+        if len(self.policies) >= _MOST:
+            self.policies.clear()
+            self.made.clear()
+        self.policies[who] = (version, policy)
+
+    def knows(self, who: Who, version: str) -> bool:
+        """Whether a policy was resolved at this version: not when the store could not be read."""
+        held = self.policies.get(who)
+        return held is not None and held[0] == version
+
+    def changed(self, tenant_id: str) -> None:
+        """Something was stored in this process: look again at once."""
+        self.changes += 1
+        self.versions.pop(tenant_id, None)
+        self.agents = {one for one in self.agents if one[0] != tenant_id}
+
+
+async def tuned(parts: Parts, scope: Scope) -> Parts:
+    """The same parts with the policy that holds for a scope; tuned parts may be tuned again, for somebody else."""
+    version = await _version(parts)
+    return _untuned(parts) if not version else await _tuned_at(parts, scope, version)
+
+
+async def tuned_for(parts: Parts, request: Request) -> Parts:
+    """The same for whomever a request names. When that is wrong nobody is named, and the verb itself complains."""
+    version = await _version(parts)
+    if not version:
+        return parts
+    # Most calls name the same few people in the same way: neither the ids nor the parts need be made again.
+    names = (parts.tenant_id, request.user_id, request.agent_id, request.run_id)
+    plain = getattr(request, "filters", None) is None and all(one is None or type(one) is str for one in names)
+    held = parts.tunings.made.get(names) if plain else None
+    if held is not None and held[0] == version and held[1] is parts:
+        return held[2]
+    scope = scope_named(parts, request)
+    mine = await _tuned_at(parts, scope, version)
+    if plain and parts.tunings.knows(_who(parts, scope), version):
+        parts.tunings.made[names] = (version, parts, mine)
+    return mine
+
+
+async def _tuned_at(parts: Parts, scope: Scope, version: str) -> Parts:
+    cache = parts.tunings
+    who = _who(parts, scope)
+    held = cache.policies.get(who)
+    if held is not None and held[0] == version:
+        return _with(parts, held[1])
+    try:
+        version, stored = await parts.ledger.read(partial(_stored, tenant_id=parts.tenant_id, scope=scope))
+    except MemstoneError as error:
+        _failed(error)
+        return _untuned(parts) if held is None else _with(parts, held[1])
+    policy = resolved(_base(parts), stored)
+    cache.keep(who, version, policy)
+    return _with(parts, policy)
+
+
+def _who(parts: Parts, scope: Scope) -> Who:
+    return parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id
+
+
+async def _version(parts: Parts) -> str:
+    """The version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
+    now, cache, tenant = parts.clock.now(), parts.tunings, parts.tenant_id
+    known = cache.fresh(tenant, now)
+    if known is not None:
+        return known
+    changes = cache.changes
+    try:
+        version = await parts.ledger.peek(lambda tx: tx.preferences.version(tenant))
+    except MemstoneError as error:
+        _failed(error)
+        before = cache.versions.get(tenant)
+        return before[0] if before is not None else ""
+    if cache.changes == changes:
+        cache.note(tenant, version, now)
+    return version
+
+
+async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[str, dict[str, str]]]:
+    from memstone.core.settings.lenient import pause_keys, scope_keys
+
+    keys = list(dict.fromkeys([*scope_keys(scope), *pause_keys(scope)]))
+    return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, keys)
+
+
+def resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
+    """What is configured, with what is stored under some keys over it; of two the stronger holds."""
+    from memstone.core.settings.lenient import applied, merged, pause_ids, usable, whose
+
+    if not stored:
+        return base
+    layers, paused = [], []
+    for key in sorted(stored, key=_strength):
+        values = decoded(stored[key])
+        if PAUSED in values:
+            paused.append((" ".join(pause_ids(key)), str(values.pop(PAUSED) or "")))
+        read, unread = usable(values)
+        if unread:
+            log.warning("stored settings cannot be used: %s", ", ".join(unread))
+        layers.append((whose(key), read))
+    policy = applied(base, merged(layers)[0])
+    return replace(policy, paused=tuple(paused)) if paused else policy
+
+
+def decoded(values: Mapping[str, str]) -> dict[str, Any]:
+    """Values as they are written; one that is no JSON is none."""
+    read: dict[str, Any] = {}
+    for name, value in values.items():
+        with suppress(ValueError):
+            read[name] = json.loads(value)
+    return read
+
+
+def _strength(key: str) -> int:
+    """The tenant's first, then the user's, then the agent's, which is the strongest."""
+    return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
+
+
+def _base(parts: Parts) -> Policy:
+    return parts.policy if parts.untuned is None else parts.untuned
+
+
+def _untuned(parts: Parts) -> Parts:
+    return parts if parts.untuned is None else replace(parts, policy=parts.untuned, untuned=None)
+
+
+def _with(parts: Parts, policy: Policy) -> Parts:
+    base = _base(parts)
+    if policy is base:
+        return _untuned(parts)
+    return parts if policy is parts.policy else replace(parts, policy=policy, untuned=base)
+
+
+def scope_named(parts: Parts, request: Request) -> Scope:
+    """Whom a request names, in its keywords or its filters; nobody when that is wrong."""
+    from memstone.core.checks.filters import split_scope
+
+    given = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}
+    try:
+        filters = getattr(request, "filters", None)
+        inside = split_scope(filters)[0] if filters is not None else {}
+        return parts.scope({name: inside.get(name) if value is None else value for name, value in given.items()})
+    except MemstoneError:
+        return Scope(parts.tenant_id)
+
+
+def _failed(error: MemstoneError) -> None:
+    log.warning("the stored settings cannot be read, what is configured holds: %s", error.code)

@@ -1,0 +1,165 @@
+"""The account of what was shown: the receipt, the counted uses, the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import lru_cache, partial
+from logging import DEBUG
+from typing import TYPE_CHECKING, Final
+
+from memstone.core.privacy.redact import Action, RedactPolicy, redact
+from memstone.core.showing.planner import OVER_CAP, Plan
+from memstone.engine.recall.surface import Material
+from memstone.engine.runtime import Parts
+from memstone.engine.storing.store import checked_id
+from memstone.errors import MemstoneError, StorageError
+from memstone.model.context import ContextPack, Dropped, Receipt
+from memstone.model.ids import new_id
+from memstone.model.instant import instant, moment
+from memstone.model.query import Condition, Op
+from memstone.model.scope import Scope
+from memstone.ports.ledger import Tx
+from memstone.trace import log, log_event
+
+if TYPE_CHECKING:
+    from memstone.engine.recall.context import Asked
+
+_QUERY_CHARS: Final = 500
+"""So much of a question is kept in its receipt."""
+
+
+async def receipt(parts: Parts, receipt_id: str) -> Receipt | None:
+    """The account of a block, or None when it is not kept (any more)."""
+    if not isinstance(receipt_id, str) or not receipt_id.strip():
+        return None
+    wanted = checked_id(receipt_id, "receipt_id")
+    body = await parts.ledger.peek(lambda tx: tx.receipts.get(parts.tenant_id, wanted))
+    return Receipt.from_dict(body) if body else None
+
+
+def packed(asked: Asked, planned: Plan) -> ContextPack:
+    """What is shown, under the number of the receipt that is still to be kept."""
+    left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
+    return ContextPack(
+        text=planned.text,
+        stable=planned.stable,
+        volatile=planned.volatile,
+        sections=planned.sections,
+        citations=planned.citations,
+        tokens=planned.tokens,
+        budget=asked.budget,
+        gate=asked.gate,
+        receipt_id=new_id(),
+        degraded=tuple(asked.degraded),
+        warnings=(f"{left_out} of the things to keep in mind are over the cap and not shown",) if left_out else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What there is to keep of a block: what it was made of, and under which key it is given again."""
+
+    parts: Parts
+    asked: Asked
+    pack: ContextPack
+    found: Material
+    planned: Plan
+    key: tuple[object, ...] | None = None
+
+    def tell(self) -> None:
+        """Log that a block was made, and tell those who watch how long its steps took."""
+        watch, asked, chosen = self.parts.watch, self.asked, self.planned.chosen
+        watch.laps("context", asked.ms)
+        watch.gated(str(asked.gate.route))
+        tier = _tier(self.parts, asked)
+        log_event("memory.retrieval.complete", owner=asked.owner, count=len(chosen), tier=tier)
+        if log.isEnabledFor(DEBUG):
+            log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
+
+    def uses(self) -> Iterator[tuple[int, Scope]]:
+        """The versions that are shown, and whose."""
+        for one in self.planned.chosen:
+            if not one.counts:
+                continue
+            row = self.found.rows[one.id]
+            yield row.record.seq, row.link.scope
+
+    def receipt(self, ids: Mapping[int, str]) -> Receipt:
+        """The receipt; ``ids`` are those of what was left out unread, by number."""
+        asked, planned, scope = self.asked, self.planned, self.asked.scope
+        dropped = (*self.found.dropped, *left_out(asked, planned, ids))
+        return Receipt(
+            id=self.pack.receipt_id,
+            created_at=asked.now,
+            query=redact(asked.query, _masking(self.parts.policy.curation.redact)).text[:_QUERY_CHARS],
+            gate=asked.gate,
+            budget=asked.budget,
+            tokens=planned.tokens,
+            considered=len(planned.chosen) + len(dropped),
+            user_id=scope.user_id or None,
+            agent_id=scope.agent_id or None,
+            run_id=scope.run_id or None,
+            chosen=planned.chosen,
+            dropped=dropped,
+            ms=dict(asked.ms),
+            degraded=tuple(asked.degraded),
+        )
+
+
+def left_out(asked: Asked, planned: Plan, ids: Mapping[int, str]) -> list[Dropped]:
+    """What was found and is not shown, as far as it is still there; what stands in the profile is shown."""
+    unread = [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
+    shown = {one.id for one in planned.chosen}
+    return [one for one in (*planned.dropped, *unread) if one.id not in shown]
+
+
+async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dict[int, str]:
+    """The ids of all that was left out: most of it was never read."""
+    seqs = list(dict.fromkeys(seq for one in asked for seq in one.left_out))
+    return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
+
+
+async def accounted(account: Account) -> ContextPack:
+    """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
+    account.tell()
+    try:
+        await account.parts.ledger.note(partial(recorded, accounts=[account]))
+    except StorageError as error:
+        return unkept(account.pack, error)
+    return account.pack
+
+
+def unkept(pack: ContextPack, error: MemstoneError) -> ContextPack:
+    """A block whose account could not be kept."""
+    return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
+
+
+async def recorded(tx: Tx, accounts: Sequence[Account]) -> None:
+    """Write the receipts of one tenant and count the uses, each once, however many are counted at a time."""
+    scope, policy = accounts[-1].asked.scope, accounts[-1].parts.policy.retrieval
+    last = max(one.asked.now for one in accounts)
+    counted = Counter(use for one in accounts for use in set(one.uses()))
+    while counted:
+        await tx.links.used(counted, last)
+        counted -= Counter(dict.fromkeys(counted, 1))
+    ids = await ids_of_left_out(tx, scope.tenant_id, [one.asked for one in accounts])
+    for one in accounts:
+        given = one.receipt(ids)
+        await tx.receipts.put(one.asked.scope, given.id, given.as_stored(), given.created_at)
+    oldest = instant(moment(last) - timedelta(days=policy.receipt_days))
+    await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
+
+
+@lru_cache(maxsize=16)
+def _masking(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
+    return RedactPolicy(**{kind: Action(action) for kind, action in wanted})
+
+
+def _tier(parts: Parts, asked: Asked) -> str:
+    """What the answer rests on: words alone, or vectors in this process or in a store outside."""
+    if not parts.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
+        return "keyword"
+    return "embedded" if parts.index.embedded else "external"

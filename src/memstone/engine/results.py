@@ -1,0 +1,156 @@
+"""The shapes callers see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.search_request import checked_limit
+from memstone.engine.storing.write import Outcome
+from memstone.errors import InvalidInput
+from memstone.model.event import Event, EventType
+from memstone.model.memory import Found, Layer, Status
+
+if TYPE_CHECKING:
+    from memstone.core.ranking.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
+
+
+# --- the shapes callers see -------------------------------------------------------------------------------------------
+
+
+def item(found: Found) -> dict[str, Any]:
+    """A memory."""
+    record, who = found.record, found.link.scope
+    shown = {
+        "id": record.id,
+        "memory": record.text,
+        "hash": record.hash,
+        "metadata": record.metadata,
+        "user_id": who.user_id or None,
+        "agent_id": who.agent_id or None,
+        "run_id": who.run_id or None,
+        "layer": str(record.layer),
+        "kind": str(record.kind),
+        "key": record.key,
+        "status": str(record.status),
+        "version": record.version,
+        "occurred_at": record.occurred_at,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "expires_at": record.expires_at,
+    }
+    if record.source_role:
+        shown["role"] = record.source_role
+        shown["actor"] = record.data.get("speaker", record.source_role)
+    if record.layer == Layer.TURN:
+        shown["order"] = record.seq
+    for name in ("evidence", "category", "attachments", "doubt", "visibility"):
+        if name in record.data:
+            shown[name] = record.data[name]
+    return shown
+
+
+def with_owner(shown: dict[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
+    """Return a memory with whose it is, where whoever asks did not say it."""
+    owner = owners.get(shown["id"])
+    return {**shown, "shared_by": owner} if owner else shown
+
+
+def hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:
+    """A memory that a search found."""
+    shown = item(found)
+    shown["score"] = round(scored.score, 6)
+    if explain:
+        shown["score_parts"] = {name: value for name, value in asdict(scored.parts).items() if value is not None}
+    return shown
+
+
+def change(outcome: Outcome) -> dict[str, Any]:
+    """What became of one thing that was added."""
+    record = outcome.record
+    shown: dict[str, Any] = {
+        "id": record.id if record else None,
+        "event": str(outcome.event),
+        "memory": record.text if record else outcome.draft.text,
+        "old_memory": outcome.old_text,
+        "new_memory": record.text if record and outcome.event not in ("NONE", EventType.DELETE) else None,
+        "metadata": record.metadata if record else outcome.draft.metadata or {},
+    }
+    if outcome.old_id:
+        shown["old_id"] = outcome.old_id
+    if outcome.new_id:
+        shown["new_id"] = outcome.new_id
+    if outcome.reason:
+        shown["reason"] = outcome.reason
+    if outcome.draft.data and "evidence" in outcome.draft.data:
+        shown["evidence"] = outcome.draft.data["evidence"]
+    if outcome.draft.data and outcome.draft.data.get("doubt") and outcome.event == "ADD":
+        shown["doubt"] = outcome.draft.data["doubt"]
+    if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
+        shown["status"] = str(outcome.draft.status)
+    if outcome.error:
+        shown["error"] = outcome.error.as_dict()
+    return shown
+
+
+def history_record(event: Event) -> dict[str, Any]:
+    """One line of a memory's history."""
+    return {
+        "id": event.id,
+        "memory_id": event.memory_id,
+        "event": event.event,
+        "old_value": event.old_text,
+        "new_value": event.new_text,
+        "timestamp": event.created_at,
+        "is_deleted": event.is_deleted,
+        "reason": event.reason,
+        "actor": event.actor,
+        "before": event.before,
+        "after": event.after,
+        "old_id": event.old_id,
+        "new_id": event.new_id,
+        "user_id": event.scope.user_id or None,
+        "agent_id": event.scope.agent_id or None,
+        "run_id": event.scope.run_id or None,
+    }
+
+
+# --- ``events`` -------------------------------------------------------------------------------------------------------
+
+
+MOST: Final = 1_000
+_INNER: Final = frozenset({"links", "split"})
+"""What a state tells for undoing alone: who else sees a memory is not for everybody who does."""
+
+
+async def events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> dict[str, Any]:
+    """What happened after a cursor, oldest first; and the cursor to go on from."""
+    cursor, most = _cursor(after), checked_limit(limit, MOST, "go on with the cursor of each answer, as after")
+    scope = scope_or_everybody(parts, given, everybody=everybody)
+    look = parts.ledger.peek if parts.bounds is None else parts.ledger.read  # within bounds it may take several pages
+    found = await look(lambda tx: tx.events.feed(scope, cursor, most))
+    return {"results": [line(event) for event in found], "cursor": found[-1].seq if found else cursor}
+
+
+def line(event: Event) -> dict[str, Any]:
+    """One event as the feed tells it."""
+    return {"seq": event.seq, **history_line(event), "job_id": event.job_id, "undoes": event.undoes}
+
+
+def history_line(event: Event) -> dict[str, Any]:
+    """One event as the history of a memory tells it."""
+    shown = history_record(event)
+    return {**shown, "before": _outer(event.before), "after": _outer(event.after)}
+
+
+def _outer(state: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if state is None else {name: value for name, value in state.items() if name not in _INNER}
+
+
+def _cursor(after: int) -> int:
+    if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**53:
+        raise InvalidInput(f"after must be a cursor that events gave, not {after!r}", hint="0 is the beginning")
+    return after

@@ -1,0 +1,246 @@
+"""What this process knows of the inbox, so that nobody asks the database whether something waits when nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from math import inf
+from time import monotonic, perf_counter
+from typing import Any, Final, TypeVar
+from zoneinfo import ZoneInfo
+
+from memstone.core.showing.fence import Fence
+from memstone.engine.access.quotas import Meter
+from memstone.engine.block_cache import BlockCache
+from memstone.engine.deferred_receipts import LateReceipts
+from memstone.engine.policy import Tunings
+from memstone.engine.storing.embedding import Embedding
+from memstone.engine.storing.repeat_counter import Tally
+from memstone.engine.worker_state import Workshop
+from memstone.model.access import Bounds
+from memstone.model.curator import Curator
+from memstone.model.instant import Instant, instant
+from memstone.model.policy import Policy
+from memstone.model.scope import Scope
+from memstone.ports.index import TextIndex, VectorIndex
+from memstone.ports.io import Clock, Io, Observer
+from memstone.ports.ledger import Ledger
+from memstone.ports.models import Llm, PairReader, Reranker, SharedLlm
+from memstone.ports.read_cache import one_look
+from memstone.ports.storage import Sealing, StoreKey
+
+# --- what this process knows of the inbox, so that nobody asks the database whether something waits -------------------
+
+
+_REST: Final = 5.0
+_LONGEST: Final = 600.0
+"""What failed again is left alone for so many seconds, and every time for twice as long, up to this."""
+
+_BELIEVED: Final = 60.0
+"""So long it is believed that nothing waits: another process may have put something off."""
+
+_MOST: Final = 1_000
+
+
+class Waiting:
+    """Whether something waits for another try, by tenant, and whose has just been tried in vain.
+
+    Looked up once a minute at most while nothing waits, else told by whoever puts something off or learns from it. Safe
+    to share between threads: each step is one operation on a dictionary, and a step that is lost costs a look.
+    """
+
+    def __init__(self) -> None:
+        self._anything: dict[str, float] = {}
+        self._resting: dict[Scope, tuple[float, float]] = {}
+
+    def left(self, tenant_id: str) -> None:
+        """Something was put off."""
+        self._anything[tenant_id] = inf
+
+    def none(self, tenant_id: str) -> bool:
+        """Whether this process knows that nothing waits."""
+        return monotonic() < self._anything.get(tenant_id, 0.0) < inf
+
+    async def anything(self, parts: Parts) -> bool:
+        """Whether anything waits, as far as this process knows."""
+        if self.none(parts.tenant_id):
+            return False
+        return self._anything.get(parts.tenant_id) == inf or await self.look(parts)
+
+    async def look(self, parts: Parts) -> bool:
+        """Ask the ledger."""
+        tenant = Scope(parts.tenant_id)
+        self._anything.pop(parts.tenant_id, None)  # what is put off meanwhile is not forgotten
+        found = bool(await parts.ledger.peek(lambda tx: tx.signals.pending(tenant, 1)))
+        return self._anything.setdefault(parts.tenant_id, inf if found else monotonic() + _BELIEVED) == inf
+
+    def rests(self, whose: Scope) -> bool:
+        """Whether what waits for somebody was tried in vain a moment ago."""
+        rest = self._resting.get(whose)
+        return rest is not None and rest[0] > monotonic()
+
+    def tried(self, whose: Scope, *, in_vain: bool) -> None:
+        """Take note of another try."""
+        if not in_vain:
+            self._resting.pop(whose, None)
+            return
+        if len(self._resting) >= _MOST:
+            now = monotonic()
+            self._resting = {one: rest for one, rest in self._resting.items() if rest[0] > now}
+        seconds = min(2 * self._resting.get(whose, (0.0, _REST / 2))[1], _LONGEST)
+        self._resting[whose] = monotonic() + seconds, seconds
+
+
+# --- those who watch an engine at work; nearly always nobody, which costs nothing -------------------------------------
+
+
+_NOBODY: Final = nullcontext()
+
+
+class Watch:
+    """One for each memory, shared by everybody it acts for and by its worker."""
+
+    def __init__(self) -> None:
+        self._observers: tuple[Observer, ...] = ()
+
+    def add(self, observer: Observer) -> None:
+        """Let somebody watch from now on; who watches already is told once all the same."""
+        if observer not in self._observers:
+            self._observers = (*self._observers, observer)
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        """Tell how long what is inside takes, whatever becomes of it."""
+        return self._timed(name) if self._observers else _NOBODY
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self._tell(name, perf_counter() - began)
+
+    def laps(self, whole: str, ms: Mapping[str, float]) -> None:
+        """Tell of steps that were timed already, in milliseconds."""
+        for name, took in ms.items() if self._observers else ():
+            self._tell(f"{whole}.{name}", took / 1_000)
+
+    def gated(self, route: str) -> None:
+        """Tell where the gate has sent a message."""
+        for one in self._observers:
+            one.gated(route)
+
+    def _tell(self, name: str, seconds: float) -> None:
+        for one in self._observers:
+            one.took(name, seconds)
+
+
+# --- what the engine is made of, handed to it by the composition root -------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The ports and policy every step works with."""
+
+    ledger: Ledger
+    index: VectorIndex
+    texts: TextIndex
+    embedding: Embedding
+    clock: Clock
+    io: Io
+    policy: Policy
+    tenant_id: str
+    home_tenant: str
+    """The tenant that runs the store: its administrators are told where files lie."""
+
+    store_key: StoreKey
+    sealing: Sealing
+    curator: Curator | None = None
+    llm: Llm | None = None
+    reranker: Reranker | None = None
+    blocks: BlockCache = field(default_factory=BlockCache)
+    workshop: Workshop = field(default_factory=Workshop)
+    fences: dict[str, Fence] = field(default_factory=dict)
+    at_home: bool = True
+    """Whether these parts are the operator's: what is counted for all tenants together is told to nobody else."""
+
+    bounds: Bounds | None = None
+    """What these parts reach at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
+
+    asker: str = ""
+    """Who shares what was worked out before with nobody else of the tenant; '' for who reaches every person."""
+
+    unnamed: str = ""
+    """The user whom a call means that has to name somebody and names nobody; '' where that is an error."""
+
+    meter: Meter = field(default_factory=Meter)
+    tunings: Tunings = field(default_factory=Tunings)
+    untuned: Policy | None = None
+    """What is configured, where ``policy`` is what holds for somebody; see ``memstone.engine.policy``."""
+
+    metadata_names: set[tuple[Scope | Bounds, str]] = field(default_factory=set)
+    """Names of fields that rows within a reach carry as metadata, as far as somebody filtered by them."""
+
+    watch: Watch = field(default_factory=Watch)
+    tally: Tally = field(default_factory=Tally)
+    late: LateReceipts = field(default_factory=LateReceipts)
+    waiting: Waiting = field(default_factory=Waiting)
+    dry_run: bool = False
+    """Whether the ledger takes every change back; see ``memstone.engine.dry_run``."""
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether what is held waits for nothing outside this process."""
+        return self.ledger.in_process and self.index.in_process
+
+    @property
+    def alone(self) -> bool:
+        """Whether reading and embedding wait for nothing outside this process."""
+        return self.at_hand and self.embedding.in_process and self.reranker is None
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What a coroutine that only reads and embeds gives: as one unit, where nothing of that leaves this process."""
+        with one_look():
+            return await (self.io.together(work) if self.alone else work())
+
+    @property
+    def reader(self) -> PairReader | None:
+        """What reads two texts together: the embedder, where its model was fitted to it."""
+        embedder = self.embedding.embedder
+        return embedder if isinstance(embedder, PairReader) else None
+
+    @property
+    def zone(self) -> tzinfo:
+        """Where "yesterday" is meant."""
+        return ZoneInfo(self.policy.curation.timezone)
+
+    def scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
+
+        ``reading`` is for what looks at memories only, each of which the ledger checks; see ``Bounds.narrow``.
+        """
+        scope = Scope.of(**given, tenant_id=self.tenant_id)
+        return scope if self.bounds is None else self.bounds.narrow(scope, reading=reading)
+
+    def required_scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+        """The same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
+        scope = self.scope(given, reading=reading)
+        return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.required()
+
+    def of(self, tenant_id: str) -> Parts:
+        """The same for another tenant; a model that is shared out counts for each by itself."""
+        if tenant_id == self.tenant_id:
+            return self
+        llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
+        embedding = self.embedding.of(tenant_id)
+        ledger = self.ledger.of(tenant_id)
+        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, embedding=embedding, at_home=False)
+
+    def now(self) -> Instant:
+        """The current time as canonical text."""
+        return instant(self.clock.now())

@@ -1,0 +1,226 @@
+"""A search, checked before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from memstone.core.checks.arguments import checked_text
+from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, visible
+from memstone.engine.runtime import Parts
+from memstone.engine.scoping import renamed, scope_in
+from memstone.errors import InvalidInput
+from memstone.model.instant import Instant, When, instant, parse_when
+from memstone.model.memory import Layer
+from memstone.model.query import And, Condition, Op, Or, Where
+from memstone.model.scope import EVERYBODY, Scope
+
+STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
+SCOPES: Final = ("session", "owner", "global")
+_ALSO: Final = {"apiKey": "owner"}
+"""What callers of a gateway call them: a key's pool is an owner like any other."""
+
+USUAL: Final = 100
+"""So many a search or a list shows when nobody says how many."""
+
+LARGEST: Final = "limits.page is the largest one"
+"""What to do about a limit that is too large, where there are no pages."""
+
+
+@dataclass(slots=True)
+class SearchRequest:
+    """One call of ``search``."""
+
+    query: str
+    user_id: Any = None
+    agent_id: Any = None
+    run_id: Any = None
+    limit: int | None = None
+    filters: Filters | None = None
+    min_score: float | None = None
+    layers: str | Sequence[str] | None = None
+    as_of: When | None = None
+    strategy: str | None = None
+    explain: bool = False
+    show_expired: bool = False
+    scope: str | None = None
+    project_id: Any = None
+
+
+@dataclass(slots=True)
+class Search:
+    """A checked search."""
+
+    query: str
+    scope: Scope
+    where: And
+    filtered: bool
+    limit: int
+    layers: tuple[str, ...]
+    strategy: str
+    min_score: float | None
+    as_of: Instant | None
+    explain: bool
+    breadth: str | None = None
+    extra: Where | None = None
+    show_expired: bool = False
+    project: Scope | None = None
+    compares_words: bool = False
+    """Whether the nearest are compared word by word, although no word is looked for."""
+
+
+def check(parts: Parts, request: SearchRequest) -> Search:
+    """Check a request before anything is asked."""
+    inside, extra = split_scope(request.filters)
+    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    own, project = scope_in(parts, given, inside, request.project_id, extra, reading=True)
+    extra = renamed(parts, extra)
+    breadth = checked_breadth(request.scope)
+    scope = scope_of_breadth(own, breadth)
+    strategy = _strategy(request.strategy or parts.policy.strategy)
+    layers = checked_layers(request.layers, () if strategy == "recent" else parts.policy.recall.layers)
+    as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
+    return Search(
+        query=request.query if strategy == "recent" else _query(parts, request.query),
+        scope=scope,
+        where=_where(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
+        filtered=extra is not None,
+        limit=checked_limit(
+            USUAL if request.limit is None else request.limit,
+            parts.policy.limits.page,
+            f"get_all lists everything; {LARGEST}",
+        ),
+        layers=layers,
+        strategy=strategy,
+        min_score=_min_score(request.min_score if request.min_score is not None else parts.policy.min_score),
+        as_of=as_of,
+        explain=request.explain,
+        breadth=breadth,
+        extra=extra,
+        show_expired=request.show_expired,
+        project=project,
+    )
+
+
+async def for_others(parts: Parts, wanted: Search) -> list[Search]:
+    """The same search among what is known in the project, and among what is everybody's."""
+    project = _among(parts, wanted, wanted.project) if wanted.project is not None else None
+    return [one for one in (project, await for_everybody(parts, wanted)) if one is not None]
+
+
+def _among(parts: Parts, wanted: Search, scope: Scope) -> Search:
+    where = _where(parts, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
+    return replace(wanted, scope=scope, where=where)
+
+
+async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
+    """The same search among what is everybody's: when it is asked for, or the user has few facts of their own."""
+    if wanted.scope.user_id in {"", EVERYBODY}:
+        return None
+    if not await _looks_further(parts, wanted):
+        return None
+    return _among(parts, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
+
+
+async def _looks_further(parts: Parts, wanted: Search) -> bool:
+    if wanted.breadth == "global":
+        return True
+    least = parts.policy.recall.bootstrap_min if wanted.breadth is None and wanted.as_of is None else 0
+    if least < 1 or not await parts.ledger.peek(lambda tx: _is_there(tx, parts)):
+        return False
+    own = replace(wanted.scope, agent_id="", run_id="")
+    facts = visible(own, parts.now())
+    return len(await parts.ledger.read(lambda tx: tx.memories.find(facts, limit=least))) < least
+
+
+async def _is_there(tx: Any, parts: Parts) -> bool:
+    return bool(await tx.vectors.stamp(parts.tenant_id, EVERYBODY))
+
+
+def checked_breadth(scope: str | None) -> str | None:
+    """Return how far is looked: in one session, at all of the owner's, or at everybody's too; None leaves it open."""
+    breadth = _ALSO.get(scope, scope) if isinstance(scope, str) else scope
+    if breadth is not None and breadth not in SCOPES:
+        raise InvalidInput(f"unknown scope {scope!r}", hint="one of session, owner (or apiKey), global")
+    return breadth
+
+
+def scope_of_breadth(scope: Scope, breadth: str | None) -> Scope:
+    """Return the scope as far as is looked."""
+    if breadth == "session" and not scope.run_id:
+        raise InvalidInput("a search in a session needs its run_id", hint="give run_id, or scope='owner'")
+    return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope
+
+
+def _query(parts: Parts, query: Any) -> str:
+    return checked_text(query, "query", parts.policy.limits.text_chars)
+
+
+def _where(
+    parts: Parts,
+    scope: Scope,
+    layers: tuple[str, ...],
+    as_of: Instant | None,
+    extra: Where | None,
+    *,
+    show_expired: bool,
+) -> And:
+    where = visible(scope, parts.now(), layers=layers, as_of=as_of, show_expired=show_expired, extra=extra)
+    days = parts.policy.recall.visible_days
+    if days is None or as_of is not None:
+        return where
+    since = instant(parts.clock.now() - timedelta(days=days))
+    said_or_used = [Condition(field, Op.GTE, since) for field in ("created_at", "updated_at", "last_used_at")]
+    lasting = Condition("layer", Op.EQ, str(Layer.IDENTITY))
+    return And((*where.parts, Or((*said_or_used, lasting))))
+
+
+def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()) -> tuple[str, ...]:
+    """The layers to look at; the usual ones, else facts, unless the caller says otherwise."""
+    if layers is None:
+        return tuple(usual) or tuple(str(layer) for layer in DEFAULT_LAYERS)
+    known = {str(layer) for layer in Layer}
+    given = (layers,) if isinstance(layers, str) else layers
+    chosen = tuple(map(str, given)) if isinstance(given, (Sequence, set, frozenset)) else ()
+    if not chosen or set(chosen) - known:
+        raise InvalidInput(f"unknown layers: {layers!r}", hint="any of " + ", ".join(sorted(known)))
+    return chosen
+
+
+def checked_limit(limit: int, most: int, more: str = f"take several pages, with offset; {LARGEST}") -> int:
+    """A limit between 1 and the largest page; ``more`` says how callers get at what is beyond that."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+        raise InvalidInput(
+            f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=_limit_hint(limit, more)
+        )
+    return limit
+
+
+def _limit_hint(limit: object, more: str) -> str:
+    if limit == 0 and limit is not False:
+        return "get_all with limit=1 and counts=True tells how many there are"
+    if isinstance(limit, int) and limit > 1:
+        return more
+    return "leave it out to have the default"
+
+
+def checked_offset(offset: int) -> int:
+    """How many are left out before the first."""
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}", hint="0 is the first one")
+    return offset
+
+
+def _strategy(value: str) -> str:
+    if value not in STRATEGIES:
+        raise InvalidInput(f"unknown strategy {value!r}", hint="one of " + ", ".join(STRATEGIES))
+    return value
+
+
+def _min_score(value: float | None) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
+        hint = "leave it out to have all, best first"
+        raise InvalidInput(f"min_score must be a number from 0 to 1, not {value!r}", hint=hint)
+    return value
